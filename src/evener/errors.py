@@ -1,0 +1,79 @@
+"""The errors Evener raises: each is an `EvenerError` and also the built-in a caller would expect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "ArgumentError",
+    "EvenerError",
+    "FileError",
+    "FormatError",
+    "OutOfMemoryError",
+    "UnknownVertexError",
+    "VerificationError",
+]
+
+
+class EvenerError(Exception):
+    """Base of every error that Evener raises on purpose."""
+
+
+class ArgumentError(EvenerError, ValueError):
+    """An argument, option or graph specification is not of the kind the call takes."""
+
+
+class UnknownVertexError(ArgumentError, KeyError):
+    """A vertex named in an argument is not in the graph."""
+
+    def __str__(self) -> str:
+        # KeyError shows the repr of its argument; a sentence is meant to be read.
+        return str(self.args[0]) if self.args else ""
+
+
+class FileError(EvenerError, OSError):
+    """A file or folder is missing, unreadable, or cannot be written."""
+
+
+class FormatError(EvenerError, ValueError):
+    """A file's content is not what its format says.
+
+    Parameters
+    ----------
+    message : str
+        What was expected, what came, and what to do.
+    path : str or Path, optional
+        The file at fault.
+    line : int, optional
+        The line at fault, counted from 1.
+    """
+
+    def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        self.path = None if path is None else str(path)
+        self.line = line
+        where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
+        super().__init__(where + message)
+
+
+class OutOfMemoryError(EvenerError, MemoryError):
+    """A graph, partition or result needs more memory than the machine has at hand.
+
+    Parameters
+    ----------
+    message : str
+        What was asked for.
+    needed, available : int
+        Bytes.
+    """
+
+    def __init__(self, message: str, *, needed: int, available: int) -> None:
+        self.needed = needed
+        self.available = available
+        super().__init__(message)
+
+
+class VerificationError(EvenerError, AssertionError):
+    """A result breaks one of the rules that define it."""

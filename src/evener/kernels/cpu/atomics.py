@@ -1,0 +1,77 @@
+"""Atomic read-modify-write on array elements, from LLVM's `atomicrmw` and `cmpxchg`.
+
+All are `monotonic`: kernels need each update whole, not an order between updates of different elements.
+The parallel region's end is the barrier that publishes them.
+"""
+
+from __future__ import annotations
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = ["compare_and_swap", "fetch_add", "fetch_max", "fetch_min", "fetch_or", "load"]
+
+
+def _element(context, builder, array_type, array, index_type, index):
+    """Address of ``array[index]``; unsigned indices only, so no wrap-around is taken."""
+    view = context.make_array(array_type)(context, builder, array)
+    position = context.cast(builder, index, index_type, types.uintp)
+    return cgutils.get_item_pointer(context, builder, array_type, view, [position], wraparound=False)
+
+
+def _read_modify_write(name, *, signed, unsigned, real=None):
+    """Build the intrinsic ``fetch_<name>(array, index, value) -> old value``."""
+
+    def fetch(typingctx, array, index, value):  # noqa: ARG001 - Numba's signature for an intrinsic
+        element = array.dtype
+
+        def codegen(context, builder, signature, args):
+            where = _element(context, builder, signature.args[0], args[0], signature.args[1], args[1])
+            operand = context.cast(builder, args[2], signature.args[2], element)
+            if isinstance(element, types.Float):
+                if real is None:
+                    msg = f"fetch_{name} takes integer arrays"
+                    raise TypeError(msg)
+                return builder.atomic_rmw(real, where, operand, "monotonic")
+            op = signed if element.signed else unsigned
+            return builder.atomic_rmw(op, where, operand, "monotonic")
+
+        return element(array, index, value), codegen
+
+    fetch.__name__ = f"fetch_{name}"
+    fetch.__doc__ = f"Atomically {name} `value` into ``array[index]``; returns what was there before."
+    return intrinsic(fetch)
+
+
+fetch_add = _read_modify_write("add", signed="add", unsigned="add", real="fadd")
+fetch_or = _read_modify_write("or", signed="or", unsigned="or")
+fetch_min = _read_modify_write("min", signed="min", unsigned="umin")
+fetch_max = _read_modify_write("max", signed="max", unsigned="umax")
+
+
+@intrinsic
+def compare_and_swap(typingctx, array, index, expected, desired):  # noqa: ARG001 - as above
+    """Set ``array[index]`` to `desired` if it holds `expected`; returns whether it did."""
+    element = array.dtype
+
+    def codegen(context, builder, signature, args):
+        where = _element(context, builder, signature.args[0], args[0], signature.args[1], args[1])
+        old = context.cast(builder, args[2], signature.args[2], element)
+        new = context.cast(builder, args[3], signature.args[3], element)
+        pair = builder.cmpxchg(where, old, new, "monotonic", "monotonic")
+        return builder.extract_value(pair, 1)
+
+    return types.boolean(array, index, expected, desired), codegen
+
+
+@intrinsic
+def load(typingctx, array, index):  # noqa: ARG001 - as above
+    """Read ``array[index]`` whole, and anew each time: the compiler may not keep an old copy."""
+    element = array.dtype
+
+    def codegen(context, builder, signature, args):
+        where = _element(context, builder, signature.args[0], args[0], signature.args[1], args[1])
+        return builder.load_atomic(where, "monotonic", element.bitwidth // 8)
+
+    return element(array, index), codegen

@@ -1,0 +1,229 @@
+"""Timeline: what each superstep of a run spent its time on, and Progress: what a run says while it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+__all__ = ["Progress", "Shares", "Span", "Superstep", "Timeline"]
+
+
+@dataclass(slots=True)
+class Span:
+    """One phase of one superstep on one element.
+
+    Parameters
+    ----------
+    superstep : int
+        Counted from 0.
+    phase : str
+        What was done: the kernel's name, or the exchange's.
+    element : str
+        Which element did it: "cpu", "cpu:8#1", ...
+    compute, send, receive, wait : float
+        Seconds in kernels, in handing boundary state over, in taking it, and in waiting for others.
+    bytes_sent : int
+        Bytes this element handed to others in this phase.
+    active : int
+        Vertices at work.
+    """
+
+    superstep: int
+    phase: str
+    element: str
+    compute: float = 0.0
+    send: float = 0.0
+    receive: float = 0.0
+    wait: float = 0.0
+    bytes_sent: int = 0
+    active: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """The whole time of this span."""
+        return self.compute + self.send + self.receive + self.wait
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come, handed to the function given as ``progress=``.
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of the algorithm.
+    superstep : int
+        Supersteps completed.
+    phase : str
+        What is being done.
+    active : int
+        Vertices at work.
+    seconds : float
+        Since the run began.
+    edges_per_second : float or None
+        The rate so far.
+    fraction : float or None
+        The part of the work done, 0 to 1, where it can be known.
+    """
+
+    algorithm: str
+    superstep: int
+    phase: str
+    active: int
+    seconds: float
+    edges_per_second: float | None = None
+    fraction: float | None = None
+
+
+class Shares(NamedTuple):
+    """Which parts of the elements' time went to computing, sending, receiving and waiting; they sum to 1."""
+
+    compute: float
+    send: float
+    receive: float
+    wait: float
+
+
+class Superstep(NamedTuple):
+    """One superstep, summed over its phases; the times are those of the slowest element.
+
+    Attributes
+    ----------
+    superstep : int
+        Counted from 0.
+    phases : tuple of str
+        The phases in the order they came.
+    active : int
+        Vertices at work in the first phase, all elements together.
+    compute, exchange, wait : float
+        Seconds: in kernels, in sending and receiving, in waiting.
+    bytes_sent : int
+        By all elements together.
+    """
+
+    superstep: int
+    phases: tuple[str, ...]
+    active: int
+    compute: float
+    exchange: float
+    wait: float
+    bytes_sent: int
+
+    @property
+    def seconds(self) -> float:
+        """Computing, exchanging and waiting together."""
+        return self.compute + self.exchange + self.wait
+
+
+class Timeline:
+    """The spans of a run in the order they happened.
+
+    Parameters
+    ----------
+    spans : iterable of Span, optional
+        Spans to begin with; an engine adds more with `add`.
+
+    Examples
+    --------
+    >>> timeline = Timeline([Span(0, "bfs.down", "cpu", compute=0.3, wait=0.1, active=7)])
+    >>> timeline.supersteps, timeline.shares().wait
+    (1, 0.25)
+    """
+
+    def __init__(self, spans: Iterable[Span] = ()) -> None:
+        self.spans: list[Span] = list(spans)
+
+    def add(self, span: Span) -> None:
+        """Add one more span."""
+        self.spans.append(span)
+
+    def __iter__(self) -> Iterator[Span]:
+        return iter(self.spans)
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def __repr__(self) -> str:
+        busy = sum(span.seconds for span in self.spans)
+        return f"<Timeline: {self.supersteps} supersteps, {len(self.spans)} spans, {busy:.3g} s in all>"
+
+    @property
+    def supersteps(self) -> int:
+        """How many supersteps there were."""
+        return len({span.superstep for span in self.spans})
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """The elements that took part, in order of appearance."""
+        return tuple(dict.fromkeys(span.element for span in self.spans))
+
+    def shares(self) -> Shares:
+        """Which parts of all elements' time went to computing, sending, receiving and waiting."""
+        totals = [
+            sum(span.compute for span in self.spans),
+            sum(span.send for span in self.spans),
+            sum(span.receive for span in self.spans),
+            sum(span.wait for span in self.spans),
+        ]
+        whole = sum(totals)
+        return Shares(*(part / whole if whole else 0.0 for part in totals))
+
+    def by_superstep(self) -> list[Superstep]:
+        """One row a superstep, the times being those of the element that took longest."""
+        grouped: dict[int, list[Span]] = {}
+        for span in self.spans:
+            grouped.setdefault(span.superstep, []).append(span)
+        return [_summed(number, spans) for number, spans in grouped.items()]
+
+    def by_phase(self) -> dict[tuple[str, str], Span]:
+        """For each phase and element, one span with the sums over all supersteps.
+
+        `Span.superstep` then counts the supersteps that had the phase.
+        """
+        sums: dict[tuple[str, str], Span] = {}
+        for span in self.spans:
+            one = sums.setdefault((span.phase, span.element), Span(0, span.phase, span.element))
+            one.superstep += 1
+            one.compute += span.compute
+            one.send += span.send
+            one.receive += span.receive
+            one.wait += span.wait
+            one.bytes_sent += span.bytes_sent
+            one.active += span.active
+        return sums
+
+    def to_arrow(self) -> pa.Table:
+        """Give the spans as an Arrow table, one row each."""
+        import pyarrow as pa
+
+        kinds = {"int": pa.int64(), "float": pa.float64(), "str": pa.string()}
+        return pa.table(
+            {
+                field.name: pa.array(
+                    [getattr(span, field.name) for span in self.spans], kinds[str(field.type)]
+                )
+                for field in fields(Span)
+            }
+        )
+
+
+def _summed(number: int, spans: list[Span]) -> Superstep:
+    phases = tuple(dict.fromkeys(span.phase for span in spans))
+    by_element: dict[str, list[Span]] = {}
+    for span in spans:
+        by_element.setdefault(span.element, []).append(span)
+    slowest = max(by_element.values(), key=lambda own: sum(span.seconds for span in own))
+    return Superstep(
+        superstep=number,
+        phases=phases,
+        active=sum(span.active for span in spans if span.phase == phases[0]),
+        compute=sum(span.compute for span in slowest),
+        exchange=sum(span.send + span.receive for span in slowest),
+        wait=sum(span.wait for span in slowest),
+        bytes_sent=sum(span.bytes_sent for span in spans),
+    )

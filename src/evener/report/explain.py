@@ -1,0 +1,84 @@
+"""Where the time of a run went, in words and a small table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evener.report.units import bytes_text, rate_text, seconds_text, share_text
+
+if TYPE_CHECKING:
+    from evener.result import Result
+    from evener.timeline import Timeline
+
+__all__ = ["bottleneck", "explain", "headline", "shares_sentence"]
+
+
+def headline(result: Result) -> str:
+    """One line: what ran, how long, how fast."""
+    steps = result.timeline.supersteps
+    counted = "1 superstep" if steps == 1 else f"{steps} supersteps"
+    return (
+        f"{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
+        f"{result.edges:,} edges, {rate_text(result.edges_per_second)}"
+    )
+
+
+def shares_sentence(timeline: Timeline) -> str:
+    """One sentence: what the elements' time went to."""
+    shares = timeline.shares()
+    return (
+        f"Time: {share_text(shares.compute)} computing, {share_text(shares.send)} sending, "
+        f"{share_text(shares.receive)} receiving, {share_text(shares.wait)} waiting."
+    )
+
+
+def bottleneck(timeline: Timeline) -> str:
+    """One sentence: what to look at first to make the run faster."""
+    shares = timeline.shares()
+    if not any(shares):
+        return "Nothing was timed."
+    exchange = shares.send + shares.receive
+    if shares.wait > max(shares.compute, exchange):
+        busiest = _by_element(timeline)
+        slow = max(busiest, key=lambda element: busiest[element])
+        return (
+            f"Bottleneck: the elements wait for {slow} ({share_text(shares.wait)} of all time is waiting): "
+            f"give it a smaller share of the edges."
+        )
+    sums = timeline.by_phase()
+    if exchange > shares.compute:
+        (phase, element), span = max(sums.items(), key=lambda item: item[1].send + item[1].receive)
+        return (
+            f"Bottleneck: exchanging {phase!r} on {element} ({bytes_text(span.bytes_sent)} sent; "
+            f"{share_text(exchange)} of all time is exchange): fewer or differently cut partitions send less."
+        )
+    (phase, element), span = max(sums.items(), key=lambda item: item[1].compute)
+    whole = sum(one.seconds for one in sums.values())
+    return f"Bottleneck: computing {phase!r} on {element}, {share_text(span.compute / whole)} of all time."
+
+
+def explain(result: Result) -> str:
+    """Time by phase and element, the shares of all time, and the bottleneck."""
+    timeline = result.timeline
+    lines = [f"{headline(result)}.", f"Graph: {result.graph!r}", ""]
+    sums = timeline.by_phase()
+    width = max([len("phase"), *(len(phase) for phase, _ in sums)])
+    across = max([len("element"), *(len(element) for _, element in sums)])
+    lines.append(
+        f"{'phase':<{width}}  {'element':<{across}}  {'times':>6}  {'compute':>9}  {'send':>9}  "
+        f"{'receive':>9}  {'wait':>9}  {'sent':>11}"
+    )
+    for (phase, element), span in sorted(sums.items(), key=lambda item: -item[1].seconds):
+        parts = (span.compute, span.send, span.receive, span.wait)
+        times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
+        sent = bytes_text(span.bytes_sent) if span.bytes_sent else "-"
+        lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
+    lines += ["", shares_sentence(timeline), bottleneck(timeline)]
+    return "\n".join(lines)
+
+
+def _by_element(timeline: Timeline) -> dict[str, float]:
+    busy = dict.fromkeys(timeline.elements, 0.0)
+    for span in timeline:
+        busy[span.element] += span.compute
+    return busy

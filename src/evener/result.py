@@ -1,0 +1,235 @@
+"""Result: what an algorithm found, by name, in the order of the graph's ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from evener.graph import Graph
+    from evener.timeline import Timeline
+
+__all__ = ["VERTEX_VALUED", "Result"]
+
+# Arrays whose values are vertices.
+VERTEX_VALUED = frozenset({"component", "parent"})
+
+
+class Result(Mapping[str, "NDArray[Any]"]):
+    """What an algorithm found: a mapping from a name to one value a vertex, in the order of ``graph.ids``.
+
+    Arrays are gathered from the partitions when they are first asked for. Vertices inside arrays (the
+    parents of a search, the names of components) are the graph's own ids; if those are strings, they are
+    positions in ``graph.ids``. -1 stands for "none".
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of the algorithm.
+    graph : Graph
+        The graph it ran on.
+    arrays : mapping of str to callable
+        For each name, a function that gathers the array; the first is what `top` ranks by.
+    parameters : mapping
+        The arguments the run had.
+    timeline : Timeline
+        What each superstep spent its time on.
+    seconds : float
+        Wall time of the algorithm, reading and partitioning not counted.
+    edges : int
+        Edges the rate is counted over: stored edges times iterations for PageRank, the edges of the
+        reached vertices for a traversal.
+    partitioned : PartitionedGraph, optional
+        The partitions it ran on.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([1, 2, 5], [2, 5, 7], directed=True)
+    >>> r = ev.bfs(g, source=1)
+    >>> r["distance"].tolist(), r["parent"].tolist()
+    ([0, 1, 2, 3], [1, 1, 2, 5])
+    >>> r.top(2)
+    [(7, 3), (5, 2)]
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        graph: Graph,
+        arrays: Mapping[str, Callable[[], NDArray[Any]]],
+        *,
+        parameters: Mapping[str, Any],
+        timeline: Timeline,
+        seconds: float,
+        edges: int,
+        partitioned: object | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.graph = graph
+        self.parameters = dict(parameters)
+        self.timeline = timeline
+        self.seconds = float(seconds)
+        self.edges = int(edges)
+        self.partitioned = partitioned
+        self._gather = dict(arrays)
+        self._gathered: dict[str, NDArray[Any]] = {}
+
+    # ---- the mapping ----------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._gathered:
+            if name not in self._gather:
+                msg = f"a result of {self.algorithm} has {', '.join(map(repr, self._gather))}, not {name!r}"
+                raise KeyError(msg)
+            self._gathered[name] = self._gather[name]()
+        return self._gathered[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._gather)
+
+    def __len__(self) -> int:
+        return len(self._gather)
+
+    def __contains__(self, name: object) -> bool:
+        # Mapping's own would gather the array to find out.
+        return name in self._gather
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        # Mapping's own would compare arrays, which have no single truth value.
+        return self is other
+
+    @property
+    def edges_per_second(self) -> float:
+        """`edges` over `seconds`."""
+        return self.edges / self.seconds if self.seconds else 0.0
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._gather)
+        return f"<Result of {self.algorithm}: {names} of {self.graph.n:,} vertices, {self.seconds:.3g} s>"
+
+    # ---- tables ---------------------------------------------------------------------------------
+
+    def top(self, k: int = 10) -> list[tuple[int | str, int | float]]:
+        """Return the vertices with the largest values of the result's first array.
+
+        Parameters
+        ----------
+        k : int, default 10
+            How many; fewer if there are not as many.
+
+        Returns
+        -------
+        list of (id, value)
+            Largest value first; among equals, the smaller id first. For distances, the farthest vertices
+            that were reached. For components, the largest ones: (component, number of its vertices).
+        """
+        if k < 0:
+            msg = f"top(k) needs k >= 0, not {k}"
+            raise ArgumentError(msg)
+        name = next(iter(self))
+        values = self[name]
+        if name == "component":
+            names, values = np.unique(values, return_counts=True)
+            ids = self._names(names)
+        elif name == "distance":
+            reached = np.flatnonzero((values >= 0) & (values != np.inf))
+            values = values[reached]
+            ids = self.graph.ids[reached]
+        else:
+            ids = self.graph.ids
+        best = _largest(values, k)
+        return list(zip(ids[best].tolist(), values[best].tolist(), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: a column ``vertex`` with the graph's ids, then one for each array.
+
+        Parents and components are ids like those in ``vertex``; a vertex without a parent has a null.
+        """
+        import pyarrow as pa
+
+        columns = {"vertex": pa.array(self.graph.ids)}
+        for name, values in self.items():
+            if name in VERTEX_VALUED:
+                missing = values < 0
+                columns[name] = pa.array(self._names(np.where(missing, 0, values)), mask=missing)
+            else:
+                columns[name] = pa.array(values)
+        return pa.table(columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with the columns of `to_arrow`."""
+        return self.to_arrow().to_pandas()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table of `to_arrow` to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.parquet``, ``.csv``, ``.tsv``, ``.arrow`` or ``.feather``. All but the text formats
+            also keep the algorithm's name and parameters, for ``evener verify``.
+
+        Raises
+        ------
+        ArgumentError
+            For another suffix.
+        FileError
+            If the file cannot be written.
+        """
+        from evener.tables import write_result
+
+        write_result(self, Path(path))
+
+    # ---- what the run did -----------------------------------------------------------------------
+
+    def explain(self) -> str:
+        """Return where the time went: by phase and element, the shares of all time, the bottleneck."""
+        from evener.report.explain import explain
+
+        return explain(self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one self-contained HTML page with the summary and the superstep timeline.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        from evener.formats.atomic import replacing
+        from evener.report.page import page
+
+        with replacing(Path(path)) as temporary:
+            Path(temporary).write_text(page(self), encoding="utf-8")
+
+    def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
+        """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""
+        by_position = self.graph.has_own_ids and self.graph.ids.dtype.kind in "UST"
+        return self.graph.ids[vertices] if by_position else vertices
+
+
+def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """Positions of the k largest values, largest first, earlier positions first among equals."""
+    k = min(k, len(values))
+    if k == 0:
+        return np.empty(0, dtype=np.intp)
+    # A k-th largest found in linear time leaves few values to sort, however many vertices there are.
+    least = np.partition(values, len(values) - k)[len(values) - k]
+    above = np.flatnonzero(values > least)
+    equal = np.flatnonzero(values == least)[: k - len(above)]
+    chosen = np.concatenate([above, equal])
+    return chosen[np.lexsort((chosen, -values[chosen].astype(np.float64)))]

@@ -1,0 +1,162 @@
+"""Tables of results in files: Parquet, Arrow and text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from evener.errors import ArgumentError, FileError, FormatError
+from evener.formats.atomic import replacing
+from evener.result import VERTEX_VALUED, Result
+from evener.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.graph import Graph
+
+__all__ = ["SUFFIXES", "check_suffix", "load_result", "read_table", "write_result"]
+
+SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
+
+# The key of the schema's metadata under which a table keeps how it was made.
+_KEY = b"evener"
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file name whose suffix names no table format."""
+    if path.suffix.lower() not in SUFFIXES:
+        came = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
+        msg = f"{path}: a table of results is written as {', '.join(SUFFIXES)}, and this name has {came}"
+        raise ArgumentError(msg)
+
+
+def write_result(result: Result, path: Path) -> None:
+    """Write a result's table, whole or not at all, with how it was made where the format can hold it."""
+    check_suffix(path)
+    made = {"algorithm": result.algorithm, "parameters": result.parameters}
+    table = result.to_arrow().replace_schema_metadata({_KEY: json.dumps(made, default=str).encode()})
+    suffix = path.suffix.lower()
+    with replacing(path) as temporary:
+        if suffix == ".parquet":
+            from pyarrow import parquet
+
+            parquet.write_table(table, temporary)
+        elif suffix in {".csv", ".tsv"}:
+            from pyarrow import csv
+
+            delimiter = "," if suffix == ".csv" else "\t"
+            csv.write_csv(table, temporary, csv.WriteOptions(delimiter=delimiter))
+        else:
+            from pyarrow import feather
+
+            feather.write_feather(table, str(temporary))
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read a table of results by its suffix.
+
+    Raises
+    ------
+    FileError, FormatError
+        If there is no such file, or it is not what its suffix says.
+    """
+    check_suffix(path)
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".parquet":
+            from pyarrow import parquet
+
+            return parquet.read_table(path)
+        if suffix in {".csv", ".tsv"}:
+            from pyarrow import csv
+
+            delimiter = "," if suffix == ".csv" else "\t"
+            return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter))
+        from pyarrow import feather
+
+        return feather.read_table(path)
+    except pa.ArrowInvalid as error:
+        msg = f"expected a table of results, but {_first_line(error)}"
+        raise FormatError(msg, path=path) from error
+    except OSError as error:
+        msg = f"{path}: cannot be read: {_first_line(error)}"
+        raise FileError(msg) from error
+
+
+def load_result(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[str, Any]) -> Result:
+    """Read a saved result of `algorithm` on `graph`, to be looked at or verified.
+
+    Raises
+    ------
+    FileError, FormatError
+        If the file is not a table with one row for each vertex of the graph.
+    ArgumentError
+        If it says that another algorithm made it.
+    """
+    table = read_table(path)
+    made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+    if made.get("algorithm", algorithm) != algorithm:
+        msg = f"{path} holds a result of {made['algorithm']}, not of {algorithm}"
+        raise ArgumentError(msg)
+    order = _rows_in_order(table, graph, path)
+    arrays = {
+        name: _column(table, name, graph, order, path) for name in table.column_names if name != "vertex"
+    }
+    return Result(
+        algorithm,
+        graph,
+        arrays,
+        parameters={**made.get("parameters", {}), **parameters},
+        timeline=Timeline(),
+        seconds=0.0,
+        edges=0,
+    )
+
+
+def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp]:
+    """Return the rows of `table` in the order of the graph's ids."""
+    if "vertex" not in table.column_names:
+        msg = f"expected a column 'vertex', but the columns are {', '.join(table.column_names)}"
+        raise FormatError(msg, path=path)
+    vertices = table.column("vertex").to_numpy(zero_copy_only=False)
+    if vertices.dtype.kind == "O":
+        vertices = vertices.astype(str)
+    order = np.argsort(vertices, kind="stable")
+    if len(order) != graph.n or not np.array_equal(vertices[order], graph.ids):
+        msg = f"its {len(order):,} rows are not the {graph.n:,} vertices of the graph, each once"
+        raise FormatError(msg, path=path)
+    return order
+
+
+def _column(
+    table: pa.Table, name: str, graph: Graph, order: NDArray[np.intp], path: Path
+) -> Callable[[], NDArray[Any]]:
+    """Return a function that gives a column in the order of the ids, as an algorithm would."""
+    column = table.column(name)
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    if name in VERTEX_VALUED:
+        filled = column.to_numpy(zero_copy_only=False)
+        values = np.full(len(filled), -1, dtype=np.int64)
+        present = filled[~missing]
+        if graph.ids.dtype.kind in "UST":
+            values[~missing] = graph.numbers_of(present.astype(str))
+        else:
+            values[~missing] = present.astype(np.int64)
+    elif missing.any():
+        msg = f"column {name!r} has no value for vertex {graph.ids[np.argmax(missing[order])]}"
+        raise FormatError(msg, path=path)
+    else:
+        values = column.to_numpy(zero_copy_only=False)
+    values = values[order]
+    return lambda: values
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

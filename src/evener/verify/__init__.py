@@ -1,0 +1,62 @@
+"""Is this answer right? One verifier an algorithm, each checking the definition and not a second run.
+
+Verifying costs a pass or two over the edges, so that every timed run can afford it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from evener.errors import ArgumentError
+from evener.verify.expected import against, match_epsilon, match_equivalent, match_exact, read_expected
+from evener.verify.rules import Answer, Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Answer",
+    "Claim",
+    "against",
+    "match_epsilon",
+    "match_equivalent",
+    "match_exact",
+    "read_expected",
+    "verify",
+]
+
+# One file an algorithm, loaded when first asked for: their kernels bring the compiler with them.
+_VERIFIERS = ("bfs", "betweenness", "pagerank", "sssp", "wcc")
+
+
+def verify(result: Answer) -> None:
+    """Check an answer against the rules that define it.
+
+    Parameters
+    ----------
+    result : Result or Claim
+        What an algorithm returned, or an answer from anywhere put in the same form.
+
+    Raises
+    ------
+    VerificationError
+        Naming the rule that is broken, the vertex where, and the two values that disagree.
+    ArgumentError
+        If `result` comes from an algorithm that has no verifier.
+
+    Notes
+    -----
+    BFS and SSSP follow the Graph500 specification's validation (section 8), PageRank and betweenness the
+    GAP Benchmark Suite's verifiers, WCC an independent union-find. See `against` for LDBC Graphalytics.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> ev.verify(ev.bfs(ev.read("grid:10x10"), source=0))
+    """
+    if result.algorithm not in _VERIFIERS:
+        msg = f"no verifier for {result.algorithm!r}; there is one for each of {', '.join(_VERIFIERS)}"
+        raise ArgumentError(msg)
+    check: Callable[[Answer], None] = import_module(f"evener.verify.{result.algorithm}").check
+    check(result)

@@ -1,0 +1,375 @@
+"""Verifiers accept the answers of NetworkX and of the reference twins, and refuse each single mutation."""
+
+from __future__ import annotations
+
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import reference
+from evener.errors import ArgumentError, VerificationError
+from evener.graph import Graph
+from evener.verify import Claim, verify
+from reference import as_networkx, random_graph
+
+SOURCE = 3
+
+
+def claim(algorithm, graph, parameters=None, **arrays):
+    return Claim(algorithm, graph, arrays, parameters or {})
+
+
+def refused(answer, rule=None):
+    with pytest.raises(VerificationError, match=rule and re.escape(rule)) as caught:
+        verify(answer)
+    return str(caught.value)
+
+
+def changed(array, **positions):
+    """A copy of the array with `v3=7` meaning: position 3 becomes 7."""
+    copy = array.copy()
+    for name, value in positions.items():
+        copy[int(name[1:])] = value
+    return copy
+
+
+@pytest.fixture(params=[True, False], ids=["directed", "undirected"])
+def graph(request):
+    return random_graph(directed=request.param)
+
+
+# ---- breadth-first search ---------------------------------------------------------------------------
+
+
+def bfs_claim(graph, distance, parent, source=SOURCE):
+    return claim("bfs", graph, {"source": source}, distance=distance, parent=parent)
+
+
+def test_bfs_accepts_networkx(graph):
+    g = as_networkx(graph)
+    distance = np.full(graph.n, -1, dtype=np.int32)
+    parent = np.full(graph.n, -1)
+    parent[SOURCE] = SOURCE
+    for v, d in nx.single_source_shortest_path_length(g, SOURCE).items():
+        distance[v] = d
+    for v, above in nx.bfs_predecessors(g, SOURCE):
+        parent[v] = above
+    verify(bfs_claim(graph, distance, parent))
+
+
+def test_bfs_refuses_every_wrong_parent(graph):
+    """Any vertex one level up with an edge to v is a right parent, and no other is."""
+    distance, parent = reference.bfs(graph, SOURCE)
+    edges = set(zip(*(a.tolist() for a in reference.edges(graph)), strict=True))
+    accepted = 0
+    for v in range(graph.n):
+        for u in range(-1, graph.n):
+            answer = bfs_claim(graph, distance, changed(parent, **{f"v{v}": u}))
+            if v == SOURCE:
+                right = u == SOURCE
+            elif distance[v] == -1:
+                right = u == -1
+            else:
+                right = (u, v) in edges and distance[u] + 1 == distance[v]
+            if right:
+                accepted += 1
+                verify(answer)
+            else:
+                refused(answer)
+    assert accepted >= graph.n
+
+
+def test_bfs_refuses_every_wrong_distance(graph):
+    distance, parent = reference.bfs(graph, SOURCE)
+    for v in range(graph.n):
+        for wrong in {-2, -1, 0, distance[v] - 1, distance[v] + 1, 99} - {distance[v]}:
+            refused(bfs_claim(graph, changed(distance, **{f"v{v}": wrong}), parent))
+
+
+def path(length, *, directed=False, extra=()):
+    src, dst = zip(*[(v, v + 1) for v in range(length - 1)], *extra, strict=True)
+    return Graph.from_edges(src, dst, directed=directed, n=length + 1)
+
+
+def test_bfs_names_the_rule():
+    g = path(6, extra=[(0, 5)], directed=True)  # 0-1-2-3-4-5, a shortcut to 5, and 6 alone
+    distance = np.array([0, 1, 2, 3, 4, 1, -1], dtype=np.int32)
+    parent = np.array([0, 0, 1, 2, 3, 0, -1])
+
+    def answer(distance=distance, parent=parent):
+        return bfs_claim(g, distance, parent, source=0)
+
+    verify(answer())
+    refused(answer(parent=changed(parent, v1=2)), "without a cycle (rule 1): from vertex 1 over its parent 2")
+    refused(answer(parent=changed(parent, v4=4)), "only the source is its own parent (rule 1): vertex 4")
+    refused(answer(distance=changed(distance, v4=5)), "(rule 2): vertex 4 is at level 5, its parent 3 at 3")
+    refused(
+        answer(changed(distance, v5=5), changed(parent, v5=4)),
+        "(rule 3): vertex 0 is at level 0, its neighbour 5 at 5",
+    )
+    refused(
+        answer(changed(distance, v5=-1), changed(parent, v5=-1)),
+        "(rule 4): vertex 0 is at level 0, its neighbour 5 is called unreached",
+    )
+    refused(answer(changed(distance, v6=1), changed(parent, v6=0)), "(rule 5): vertex 6 has parent 0")
+    refused(answer(changed(distance, v6=1)), "(rule 4): vertex 6 has distance 1 and no parent")
+    refused(answer(parent=changed(parent, v6=0)), "(rule 4): vertex 6 has distance -1 and parent 0")
+    refused(answer(parent=changed(parent, v5=6)), "a parent is itself reached (rule 4): vertex 5")
+    refused(answer(distance=changed(distance, v0=1)), "the source is at distance 0")
+    refused(answer(parent=changed(parent, v0=1)), "the source is its own parent: vertex 0 has parent 1")
+    refused(answer(parent=changed(parent, v0=-1)), "the source is its own parent: vertex 0 has parent none")
+    refused(answer(parent=changed(parent, v2=7)), "vertex 2 has parent 7, which is not in the graph")
+    refused(answer(parent=changed(parent, v2=-7)), "vertex 2 has parent -7, which is not in the graph")
+    refused(answer(distance=changed(distance, v6=-2)), "exactly the reached vertices have a parent")
+    refused(answer(distance=distance.astype(float)), "distances are integers: they are float64")
+    refused(answer(distance=distance[:-1]), "distance has one value a vertex: shape (6,), 7 vertices")
+    refused(answer(parent=parent.astype(float)), "parent names vertices of the graph")
+
+
+def test_bfs_tells_a_longer_way_on_an_undirected_graph():
+    g = path(5, extra=[(0, 4)])
+    distance = np.array([0, 1, 2, 3, 4, -1], dtype=np.int32)
+    parent = np.array([0, 0, 1, 2, 3, -1])
+    refused(bfs_claim(g, distance, parent, source=0), "no edge leads more than one level down (rule 3)")
+
+
+def test_errors_speak_the_graphs_own_ids():
+    g = Graph.from_edges([10, 20, 30], [20, 30, 40], directed=True)
+    distance, parent = np.array([0, 1, 2, 3], dtype=np.int32), np.array([10, 10, 20, 30])
+    verify(bfs_claim(g, distance, parent, source=10))
+    said = refused(bfs_claim(g, distance, changed(parent, v3=20), source=10))
+    assert "vertex 40 is at level 3, its parent 20 at 1" in said
+    refused(
+        bfs_claim(g, distance, changed(parent, v3=3), source=10), "vertex 40 has parent 3, which is not in"
+    )
+
+
+def test_parents_in_a_graph_named_by_strings_are_positions():
+    g = Graph.from_edges(["ann", "bob"], ["bob", "eve"], directed=True)
+    distance = np.array([0, 1, 2], dtype=np.int32)
+    verify(bfs_claim(g, distance, np.array([0, 0, 1]), source="ann"))
+    refused(
+        bfs_claim(g, distance, np.array([0, 0, 0]), source="ann"),
+        "vertex eve is at level 2, its parent ann at 0",
+    )
+
+
+# ---- shortest paths ---------------------------------------------------------------------------------
+
+
+def sssp_claim(graph, distance, parent, source=SOURCE):
+    return claim("sssp", graph, {"source": source}, distance=distance, parent=parent)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("integer", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sssp_accepts_networkx(directed, integer, dtype):
+    graph = random_graph(directed=directed, integer=integer)
+    g = as_networkx(graph)
+    before, lengths = nx.dijkstra_predecessor_and_distance(g, SOURCE)
+    distance = np.full(graph.n, np.inf, dtype=dtype)
+    parent = np.full(graph.n, -1)
+    for v, d in lengths.items():
+        distance[v] = d
+        parent[v] = before[v][0] if before[v] else SOURCE
+    verify(sssp_claim(graph, distance, parent))
+
+
+def test_sssp_refuses_every_wrong_parent(graph):
+    distance, parent = reference.sssp(graph, SOURCE)
+    tails, heads = reference.edges(graph)
+    tight = np.isclose(distance[tails] + graph.weights, distance[heads], rtol=1e-12) & (heads != SOURCE)
+    right = set(zip(tails[tight].tolist(), heads[tight].tolist(), strict=True))
+    for v in np.flatnonzero(np.isfinite(distance)):
+        for u in range(-1, graph.n):
+            answer = sssp_claim(graph, distance, changed(parent, **{f"v{v}": u}))
+            if (u, int(v)) in right or u == v == SOURCE:
+                verify(answer)
+            else:
+                refused(answer)
+
+
+def test_sssp_refuses_every_wrong_distance(graph):
+    distance, parent = reference.sssp(graph, SOURCE)
+    for v in range(graph.n):
+        for wrong in (distance[v] + 1e-6, distance[v] - 1e-6, -1.0, np.inf, np.nan, 1.5):
+            if wrong != distance[v]:
+                refused(sssp_claim(graph, changed(distance, **{f"v{v}": wrong}), parent))
+
+
+def test_sssp_names_the_rule():
+    g = Graph.from_edges([0, 1, 0, 2, 0], [1, 2, 2, 3, 2], [1, 1, 3, 0, 4], directed=True, n=5)
+    distance = np.array([0, 1, 2, 2, np.inf])
+    parent = np.array([0, 0, 1, 2, -1])
+
+    def answer(distance=distance, parent=parent):
+        return sssp_claim(g, distance, parent, source=0)
+
+    verify(answer())
+    refused(answer(parent=changed(parent, v3=1)), "(rule 5): vertex 3 has parent 1, but no edge")
+    refused(
+        answer(parent=changed(parent, v2=0)), "(rule 2): vertex 2 is at 2.0, its parent 0 at 0.0 and the edge"
+    )
+    refused(
+        answer(np.array([0, 1, 3, 3, np.inf]), changed(parent, v2=0)),
+        "(rule 3): vertex 2 is at 3.0, but at 2.0 through 1",
+    )
+    refused(
+        answer(np.array([0, 1, 2, np.inf, np.inf]), changed(parent, v3=-1)),
+        "(rule 4): vertex 3 is at inf, but at 2.0 through 2",
+    )
+
+
+def test_sssp_finds_a_cycle_without_length():
+    g = Graph.from_edges([0, 1, 2], [1, 2, 1], [1.0, 0.0, 0.0], directed=True, n=3)
+    distance = np.array([0.0, 1.0, 1.0])
+    verify(sssp_claim(g, distance, np.array([0, 0, 1]), source=0))
+    refused(sssp_claim(g, distance, np.array([0, 2, 1]), source=0), "without a cycle (rule 1)")
+
+
+def test_sssp_without_weights_counts_edges():
+    g = path(4)
+    verify(sssp_claim(g, np.array([0.0, 1, 2, 3, np.inf]), np.array([0, 0, 1, 2, -1]), source=0))
+
+
+# ---- components -------------------------------------------------------------------------------------
+
+
+def test_wcc_refuses_every_wrong_label(graph):
+    component = reference.wcc(graph)
+    verify(claim("wcc", graph, component=component))
+    for v in range(graph.n):
+        for wrong in range(-2, graph.n + 1):
+            if wrong != component[v]:
+                refused(claim("wcc", graph, component=changed(component, **{f"v{v}": wrong})))
+
+
+def test_wcc_names_the_rule():
+    g = Graph.from_edges([0, 2, 4], [1, 3, 5], directed=True, n=6)
+
+    def said(*labels):
+        return refused(claim("wcc", g, component=np.array(labels)))
+
+    assert "smallest vertex: vertex 0 has component 1, a larger" in said(1, 1, 2, 2, 4, 4)
+    assert "names a component is in it: vertex 3 has component 1" in said(0, 0, 2, 1, 4, 4)
+    assert "neighbours share a component: vertex 2 has component 2, its neighbour 3 has 0" in said(
+        0, 0, 2, 0, 4, 4
+    )
+    assert "one component a label: vertex 4 has component 0, but no path joins them: its own is 4" in said(
+        0, 0, 2, 2, 0, 0
+    )
+    assert "every vertex has a component: vertex 5" in said(0, 0, 2, 2, 4, -1)
+
+
+def test_wcc_of_nothing():
+    empty = Graph(np.zeros(1, np.uint64), np.empty(0, np.uint32), directed=True)
+    verify(claim("wcc", empty, component=np.empty(0, np.int64)))
+    verify(claim("pagerank", empty, rank=np.empty(0)))
+    verify(claim("betweenness", empty, centrality=np.empty(0)))
+
+
+# ---- PageRank ---------------------------------------------------------------------------------------
+
+
+def pagerank_claim(graph, rank, **parameters):
+    parameters = {"damping": 0.85, "tol": 1e-6, "max_iter": 100, **parameters}
+    return claim("pagerank", graph, parameters, rank=rank)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pagerank_accepts_networkx(graph, dtype):
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None)
+    verify(pagerank_claim(graph, np.array(list(wanted.values()), dtype=dtype)))
+
+
+def test_pagerank_accepts_a_personalization(graph):
+    wish = {3: 1.0, 7: 2.0}
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None, personalization=wish)
+    rank = np.array(list(wanted.values()))
+    verify(pagerank_claim(graph, rank, personalization=wish))
+    vector = np.zeros(graph.n)
+    vector[[3, 7]] = 5.0, 10.0
+    verify(pagerank_claim(graph, rank, personalization=vector))
+    refused(pagerank_claim(graph, rank), "another iteration")
+    refused(pagerank_claim(graph, rank, personalization={3: 2.0, 7: 1.0}), "another iteration")
+
+
+def test_pagerank_refuses_every_rank_off(graph):
+    rank = reference.pagerank(graph)
+    for v in range(graph.n):
+        refused(pagerank_claim(graph, changed(rank, **{f"v{v}": rank[v] * 1.001})), "ranks sum to one")
+        # What one vertex gains another loses: the sum stays.
+        moved = changed(rank, **{f"v{v}": rank[v] * 1.001})
+        moved[(v + 1) % graph.n] -= rank[v] * 0.001
+        refused(pagerank_claim(graph, moved), "another iteration leaves the ranks in place")
+        for wrong in (-rank[v], np.nan, np.inf):
+            refused(
+                pagerank_claim(graph, changed(rank, **{f"v{v}": wrong})), "a rank is a non-negative number"
+            )
+
+
+def test_pagerank_refuses_too_few_iterations_and_another_damping(graph):
+    early = reference.pagerank(graph, iterations=5)
+    refused(pagerank_claim(graph, early), "another iteration")
+    refused(pagerank_claim(graph, reference.pagerank(graph), damping=0.9), "another iteration")
+    refused(pagerank_claim(graph, np.ones(graph.n, dtype=int)), "ranks are float32 or float64")
+
+
+@pytest.mark.parametrize("fixed", [{"semantics": "graphalytics"}, {"tol": 0}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pagerank_of_fixed_length(graph, fixed, dtype):
+    rank = reference.pagerank(graph, iterations=4).astype(dtype)
+    verify(pagerank_claim(graph, rank, max_iter=4, **fixed))
+    refused(pagerank_claim(graph, rank, max_iter=5, **fixed), "ranks are those of 5 iterations")
+    swapped = rank.copy()
+    swapped[[3, 7]] = rank[[7, 3]]
+    refused(pagerank_claim(graph, swapped, max_iter=4, **fixed), "ranks are those of 4 iterations: vertex 3")
+
+
+# ---- betweenness ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_betweenness_accepts_networkx(directed, normalized):
+    g = nx.gnp_random_graph(30, 0.1, seed=4, directed=directed)
+    src, dst = np.array(g.edges()).T
+    graph = Graph.from_edges(src, dst, directed=directed, n=30)
+    wanted = np.array(list(nx.betweenness_centrality(g, normalized=normalized).values()))
+    for dtype in (np.float32, np.float64):
+        verify(
+            claim(
+                "betweenness",
+                graph,
+                {"sources": None, "normalized": normalized},
+                centrality=wanted.astype(dtype),
+            )
+        )
+    for v in range(30):
+        wrong = changed(wanted, **{f"v{v}": wanted[v] + 1e-4})
+        refused(
+            claim("betweenness", graph, {"sources": None, "normalized": normalized}, centrality=wrong),
+            f"vertex {v} has",
+        )
+
+
+def test_betweenness_of_some_sources(graph):
+    sources = [3, 8, 21]
+    total = reference.betweenness(graph, sources=sources)
+    scale = graph.n / len(sources) / (1 if graph.directed else 2)
+    parameters = {"sources": sources, "normalized": False}
+    verify(claim("betweenness", graph, parameters, centrality=total * scale))
+    refused(
+        claim("betweenness", graph, {**parameters, "sources": [3, 8]}, centrality=total * scale),
+        "dependencies on 2 sources",
+    )
+    refused(claim("betweenness", graph, parameters, centrality=np.full(graph.n, np.nan)), "vertex 0 has nan")
+    refused(claim("betweenness", graph, parameters, centrality=np.zeros(graph.n, int)), "float32 or float64")
+
+
+def test_an_algorithm_without_verifier(graph):
+    with pytest.raises(ArgumentError, match="no verifier for 'sorting'; there is one for each of bfs, "):
+        verify(claim("sorting", graph))

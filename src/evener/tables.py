@@ -10,18 +10,19 @@ import pyarrow as pa
 
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats.atomic import replacing
-from evener.result import VERTEX_VALUED, Result
-from evener.timeline import Timeline
+from evener.result import VERTEX_VALUED
+from evener.verify import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evener.graph import Graph
+    from evener.result import Result
 
-__all__ = ["SUFFIXES", "check_suffix", "load_result", "read_table", "write_result"]
+__all__ = ["SUFFIXES", "check_suffix", "load_claim", "read_table", "write_result"]
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 
@@ -90,8 +91,10 @@ def read_table(path: Path) -> pa.Table:
         raise FileError(msg) from error
 
 
-def load_result(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[str, Any]) -> Result:
-    """Read a saved result of `algorithm` on `graph`, to be looked at or verified.
+def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[str, Any]) -> Claim:
+    """Read a saved result of `algorithm` on `graph`, to be verified.
+
+    What the file says of its parameters counts where `parameters` is silent.
 
     Raises
     ------
@@ -107,17 +110,9 @@ def load_result(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping
         raise ArgumentError(msg)
     order = _rows_in_order(table, graph, path)
     arrays = {
-        name: _column(table, name, graph, order, path) for name in table.column_names if name != "vertex"
+        name: _column(table, name, graph, path)[order] for name in table.column_names if name != "vertex"
     }
-    return Result(
-        algorithm,
-        graph,
-        arrays,
-        parameters={**made.get("parameters", {}), **parameters},
-        timeline=Timeline(),
-        seconds=0.0,
-        edges=0,
-    )
+    return Claim(algorithm, graph, arrays, {**made.get("parameters", {}), **parameters})
 
 
 def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp]:
@@ -135,27 +130,21 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
     return order
 
 
-def _column(
-    table: pa.Table, name: str, graph: Graph, order: NDArray[np.intp], path: Path
-) -> Callable[[], NDArray[Any]]:
-    """Return a function that gives a column in the order of the ids, as an algorithm would."""
+def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any]:
+    """Return a column as an algorithm would give it: vertices as ids or positions, -1 for none."""
     column = table.column(name)
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    if name in VERTEX_VALUED:
-        filled = column.to_numpy(zero_copy_only=False)
-        values = np.full(len(filled), -1, dtype=np.int64)
-        present = filled[~missing]
-        if graph.ids.dtype.kind in "UST":
-            values[~missing] = graph.numbers_of(present.astype(str))
-        else:
-            values[~missing] = present.astype(np.int64)
-    elif missing.any():
-        msg = f"column {name!r} has no value for vertex {graph.ids[np.argmax(missing[order])]}"
-        raise FormatError(msg, path=path)
-    else:
-        values = column.to_numpy(zero_copy_only=False)
-    values = values[order]
-    return lambda: values
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    if name not in VERTEX_VALUED:
+        if column.null_count:
+            msg = f"column {name!r} has {column.null_count:,} rows without a value"
+            raise FormatError(msg, path=path)
+        return values
+    present = column.is_valid().to_numpy(zero_copy_only=False)
+    named = values[present]
+    by_position = graph.has_own_ids and graph.ids.dtype.kind in "UST"
+    vertices = np.full(len(values), -1, dtype=np.int64)
+    vertices[present] = graph.numbers_of(named.astype(str)) if by_position else named.astype(np.int64)
+    return vertices
 
 
 def _first_line(error: BaseException) -> str:

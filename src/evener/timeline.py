@@ -24,13 +24,13 @@ class Span:
     phase : str
         What was done: the kernel's name, or the exchange's.
     element : str
-        Which element did it: "cpu", "cpu:8#1", ...
+        Which element did it: "cpu", "cpu:8", ...
     compute, send, receive, wait : float
         Seconds in kernels, in handing boundary state over, in taking it, and in waiting for others.
     bytes_sent : int
         Bytes this element handed to others in this phase.
     active : int
-        Vertices at work.
+        Vertices at work in this superstep, on all elements together.
     """
 
     superstep: int
@@ -90,7 +90,7 @@ class Shares(NamedTuple):
 
 
 class Superstep(NamedTuple):
-    """One superstep, summed over its phases; the times are those of the slowest element.
+    """One superstep, summed over its phases; the times are those of the element that was busy longest.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Superstep(NamedTuple):
     phases : tuple of str
         The phases in the order they came.
     active : int
-        Vertices at work in the first phase, all elements together.
+        Vertices at work in the first phase, on all elements together.
     compute, exchange, wait : float
         Seconds: in kernels, in sending and receiving, in waiting.
     bytes_sent : int
@@ -159,8 +159,8 @@ class Timeline:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """The elements that took part, in order of appearance."""
-        return tuple(dict.fromkeys(span.element for span in self.spans))
+        """The elements that took part, in order of appearance; a second of one name has ``#2`` added."""
+        return tuple(dict.fromkeys(element for element, _ in self._by_element()))
 
     def shares(self) -> Shares:
         """Which parts of all elements' time went to computing, sending, receiving and waiting."""
@@ -174,11 +174,11 @@ class Timeline:
         return Shares(*(part / whole if whole else 0.0 for part in totals))
 
     def by_superstep(self) -> list[Superstep]:
-        """One row a superstep, the times being those of the element that took longest."""
-        grouped: dict[int, list[Span]] = {}
-        for span in self.spans:
-            grouped.setdefault(span.superstep, []).append(span)
-        return [_summed(number, spans) for number, spans in grouped.items()]
+        """One row a superstep, the times being those of the element that was busy longest."""
+        grouped: dict[int, dict[str, list[Span]]] = {}
+        for element, span in self._by_element():
+            grouped.setdefault(span.superstep, {}).setdefault(element, []).append(span)
+        return [_summed(number, list(elements.values())) for number, elements in grouped.items()]
 
     def by_phase(self) -> dict[tuple[str, str], Span]:
         """For each phase and element, one span with the sums over all supersteps.
@@ -186,8 +186,8 @@ class Timeline:
         `Span.superstep` then counts the supersteps that had the phase.
         """
         sums: dict[tuple[str, str], Span] = {}
-        for span in self.spans:
-            one = sums.setdefault((span.phase, span.element), Span(0, span.phase, span.element))
+        for element, span in self._by_element():
+            one = sums.setdefault((span.phase, element), Span(0, span.phase, element))
             one.superstep += 1
             one.compute += span.compute
             one.send += span.send
@@ -196,6 +196,14 @@ class Timeline:
             one.bytes_sent += span.bytes_sent
             one.active += span.active
         return sums
+
+    def _by_element(self) -> Iterator[tuple[str, Span]]:
+        """Spans with the name of their element, made unique where a run has several of one name."""
+        seen: dict[tuple[int, str, str], int] = {}
+        for span in self.spans:
+            key = (span.superstep, span.phase, span.element)
+            seen[key] = seen.get(key, 0) + 1
+            yield span.element if seen[key] == 1 else f"{span.element}#{seen[key]}", span
 
     def to_arrow(self) -> pa.Table:
         """Give the spans as an Arrow table, one row each."""
@@ -212,16 +220,14 @@ class Timeline:
         )
 
 
-def _summed(number: int, spans: list[Span]) -> Superstep:
+def _summed(number: int, elements: list[list[Span]]) -> Superstep:
+    spans = [span for own in elements for span in own]
     phases = tuple(dict.fromkeys(span.phase for span in spans))
-    by_element: dict[str, list[Span]] = {}
-    for span in spans:
-        by_element.setdefault(span.element, []).append(span)
-    slowest = max(by_element.values(), key=lambda own: sum(span.seconds for span in own))
+    slowest = max(elements, key=lambda own: sum(span.seconds - span.wait for span in own))
     return Superstep(
         superstep=number,
         phases=phases,
-        active=sum(span.active for span in spans if span.phase == phases[0]),
+        active=max(sum(span.active for span in own if span.phase == phases[0]) for own in elements),
         compute=sum(span.compute for span in slowest),
         exchange=sum(span.send + span.receive for span in slowest),
         wait=sum(span.wait for span in slowest),

@@ -79,6 +79,6 @@ def explain(result: Result) -> str:
 
 def _by_element(timeline: Timeline) -> dict[str, float]:
     busy = dict.fromkeys(timeline.elements, 0.0)
-    for span in timeline:
-        busy[span.element] += span.compute
+    for (_, element), span in timeline.by_phase().items():
+        busy[element] += span.compute
     return busy

@@ -34,7 +34,7 @@ th { color: var(--faint); font-weight: 600; } .left { text-align: left; } .wide 
 """
 
 _KEY = (
-    '<p class="faint key">Times of the slowest element:'
+    '<p class="faint key">Times of the element that was busy longest:'
     '<i class="compute"></i>computing<i class="exchange"></i>exchanging<i class="wait"></i>waiting</p>'
 )
 

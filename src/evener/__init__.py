@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evener._typed import partition, verify
     from evener.algorithms.betweenness import betweenness
     from evener.algorithms.bfs import bfs
     from evener.algorithms.pagerank import pagerank
@@ -35,11 +36,8 @@ if TYPE_CHECKING:
     )
     from evener.formats import read, write
     from evener.graph import Graph
-    from evener.partition import partition
-    from evener.planning import plan
     from evener.result import Result
     from evener.timeline import Progress, Span, Timeline
-    from evener.verify import verify
 
 __version__ = "0.1.0"
 
@@ -61,7 +59,6 @@ __all__ = [
     "bfs",
     "pagerank",
     "partition",
-    "plan",
     "read",
     "sssp",
     "verify",
@@ -86,7 +83,6 @@ _HOMES = {
     "bfs": "algorithms.bfs",
     "pagerank": "algorithms.pagerank",
     "partition": "partition",
-    "plan": "planning",
     "read": "formats",
     "sssp": "algorithms.sssp",
     "verify": "verify",

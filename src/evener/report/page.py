@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from evener.memory import readable
 from evener.report.explain import bottleneck, headline, shares_sentence
-from evener.report.units import bytes_text, seconds_text
+from evener.report.units import seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +81,7 @@ def _supersteps(steps: list[Superstep]) -> str:
         rows.append(
             f"<tr><td>{step.superstep}</td><td class='left'>{escape(', '.join(step.phases))}</td>"
             f"<td>{step.active:,}</td><td>{seconds_text(step.seconds)}</td>"
-            f"<td>{bytes_text(step.bytes_sent)}</td><td class='wide'><div class='bar'>{bar}</div></td></tr>"
+            f"<td>{readable(step.bytes_sent)}</td><td class='wide'><div class='bar'>{bar}</div></td></tr>"
         )
     head = (
         "<tr><th>superstep</th><th class='left'>phases</th><th>active vertices</th><th>time</th>"
@@ -96,7 +97,7 @@ def _phases(result: Result) -> str:
             element,
             f"{span.superstep:,}",
             *(seconds_text(part) for part in (span.compute, span.send, span.receive, span.wait)),
-            bytes_text(span.bytes_sent),
+            readable(span.bytes_sent),
         )
         for (phase, element), span in result.timeline.by_phase().items()
     ]

@@ -1,28 +1,10 @@
-"""Numbers as people read them: bytes, seconds, rates, counts."""
+"""Numbers as people read them: seconds, rates, shares; bytes are written by `evener.memory.readable`."""
 
 from __future__ import annotations
 
-__all__ = ["bytes_text", "rate_text", "seconds_text", "share_text"]
+__all__ = ["rate_text", "seconds_text", "share_text"]
 
-_BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _DECIMAL = ("", "k", "M", "G", "T")
-
-
-def bytes_text(count: float) -> str:
-    """Write bytes with a binary prefix.
-
-    Examples
-    --------
-    >>> bytes_text(999), bytes_text(3 << 20)
-    ('999 bytes', '3.0 MiB')
-    """
-    if count < 1024:
-        return f"{count:.0f} bytes"
-    unit = 0
-    while count >= 1024 and unit < len(_BINARY) - 1:
-        count /= 1024
-        unit += 1
-    return f"{count:.1f} {_BINARY[unit]}"
 
 
 def seconds_text(seconds: float) -> str:

@@ -1,0 +1,95 @@
+"""The command line: the library's calls as commands, with one clear sentence when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evener.cli.job import Interrupted, Job, supervise
+from evener.errors import EvenerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_OK, _BUG, _BAD_ARGUMENT, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after ``evener``; by default those this process was started with.
+
+    Returns
+    -------
+    int
+        0 if all went well, 2 for a bad argument or file, 130 after Ctrl-C, 1 for a bug of Evener.
+    """
+    job = Job()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return supervise(lambda: _dispatch(words, job), job)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python's own flush at exit would complain once more.
+        _point_output_at_nothing()
+        return _BROKEN_PIPE
+    except Interrupted:
+        return _INTERRUPTED
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the end of the line: a sentence, not a traceback
+        job.close()
+        return _failed(error)
+
+
+def _dispatch(words: list[str], job: Job) -> int:
+    from evener.cli.app import app
+
+    try:
+        status = app(args=words, prog_name="evener", obj=job, standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if isinstance(error, EvenerError) or error.filename is not None:
+            raise
+        msg = f"the output cannot be written: {error.strerror or error}"
+        _point_output_at_nothing()
+        raise EvenerError(msg) from error
+    return status if isinstance(status, int) else _OK
+
+
+def _failed(error: BaseException) -> int:
+    if os.environ.get("EVENER_TRACEBACK"):
+        traceback.print_exception(error)
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else _OK
+    if isinstance(error, EvenerError):
+        return _say(str(error), _BAD_ARGUMENT)
+    if hasattr(error, "format_message"):  # what typer raises for words it cannot take
+        return _say(error.format_message(), _BAD_ARGUMENT)
+    if isinstance(error, MemoryError):
+        return _say(f"not enough memory: {error or 'an allocation failed'}", _BAD_ARGUMENT)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}, line {last.lineno}"
+    return _say(
+        f"a bug in Evener, please report it: {type(error).__name__} in {where}: {error} "
+        f"(EVENER_TRACEBACK=1 shows the traceback)",
+        _BUG,
+    )
+
+
+def _say(message: str, status: int) -> int:
+    print(f"evener: {' '.join(message.split())}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+    return status
+
+
+def _point_output_at_nothing() -> None:
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

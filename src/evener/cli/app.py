@@ -1,0 +1,169 @@
+"""The commands that run algorithms: run, verify, bench. The others are in `files` and `machine`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evener.cli import files, machine
+from evener.cli.job import Job
+from evener.cli.options import (
+    CHOICES,
+    PLACEMENT,
+    AlgorithmName,
+    Directed,
+    GraphName,
+    Json,
+    check_algorithm,
+    choices,
+    placement,
+    takes,
+)
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Graph algorithms on every processor you have, in one run.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    from evener import __version__
+    from evener.cli.text import say
+
+    if version:
+        say(f"evener {__version__}")
+    elif context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+@app.command()
+@takes(CHOICES, PLACEMENT)
+def run(
+    context: typer.Context,
+    algorithm: AlgorithmName,
+    graph: GraphName,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Table: .parquet, .csv, .tsv, .arrow."),
+    ] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE", help="A page about the run: .html.")] = None,
+    top: Annotated[int, typer.Option(min=0, help="Print this many top vertices.")] = 10,
+    timeline: Annotated[bool, typer.Option(help="Print what each superstep took.")] = True,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the answer before it is used.")] = False,
+    directed: Directed = None,
+    as_json: Json = False,
+    **given: object,
+) -> None:
+    """Run an algorithm on a graph; print the top vertices, the timeline and the rate."""
+    check_algorithm(algorithm)
+    place, arguments = placement(given), choices(algorithm, given)
+    from evener.cli import text, work
+
+    work.check_outputs(table=output, page=report)
+    job = context.ensure_object(Job)
+    with job.shown():
+        opened = work.open_graph(job, graph, directed=directed)
+        result = work.compute(job, algorithm, opened, {**arguments, **place})
+        if verify:
+            work.check_answer(job, result)
+        if output is not None:
+            job.stage(f"writing {output}")
+            result.write(output)
+            job.written.append(output)
+        if report is not None:
+            job.stage(f"writing {report}")
+            result.report(report)
+            job.written.append(report)
+    if as_json:
+        content = text.result_json(result, top=top, timeline=timeline)
+        text.say(text.as_json({**content, "verified": verify, "written": job.written}))
+        return
+    text.show_result(result, top=top, timeline=timeline)
+    if verify:
+        text.say("The answer is verified.")
+    for path in job.written:
+        text.say(f"Wrote {path}.")
+
+
+@app.command()
+@takes(CHOICES, PLACEMENT)
+def verify(
+    context: typer.Context,
+    algorithm: AlgorithmName,
+    graph: GraphName,
+    results: Annotated[
+        str | None,
+        typer.Argument(metavar="[RESULTS]", help="A table that `run -o` wrote; without it, run and check."),
+    ] = None,
+    *,
+    directed: Directed = None,
+    as_json: Json = False,
+    **given: object,
+) -> None:
+    """Check an answer against the rules that define it; exit status 3 if it breaks one."""
+    check_algorithm(algorithm)
+    place, arguments = placement(given), choices(algorithm, given, needs=results is None)
+    from evener.cli import text, work
+
+    job = context.ensure_object(Job)
+    with job.shown():
+        opened = work.open_graph(job, graph, directed=directed)
+        if results is None:
+            answer = work.compute(job, algorithm, opened, {**arguments, **place})
+            work.check_answer(job, answer)
+        else:
+            from evener.tables import load_claim
+
+            job.stage(f"reading {results}")
+            parameters = work.in_ids(opened, arguments)
+            claim = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
+            work.check_answer(job, claim)
+    if as_json:
+        text.say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
+    else:
+        text.say(f"{algorithm} on {graph}: the answer is right.")
+
+
+@app.command()
+@takes(CHOICES, PLACEMENT)
+def bench(
+    context: typer.Context,
+    algorithm: AlgorithmName,
+    graph: GraphName,
+    *,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs that are timed, after one that is not.")] = 16,
+    directed: Directed = None,
+    as_json: Json = False,
+    **given: object,
+) -> None:
+    """Time an algorithm here: medians of verified runs, reading and partitioning not counted.
+
+    Searches start from a different vertex each time, drawn with a fixed seed, unless --source is given.
+    """
+    check_algorithm(algorithm)
+    place, arguments = placement(given), choices(algorithm, given, needs=False)
+    from evener.cli import text, work
+
+    job = context.ensure_object(Job)
+    with job.shown():
+        opened = work.open_graph(job, graph, directed=directed)
+        timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
+    if as_json:
+        text.say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))
+    else:
+        text.show_timings(algorithm, graph, timed)
+
+
+files.add_to(app)
+machine.add_to(app)

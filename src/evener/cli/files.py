@@ -1,0 +1,141 @@
+"""The commands about graph files: generate, convert, info."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evener.cli.job import Job
+from evener.cli.options import Directed, GraphName, Json  # noqa: TC001 - typer reads them as it starts
+
+if TYPE_CHECKING:
+    from evener.graph import Graph
+
+__all__ = ["add_to", "describe"]
+
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    for command in (generate, convert, info):
+        app.command()(command)
+
+
+def generate(
+    context: typer.Context,
+    specification: Annotated[
+        str, typer.Argument(metavar="SPEC", help="rmat:20, uniform:16,seed=3, grid:100x100, ...")
+    ],
+    *,
+    output: Output,
+    as_json: Json = False,
+) -> None:
+    """Make a graph and write it, in the format that the file's suffix names."""
+    if ":" not in specification:
+        from evener.errors import ArgumentError
+
+        msg = (
+            f"{specification!r} is not a specification such as rmat:20; to change a file, use evener convert"
+        )
+        raise ArgumentError(msg)
+    _copy(context.ensure_object(Job), specification, output, directed=None, as_json=as_json)
+
+
+def convert(
+    context: typer.Context,
+    graph: GraphName,
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Where to write it.")],
+    *,
+    directed: Directed = None,
+    as_json: Json = False,
+) -> None:
+    """Read a graph and write it in another format, by the suffixes of the two files."""
+    _copy(context.ensure_object(Job), graph, output, directed=directed, as_json=as_json)
+
+
+def info(
+    context: typer.Context,
+    graph: GraphName,
+    *,
+    directed: Directed = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a graph is: its size, direction, weights and degrees."""
+    from evener.cli import text, work
+
+    job = context.ensure_object(Job)
+    with job.shown():
+        facts = describe(work.open_graph(job, graph, directed=directed))
+    if as_json:
+        text.say(text.as_json(facts))
+        return
+    rows = [(name.replace("_", " "), _in_words(name, value)) for name, value in facts.items()]
+    text.say("\n".join(f"{name:<15} {value}" for name, value in rows))
+
+
+def describe(graph: Graph) -> dict[str, Any]:
+    """Return the facts that `info` prints."""
+    import numpy as np
+
+    degree = graph.out_degree()
+    weights = None
+    if graph.weights is not None:
+        weights = {"type": str(graph.weights.dtype)}
+        if graph.m:
+            weights |= {"least": graph.weights.min().item(), "largest": graph.weights.max().item()}
+    degrees = None
+    if graph.n:
+        shares = np.percentile(degree, [50, 90, 99], method="lower").tolist()
+        degrees = {
+            "least": int(degree.min()),
+            "median": int(shares[0]),
+            "mean": graph.m / graph.n,
+            "90%": int(shares[1]),
+            "99%": int(shares[2]),
+            "largest": int(degree.max()),
+            "zero": int(np.count_nonzero(degree == 0)),
+        }
+    own = graph.has_own_ids
+    return {
+        "vertices": graph.n,
+        "edges": graph.m,
+        "directed": graph.directed,
+        "weights": weights,
+        "ids": str(graph.ids.dtype) if own else "0 to n-1",
+        "out_degree": degrees,
+        "bytes": graph.nbytes,
+    }
+
+
+def _copy(job: Job, name: str, output: str, *, directed: bool | None, as_json: bool) -> None:
+    import evener as ev
+    from evener.cli import text, work
+
+    work.check_graph_output(output)
+    with job.shown():
+        graph = work.open_graph(job, name, directed=directed)
+        job.stage(f"writing {output}")
+        ev.write(graph, output)
+        job.written.append(output)
+    if as_json:
+        text.say(text.as_json({**describe(graph), "written": job.written}))
+    else:
+        text.say(f"Wrote {output}: {repr(graph)[len('<Graph: ') : -1]}.")
+
+
+def _in_words(name: str, value: object) -> str:
+    from evener.memory import readable
+
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_in_words(key, one)}" for key, one in value.items())
+    if name == "edges":
+        return f"{value:,} stored"
+    if name == "bytes" and isinstance(value, int):
+        return readable(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value if value is not None else "none")

@@ -1,0 +1,152 @@
+"""One command's work, in a thread of its own, so that Ctrl-C is answered while a kernel runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from evener.progress import Display, display
+from evener.report.units import seconds_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from evener.timeline import Progress
+
+__all__ = ["Interrupted", "Job", "supervise"]
+
+# Seconds the work gets to stop by itself, at the end of a superstep, once it is asked to: with the clean-up
+# after it, Ctrl-C is answered within a second.
+_GRACE = 0.5
+
+# Seconds between looks at whether a signal has come: one may be delivered to a thread other than the waiting.
+_LOOK = 0.2
+
+
+class Interrupted(BaseException):
+    """The work was asked to stop, and did at the end of a superstep."""
+
+
+class Job:
+    """What a command is doing: its display, and what can be said of it if it is interrupted."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.written: list[str] = []
+        self._stage = ""
+        self._latest: Progress | None = None
+        self._display: Display | None = None
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """Show progress on standard error while the block runs."""
+        self._display = display()
+        with self._display:
+            yield
+        self._display = None
+
+    def stage(self, what: str) -> None:
+        """Begin a stage: reading, partitioning, writing."""
+        self._stop_if_asked()
+        self._stage, self._latest = what, None
+        if self._display is not None:
+            self._display.stage(what)
+
+    def progress(self, progress: Progress) -> None:
+        """Take an algorithm's report; this is what ``progress=`` is given."""
+        self._stop_if_asked()
+        self._latest = progress
+        if self._display is not None:
+            self._display.superstep(progress)
+
+    def close(self) -> None:
+        """Leave the terminal as it was, whatever the work is doing."""
+        if self._display is not None:
+            self._display.__exit__(None, None, None)
+            self._display = None
+
+    def so_far(self) -> str:
+        """One clause: what was done."""
+        latest = self._latest
+        if latest is not None:
+            steps = "1 superstep" if latest.superstep == 1 else f"{latest.superstep} supersteps"
+            done = f"after {steps} of {latest.algorithm} ({seconds_text(latest.seconds)})"
+        else:
+            done = f"while {self._stage}" if self._stage else "before anything was done"
+        return f"{done}; {', '.join(self.written) + ' had been' if self.written else 'nothing was'} written"
+
+    def _stop_if_asked(self) -> None:
+        if self.stopping.is_set():
+            raise Interrupted
+
+
+def supervise(work: Callable[[], int], job: Job) -> int:
+    """Run `work` in a thread and return its status; on Ctrl-C clean up and end within a second.
+
+    A kernel does not look for signals and cannot be stopped from Python, so a run that is still inside one
+    after the grace time is ended with the process.
+    """
+    outcome: list[int | BaseException] = []
+    done = threading.Event()
+
+    def body() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            outcome.append(error)
+        finally:
+            done.set()
+
+    with _terminate_as_interrupt():
+        threading.Thread(target=body, name="evener-work", daemon=True).start()
+        try:
+            while not done.wait(_LOOK):
+                pass
+        except KeyboardInterrupt as interrupt:
+            status = 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
+            return _stop(job, done, status)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _stop(job: Job, done: threading.Event, status: int) -> int:
+    job.stopping.set()
+    with contextlib.suppress(KeyboardInterrupt):
+        done.wait(_GRACE)
+    job.close()
+    _remove_unfinished_files()
+    print(f"evener: interrupted {job.so_far()}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+    if not done.is_set():
+        # The interpreter cannot end normally while a kernel runs in another thread.
+        os._exit(status)
+    return status
+
+
+def _remove_unfinished_files() -> None:
+    """Remove the temporary files that the work had open."""
+    atomic = sys.modules.get("evener.formats.atomic")
+    if atomic is not None:
+        atomic.remove_unfinished()
+
+
+@contextlib.contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """Answer SIGTERM, as job schedulers send it, like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

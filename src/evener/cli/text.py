@@ -1,0 +1,156 @@
+"""What commands print: aligned tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.memory import readable
+from evener.report.explain import headline, shares_sentence
+from evener.report.units import rate_text, seconds_text, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from evener.partition.statistics import Statistics
+    from evener.result import Result
+    from evener.timeline import Superstep, Timeline
+
+__all__ = ["as_json", "columns", "note", "partitions", "result_json", "say", "show_result", "show_timings"]
+
+# Supersteps shown at each end of a long timeline: the whole still fits a screen.
+_SHOWN = 20
+
+
+def say(text: str = "") -> None:
+    """Print to standard output."""
+    print(text)  # noqa: T201 - the command line
+
+
+def note(text: str) -> None:
+    """Print to standard error, which programs that read our output do not see."""
+    print(f"evener: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+
+
+def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 0) -> str:
+    """Align a table in columns: the first `left` of them to the left, numbers to the right."""
+    cells = [list(heads), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(heads))]
+    return "\n".join(
+        "  ".join(
+            f"{text:<{width}}" if place < left else f"{text:>{width}}"
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+
+
+def as_json(content: dict[str, Any]) -> str:
+    """Write JSON that any reader takes: infinity and NaN, which JSON lacks, become null."""
+    return json.dumps(_plain(content), indent=2, allow_nan=False)
+
+
+def show_result(result: Result, *, top: int, timeline: bool) -> None:
+    """Print the vertices that came out on top, the timeline and the rate."""
+    say(f"{result.graph!r}"[1:-1])
+    if top:
+        name = next(iter(result))
+        heads = ("component", "vertices") if name == "component" else ("vertex", name)
+        rows = [(str(vertex), value) for vertex, value in result.top(top)]
+        say()
+        say(columns(heads, rows, left=1))
+    if timeline:
+        say()
+        say(_supersteps(result.timeline))
+        say()
+        say(shares_sentence(result.timeline))
+    say(headline(result))
+
+
+def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
+    """Return what `show_result` prints, for programs."""
+    graph = result.graph
+    content: dict[str, Any] = {
+        "algorithm": result.algorithm,
+        "graph": {"vertices": graph.n, "edges": graph.m, "directed": graph.directed},
+        "parameters": result.parameters,
+        "seconds": result.seconds,
+        "edges": result.edges,
+        "edges_per_second": result.edges_per_second,
+        "supersteps": result.timeline.supersteps,
+        "top": [{"vertex": vertex, "value": value} for vertex, value in result.top(top)],
+    }
+    if timeline:
+        content["timeline"] = result.timeline.to_arrow().to_pylist()
+    return content
+
+
+def partitions(statistics: Statistics) -> str:
+    """Write the partitions as a table, with the sums and both betas below it."""
+    heads = ("element", "edges", "share", "crossing", "vertices", "mirrors", "memory")
+    rows = [
+        (
+            one.element,
+            one.edges,
+            share_text(one.edge_share),
+            one.boundary_edges,
+            one.vertices,
+            one.mirrors,
+            readable(one.nbytes),
+        )
+        for one in statistics.partitions
+    ]
+    return "\n".join(
+        [
+            columns(heads, rows, left=1),
+            "",
+            f"alpha {statistics.alpha:.3f}: the share of the edges on the CPU side",
+            f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
+            f"{readable(statistics.nbytes)} in all",
+        ]
+    )
+
+
+def show_timings(algorithm: str, graph: str, timed: dict[str, Any]) -> None:
+    """Print what `bench` measured."""
+    median, least, most = (seconds_text(timed[f"{one}_seconds"]) for one in ("median", "least", "most"))
+    say(f"{algorithm} on {graph}: median {median} of {timed['repeats']} verified runs ({least} to {most})")
+    say(f"{rate_text(timed['median_edges_per_second'])} in the median")
+
+
+def _supersteps(timeline: Timeline) -> str:
+    steps = timeline.by_superstep()
+    hidden = len(steps) - 2 * _SHOWN
+    heads = ("superstep", "active", "compute", "exchange", "wait", "sent", "phases")
+    if hidden <= 1:
+        return columns(heads, map(_row, steps))
+    text = columns(heads, map(_row, [*steps[:_SHOWN], *steps[-_SHOWN:]])).splitlines()
+    return "\n".join([*text[: _SHOWN + 1], f"… {hidden:,} more …", *text[_SHOWN + 1 :]])
+
+
+def _row(step: Superstep) -> tuple[object, ...]:
+    times = (seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait))
+    sent = readable(step.bytes_sent) if step.bytes_sent else "-"
+    return (step.superstep, f"{step.active:,}", *times, sent, ", ".join(step.phases))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | None) else str(value)

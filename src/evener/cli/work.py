@@ -1,0 +1,145 @@
+"""Steps that several commands take: open a graph, run an algorithm, check an answer or an output."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import evener as ev
+from evener.cli.options import vertex, vertices
+from evener.errors import ArgumentError, FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evener.cli.job import Job
+    from evener.graph import Graph
+    from evener.partition import PartitionedGraph
+    from evener.result import Result
+    from evener.verify import Answer
+
+__all__ = ["check_answer", "check_graph_output", "check_outputs", "compute", "in_ids", "open_graph", "repeat"]
+
+# The sources of a benchmark's searches are drawn with this seed: the same on every machine.
+_SEED = 1
+
+
+def open_graph(job: Job, name: str, *, directed: bool | None = None) -> Graph:
+    """Read the graph, or make it if `name` is a specification."""
+    job.stage(f"reading {name}")
+    return ev.read(name, directed=directed)
+
+
+def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the vertices among the arguments as the graph names its vertices."""
+    read = dict(arguments)
+    if "source" in read:
+        read["source"] = vertex(graph, read["source"])
+    if "sources" in read:
+        read["sources"] = vertices(graph, read["sources"])
+    return read
+
+
+def compute(
+    job: Job, algorithm: str, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
+) -> Result:
+    """Run `algorithm`, showing its progress."""
+    job.stage(f"preparing {algorithm}")
+    result: Result = getattr(ev, algorithm)(graph, **arguments, progress=job.progress)
+    return result
+
+
+def check_answer(job: Job, answer: Answer) -> None:
+    """Verify an answer; raises what `evener.verify` raises."""
+    job.stage(f"verifying {answer.algorithm}")
+    ev.verify(answer)
+
+
+def check_outputs(*, table: str | None, page: str | None) -> None:
+    """Make sure, before the work, that its outputs can be written."""
+    if table is not None:
+        from evener.tables import check_suffix
+
+        check_suffix(Path(table))
+    for path in (table, page):
+        if path is not None:
+            _check_folder(path)
+
+
+def _check_folder(path: str) -> None:
+    """Make sure that a file can be made where the output is to go.
+
+    Raises
+    ------
+    FileError
+        If the folder does not exist or takes no files.
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        msg = f"cannot write {path}: there is no folder {folder}"
+        raise FileError(msg)
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        msg = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
+        raise FileError(msg) from error
+
+
+def check_graph_output(path: str) -> None:
+    """Make sure, before the work, that a graph can be written to `path`."""
+    from evener.formats.registry import format_of
+
+    format_of(Path(path))
+    _check_folder(path)
+
+
+def repeat(
+    job: Job,
+    algorithm: str,
+    graph: Graph,
+    arguments: Mapping[str, Any],
+    place: Mapping[str, Any],
+    *,
+    repeats: int,
+) -> dict[str, Any]:
+    """Time `repeats` verified runs on one partition, after one run that is not counted."""
+    job.stage("partitioning")
+    partitioned = ev.partition(graph, **place)
+    each = _arguments_of_runs(algorithm, graph, in_ids(graph, arguments), repeats)
+    results = []
+    for number, own in enumerate([each[0], *each]):
+        result = compute(job, algorithm, partitioned, own)
+        check_answer(job, result)
+        if number:
+            results.append((result.seconds, result.edges))
+    seconds = [one for one, _ in results]
+    rates = [edges / one for one, edges in results]
+    return {
+        "repeats": repeats,
+        "verified": True,
+        "median_seconds": statistics.median(seconds),
+        "least_seconds": min(seconds),
+        "most_seconds": max(seconds),
+        "median_edges_per_second": statistics.median(rates),
+        "seconds": seconds,
+    }
+
+
+def _arguments_of_runs(
+    algorithm: str, graph: Graph, arguments: dict[str, Any], repeats: int
+) -> list[dict[str, Any]]:
+    """One set of arguments a run: sources that have edges, each run another, where none was given."""
+    own = {"bfs": "source", "sssp": "source", "betweenness": "sources"}.get(algorithm)
+    if own is None or own in arguments or "k" in arguments:
+        return [arguments] * repeats
+    able = np.flatnonzero(graph.out_degree())
+    if len(able) == 0:
+        msg = f"there is nothing to time: the graph has {graph.n:,} vertices and no edge"
+        raise ArgumentError(msg)
+    drawn = graph.ids[np.random.default_rng(_SEED).choice(able, repeats)].tolist()
+    return [{**arguments, own: [source] if own == "sources" else source} for source in drawn]

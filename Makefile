@@ -1,0 +1,36 @@
+# make run: PageRank on rmat:20, or on the file in GRAPH=.   make test: the tests.   Both need python3 and a
+# package registry, and make their own virtual environment in .venv first.
+
+PYTHON ?= python3
+VENV ?= .venv
+GRAPH ?= rmat:20
+PYTEST ?= -m "not slow"
+
+.PHONY: run test check clean
+
+run: $(VENV)/.installed
+	$(VENV)/bin/evener run pagerank $(GRAPH)
+
+test: $(VENV)/.installed-test
+	$(VENV)/bin/python -m pytest $(PYTEST)
+
+check: $(VENV)/.installed-test
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Evener needs Python 3.11 or newer, and $(PYTHON) is older or missing: name another with make PYTHON=..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test]"
+	@touch $@ $(VENV)/.installed

@@ -14,7 +14,7 @@ from evener.result import VERTEX_VALUED
 from evener.verify import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -60,8 +60,8 @@ def write_result(result: Result, path: Path) -> None:
             feather.write_feather(table, str(temporary))
 
 
-def read_table(path: Path) -> pa.Table:
-    """Read a table of results by its suffix.
+def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
+    """Read a table of results by its suffix; in a text file, the columns named in `strings` are strings.
 
     Raises
     ------
@@ -79,7 +79,15 @@ def read_table(path: Path) -> pa.Table:
             from pyarrow import csv
 
             delimiter = "," if suffix == ".csv" else "\t"
-            return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter))
+            return csv.read_csv(
+                path,
+                parse_options=csv.ParseOptions(delimiter=delimiter),
+                convert_options=csv.ConvertOptions(
+                    column_types=dict.fromkeys(strings, pa.string()),
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
         from pyarrow import feather
 
         return feather.read_table(path)
@@ -103,7 +111,7 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     ArgumentError
         If it says that another algorithm made it.
     """
-    table = read_table(path)
+    table = read_table(path, strings=("vertex", *VERTEX_VALUED) if _named_by_strings(graph) else ())
     made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
     if made.get("algorithm", algorithm) != algorithm:
         msg = f"{path} holds a result of {made['algorithm']}, not of {algorithm}"
@@ -141,10 +149,15 @@ def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any
         return values
     present = column.is_valid().to_numpy(zero_copy_only=False)
     named = values[present]
-    by_position = graph.has_own_ids and graph.ids.dtype.kind in "UST"
     vertices = np.full(len(values), -1, dtype=np.int64)
-    vertices[present] = graph.numbers_of(named.astype(str)) if by_position else named.astype(np.int64)
+    vertices[present] = (
+        graph.numbers_of(named.astype(str)) if _named_by_strings(graph) else named.astype(np.int64)
+    )
     return vertices
+
+
+def _named_by_strings(graph: Graph) -> bool:
+    return graph.has_own_ids and graph.ids.dtype.kind in "UST"
 
 
 def _first_line(error: BaseException) -> str:

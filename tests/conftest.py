@@ -1,0 +1,62 @@
+"""What all tests share: the command line in this process, and in one of its own under a memory limit."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from evener.cli import main
+
+# What a bad call may take: enough for the interpreter and its libraries, far below what a runaway would ask.
+MEMORY_LIMIT = 6 << 30
+
+
+@dataclass
+class Outcome:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def evener(capsys):
+    """The command line, run in this process: ``evener("info", "rmat:4")``."""
+
+    def call(*words: object) -> Outcome:
+        capsys.readouterr()
+        status = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return Outcome(status, out, err)
+
+    return call
+
+
+@pytest.fixture
+def apart():
+    """Run Python in a process of its own under a memory limit: ``apart("-m", "evener", "devices")``."""
+
+    def call(*words: object, timeout: float = 120, stdin: str | None = None, **environment: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, *map(str, words)],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={**os.environ, **environment},
+            preexec_fn=_limit_memory,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))

@@ -1,0 +1,268 @@
+"""Results made by hand: order, ranking, tables, words and pages."""
+
+from __future__ import annotations
+
+import csv
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+import evener as ev
+from evener.tables import load_claim, read_table
+
+
+def result(values, *, name="rank", ids=None, spans=(), seconds=0.5, edges=1000, **more):
+    """A result whose graph is a path over `ids`."""
+    ids = list(range(len(values))) if ids is None else ids
+    graph = ev.Graph.from_edges(ids[:-1], ids[1:], directed=True)
+    arrays = {name: np.asarray(values), **{key: np.asarray(value) for key, value in more.items()}}
+    return ev.Result(
+        "test",
+        graph,
+        {key: lambda value=value: value for key, value in arrays.items()},
+        parameters={"source": 0},
+        timeline=ev.Timeline(spans),
+        seconds=seconds,
+        edges=edges,
+    )
+
+
+SPANS = [
+    ev.Span(0, "pull", "cpu:1", compute=0.3, wait=0.1, bytes_sent=2048, active=5),
+    ev.Span(0, "pull", "cpu:1", compute=0.4, receive=0.2, active=5),
+]
+
+
+class TestMapping:
+    def test_arrays_are_gathered_once_and_only_when_asked_for(self):
+        calls = []
+        graph = ev.Graph.from_edges([0], [1])
+        r = ev.Result(
+            "test",
+            graph,
+            {
+                "rank": lambda: calls.append("rank") or np.zeros(2),
+                "other": lambda: pytest.fail("not asked for"),
+            },
+            parameters={},
+            timeline=ev.Timeline(),
+            seconds=1,
+            edges=1,
+        )
+        assert "other" in r
+        assert list(r) == ["rank", "other"]
+        assert len(r) == 2
+        assert r["rank"] is r["rank"]
+        assert calls == ["rank"]
+
+    def test_an_unknown_name_says_which_there_are(self):
+        with pytest.raises(KeyError, match="'rank', not 'ranks'"):
+            result([1.0, 2.0])["ranks"]
+
+    def test_results_are_compared_by_identity(self):
+        r = result([1.0, 2.0])
+        assert r == r
+        assert r != result([1.0, 2.0])
+        assert len({r, r}) == 1
+
+    def test_repr_names_algorithm_and_arrays(self):
+        assert (
+            repr(result([1.0, 2.0], parent=[0, 1])) == "<Result of test: rank, parent of 2 vertices, 0.5 s>"
+        )
+
+    def test_the_rate_is_edges_over_seconds(self):
+        assert result([1.0, 2.0]).edges_per_second == 2000
+        assert result([1.0, 2.0], seconds=0).edges_per_second == 0
+
+
+class TestTop:
+    def test_largest_first_and_smaller_id_first_among_equals(self):
+        r = result([0.1, 0.5, 0.5, 0.9, 0.5], ids=[2, 3, 5, 7, 11])
+        assert r.top(3) == [(7, 0.9), (3, 0.5), (5, 0.5)]
+
+    def test_against_a_full_sort(self):
+        rng = np.random.default_rng(7)
+        values = rng.integers(0, 40, 500).astype(np.float32)
+        expected = sorted(enumerate(values.tolist()), key=lambda pair: (-pair[1], pair[0]))
+        for k in (0, 1, 10, 499, 500, 1000):
+            assert result(values).top(k) == expected[:k]
+
+    def test_unreached_vertices_are_not_far(self):
+        assert result([0, 2, -1, 1], name="distance").top(2) == [(1, 2), (3, 1)]
+        assert result([0.0, np.inf, 1.5], name="distance").top(5) == [(2, 1.5), (0, 0.0)]
+
+    def test_components_are_ranked_by_size(self):
+        r = result([2, 2, 7, 7, 7], name="component", ids=[2, 3, 5, 7, 11])
+        assert r.top(10) == [(7, 3), (2, 2)]
+
+    def test_components_of_a_graph_named_by_strings(self):
+        r = result([0, 0, 2], name="component", ids=["a", "b", "c"])
+        assert r.top(1) == [("a", 2)]
+
+    def test_values_are_plain_numbers(self):
+        ((vertex, value),) = result(np.float32([1, 2])).top(1)
+        assert type(vertex) is int
+        assert type(value) is float
+
+    def test_a_negative_count_is_refused(self):
+        with pytest.raises(ev.ArgumentError, match="not -1"):
+            result([1.0, 2.0]).top(-1)
+
+
+class TestTables:
+    def test_a_missing_parent_is_null(self):
+        table = result([0, 1, -1], name="distance", parent=[3, 3, -1], ids=[3, 5, 9]).to_arrow()
+        assert table.to_pydict() == {"vertex": [3, 5, 9], "distance": [0, 1, -1], "parent": [3, 3, None]}
+        assert str(table.schema.field("parent").type) == "int64"
+
+    def test_string_ids_stay_strings(self):
+        table = result([0, 1, -1], name="distance", parent=[0, 0, -1], ids=["ann", "bob", "eve"]).to_arrow()
+        assert table.column("vertex").to_pylist() == ["ann", "bob", "eve"]
+        assert table.column("parent").to_pylist() == ["ann", "ann", None]
+
+    def test_pandas(self):
+        frame = result([0.25, 0.75]).to_pandas()
+        assert frame["rank"].tolist() == [0.25, 0.75]
+        assert list(frame.columns) == ["vertex", "rank"]
+
+    def test_an_empty_graph(self):
+        graph = ev.Graph(np.zeros(1, np.uint64), np.zeros(0, np.uint32), directed=True)
+        arrays = {"distance": lambda: np.zeros(0, np.int32), "parent": lambda: np.zeros(0, np.int64)}
+        r = ev.Result("test", graph, arrays, parameters={}, timeline=ev.Timeline(), seconds=0, edges=0)
+        assert r.top(3) == []
+        assert r.to_arrow().num_rows == 0
+
+    @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather", ".csv", ".tsv"])
+    @pytest.mark.parametrize("ids", [[3, 5, 9], ["ann", "bob", "eve"], ["05", "7", ""]])
+    def test_a_saved_table_reads_back_as_the_same_claim(self, tmp_path, suffix, ids):
+        r = result([0, 1, -1], name="distance", parent=[3, 3, -1] if ids[0] == 3 else [0, 0, -1], ids=ids)
+        path = tmp_path / f"table{suffix}"
+        r.write(path)
+        claim = load_claim(path, r.graph, algorithm="test", parameters={"delta": 2})
+        assert claim["distance"].tolist() == r["distance"].tolist()
+        assert claim["parent"].tolist() == r["parent"].tolist()
+        kept = {} if suffix in {".csv", ".tsv"} else {"source": 0}
+        assert claim.parameters == {**kept, "delta": 2}
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_other_readers_see_the_same(self, tmp_path):
+        r = result([0.5, 0.25], ids=[4, 8])
+        r.write(tmp_path / "t.parquet")
+        r.write(tmp_path / "t.csv")
+        r.write(tmp_path / "t.feather")
+        assert parquet.read_table(tmp_path / "t.parquet").column("rank").to_pylist() == [0.5, 0.25]
+        assert feather.read_table(tmp_path / "t.feather").column("vertex").to_pylist() == [4, 8]
+        with (tmp_path / "t.csv").open() as file:
+            assert list(csv.reader(file)) == [["vertex", "rank"], ["4", "0.5"], ["8", "0.25"]]
+
+    def test_rows_may_come_in_any_order(self, tmp_path):
+        r = result([0.0, 0.0, 0.0], ids=[3, 5, 9])
+        parquet.write_table(pa.table({"vertex": [9, 3, 5], "rank": [0.9, 0.3, 0.5]}), tmp_path / "t.parquet")
+        claim = load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
+        assert claim["rank"].tolist() == [0.3, 0.5, 0.9]
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            ({"node": [3, 5, 9], "rank": [1, 2, 3]}, "expected a column 'vertex'"),
+            ({"vertex": [3, 5], "rank": [1, 2]}, "2 rows are not the 3 vertices"),
+            ({"vertex": [3, 5, 5], "rank": [1, 2, 3]}, "not the 3 vertices of the graph, each once"),
+            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "1 rows without a value"),
+        ],
+    )
+    def test_a_table_that_does_not_fit_is_refused(self, tmp_path, columns, message):
+        r = result([0.0, 0.0, 0.0], ids=[3, 5, 9])
+        parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+        with pytest.raises(ev.FormatError, match=message):
+            load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
+
+    def test_a_table_of_another_algorithm_is_refused(self, tmp_path):
+        r = result([0.0, 0.0])
+        r.write(tmp_path / "t.parquet")
+        with pytest.raises(ev.ArgumentError, match="holds a result of test, not of bfs"):
+            load_claim(tmp_path / "t.parquet", r.graph, algorithm="bfs", parameters={})
+
+    def test_files_that_are_no_tables(self, tmp_path):
+        (tmp_path / "t.parquet").write_bytes(b"PAR1 no")
+        (tmp_path / "t.arrow").write_bytes(b"")
+        for name in ("t.parquet", "t.arrow"):
+            with pytest.raises(ev.FormatError, match="expected a table of results"):
+                read_table(tmp_path / name)
+        with pytest.raises(ev.FileError, match="cannot be read"):
+            read_table(tmp_path / "absent.parquet")
+        with pytest.raises(ev.ArgumentError, match=r"this name has suffix '\.xlsx'"):
+            read_table(tmp_path / "t.xlsx")
+
+    def test_nothing_is_left_of_a_table_that_fails(self, tmp_path):
+        with pytest.raises(ev.FileError):
+            result([0.5, 0.5]).write(tmp_path / "absent" / "t.parquet")
+        with pytest.raises(ev.ArgumentError, match="no suffix"):
+            result([0.5, 0.5]).write(tmp_path / "table")
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestWords:
+    def test_explain_says_where_the_time_went(self):
+        text = result([1.0, 2.0], spans=SPANS).explain()
+        assert text.startswith("test in 500 ms: 1 superstep, 1,000 edges, 2 k edges/s.")
+        assert "cpu:1#2" in text
+        assert "2.0 KiB" in text
+        assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting." in text
+        assert text.endswith("Bottleneck: computing 'pull' on cpu:1#2, 40% of all time.")
+
+    def test_waiting_names_the_slow_element(self):
+        spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", compute=0.6)]
+        assert "wait for cpu:2 (56% of all time" in result([1.0], spans=spans).explain()
+
+    def test_exchanging_names_the_phase(self):
+        spans = [ev.Span(0, "push", "cpu:1", compute=0.1, send=0.6, bytes_sent=1 << 20)]
+        assert "exchanging 'push' on cpu:1 (1.0 MiB sent; 86%" in result([1.0], spans=spans).explain()
+
+    def test_nothing_timed(self):
+        assert result([1.0]).explain().endswith("Nothing was timed.")
+
+
+class Tags(HTMLParser):
+    """Counts rows, and fails on a reference to anything outside the page."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = 0
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        assert not {"src", "href"} & {name for name, _ in attrs}
+        self.rows += tag == "tr"
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_decl(self, decl):
+        assert decl == "doctype html"
+
+
+class TestPage:
+    def test_the_page_is_whole_and_needs_nothing_else(self, tmp_path):
+        spans = [ev.Span(step, "<pull>", "cpu", compute=0.1, active=3) for step in range(5)]
+        result([1.0, 2.0], spans=spans).report(tmp_path / "run.html")
+        text = (tmp_path / "run.html").read_text(encoding="utf-8")
+        tags = Tags()
+        tags.feed(text)
+        assert tags.open == []
+        assert tags.rows == 2 + 6 + 2  # parameters, supersteps, phases, each with its heads
+        assert "&lt;pull&gt;" in text
+        assert "prefers-color-scheme: dark" in text
+
+    def test_a_long_run_is_cut(self, tmp_path):
+        spans = [ev.Span(step, "relax", "cpu", compute=0.1) for step in range(1500)]
+        result([1.0, 2.0], spans=spans).report(tmp_path / "run.html")
+        assert "500 more supersteps are not shown" in (tmp_path / "run.html").read_text(encoding="utf-8")
+
+    def test_a_folder_that_is_not_there(self, tmp_path):
+        with pytest.raises(ev.FileError):
+            result([1.0]).report(tmp_path / "absent" / "run.html")

@@ -275,8 +275,10 @@ def test_wcc_of_nothing():
 
 
 def pagerank_claim(graph, rank, **parameters):
-    parameters = {"damping": 0.85, "tol": 1e-6, "max_iter": 100, **parameters}
-    return claim("pagerank", graph, parameters, rank=rank)
+    # NetworkX's rule allows n * tol.
+    parameters = {"damping": 0.85, "tol": 1e-6 / graph.n, "max_iter": 100, **parameters}
+    outcome = {name: parameters.pop(name) for name in ("iterations", "converged") if name in parameters}
+    return Claim("pagerank", graph, {"rank": rank}, parameters, outcome)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -316,6 +318,18 @@ def test_pagerank_refuses_too_few_iterations_and_another_damping(graph):
     refused(pagerank_claim(graph, early), "another iteration")
     refused(pagerank_claim(graph, reference.pagerank(graph), damping=0.9), "another iteration")
     refused(pagerank_claim(graph, np.ones(graph.n, dtype=int)), "ranks are float32 or float64")
+
+
+def test_pagerank_of_a_run_that_tells_its_iterations(graph):
+    rank = reference.pagerank(graph, iterations=9)
+    loose = {"tol": 1.0, "iterations": 9}
+    verify(pagerank_claim(graph, rank, **loose))
+    verify(pagerank_claim(graph, reference.pagerank(graph, iterations=2), iterations=2, converged=False))
+    refused(pagerank_claim(graph, rank, **{**loose, "iterations": 8}), "ranks are those of 8 iterations")
+    for v in range(graph.n):
+        moved = changed(rank, **{f"v{v}": rank[v] * (1 + 1e-6)})
+        moved[(v + 1) % graph.n] -= rank[v] * 1e-6
+        refused(pagerank_claim(graph, moved, **loose), "ranks are those of 9 iterations")
 
 
 @pytest.mark.parametrize("fixed", [{"semantics": "graphalytics"}, {"tol": 0}])

@@ -41,6 +41,10 @@ class Answer(Protocol):
     def parameters(self) -> Mapping[str, Any]:
         """What the algorithm was called with: source, damping, tol, ..."""
 
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """What it says of its run: PageRank's iterations. May be empty."""
+
     def __getitem__(self, name: str, /) -> NDArray[Any]:
         """One array of the answer, shape (n,), in the order of `graph.ids`."""
 
@@ -59,12 +63,15 @@ class Claim:
         The answer's arrays by the names that `Result` gives them.
     parameters : mapping, optional
         What the algorithm was called with.
+    outcome : mapping, optional
+        What is known of the run; with PageRank's ``iterations`` they are done again and compared.
     """
 
     algorithm: str
     graph: Graph
     arrays: Mapping[str, NDArray[Any]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    outcome: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]

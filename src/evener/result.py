@@ -50,6 +50,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
     edges : int
         Edges the rate is counted over: stored edges times iterations for PageRank, the edges of the
         reached vertices for a traversal.
+    outcome : mapping, optional
+        What else the run found out: "iterations" and "converged" for PageRank.
     partitioned : PartitionedGraph, optional
         The partitions it ran on.
 
@@ -74,6 +76,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         timeline: Timeline,
         seconds: float,
         edges: int,
+        outcome: Mapping[str, Any] | None = None,
         partitioned: object | None = None,
     ) -> None:
         self.algorithm = algorithm
@@ -82,6 +85,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.timeline = timeline
         self.seconds = float(seconds)
         self.edges = int(edges)
+        self.outcome = dict(outcome or {})
         self.partitioned = partitioned
         self._gather = dict(arrays)
         self._gathered: dict[str, NDArray[Any]] = {}

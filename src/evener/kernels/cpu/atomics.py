@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["compare_and_swap", "fetch_add", "fetch_max", "fetch_min", "fetch_or", "load"]
+__all__ = ["compare_and_swap", "fetch_add", "fetch_and", "fetch_max", "fetch_min", "fetch_or", "load"]
 
 
 def _element(context, builder, array_type, array, index_type, index):
@@ -45,6 +45,7 @@ def _read_modify_write(name, *, signed, unsigned, real=None):
 
 
 fetch_add = _read_modify_write("add", signed="add", unsigned="add", real="fadd")
+fetch_and = _read_modify_write("and", signed="and", unsigned="and")
 fetch_or = _read_modify_write("or", signed="or", unsigned="or")
 fetch_min = _read_modify_write("min", signed="min", unsigned="umin")
 fetch_max = _read_modify_write("max", signed="max", unsigned="umax")

@@ -8,9 +8,9 @@ import os
 import numba
 from numba import njit
 
-__all__ = ["inline_step", "parallel", "serial"]
+__all__ = ["ENTERED_BY_MANY", "inline_step", "parallel", "serial"]
 
-# OpenMP costs 3.5 us a parallel call, Numba's own work queue 69 us and it cannot be entered by two elements
+# OpenMP costs 3.5 us a parallel call, Numba's own work queue 69 us and it cannot be entered by two threads
 # at once. A machine without GNU OpenMP, or a user's own choice in the environment, keeps Numba's order.
 if "NUMBA_THREADING_LAYER" not in os.environ:
     try:
@@ -18,6 +18,9 @@ if "NUMBA_THREADING_LAYER" not in os.environ:
         numba.config.THREADING_LAYER = "omp"
     except OSError:
         numba.config.THREADING_LAYER = "default"
+
+# Whether several elements may run parallel kernels at the same time.
+ENTERED_BY_MANY = numba.config.THREADING_LAYER in ("omp", "tbb", "threadsafe")
 
 # `fastmath` lets sums be taken in any order, so loops vectorise. `reassoc`, `contract`, `arcp` and `nsz` do
 # that; `nnan` and `ninf` are left out, because infinity is how an unreached vertex's distance is written.

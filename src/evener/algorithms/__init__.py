@@ -1,0 +1,1 @@
+"""The algorithms, one file each: drivers over the engine's three verbs."""

@@ -1,0 +1,200 @@
+"""PageRank, by pulling, on any number of partitions.
+
+Idea: power iteration. In each superstep every vertex adds up what its in-neighbours contribute, mirrors
+having been told by their owners; rank on vertices without out-edges is spread like a random jump.
+
+Encoding: `rank` and `contribution` (rank over out-degree) in the result's dtype, sums in float64.
+
+Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, figure 14.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.algorithms.prepare import placed
+from evener.engine import Engine, Spread
+from evener.errors import ArgumentError
+from evener.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.graph import Graph
+    from evener.partition import PartitionedGraph
+    from evener.timeline import Progress
+
+__all__ = ["pagerank"]
+
+
+def pagerank(
+    graph: Graph | PartitionedGraph,
+    *,
+    damping: float = 0.85,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    personalization: Mapping[Any, float] | NDArray[np.floating[Any]] | None = None,
+    dtype: str = "float32",
+    semantics: str = "networkx",
+    on: str | Sequence[str] | None = None,
+    policy: str = "random",
+    alpha: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Result:
+    """The chance that a random surfer is at each vertex.
+
+    Parameters
+    ----------
+    graph : Graph or PartitionedGraph
+        Edge weights play no part.
+    damping : float, default 0.85
+        Chance of following an edge rather than jumping, 0 to 1.
+    tol : float, default 1e-6
+        Stop when the ranks change by less than ``n * tol`` in an iteration, all together; 0 runs
+        `max_iter` iterations.
+    max_iter : int, default 100
+        Iterations at most.
+    personalization : mapping of id to float, or array of shape (n,), optional
+        Where jumps end, and where dangling rank goes; scaled to sum 1. Default: everywhere alike.
+    dtype : {"float32", "float64"}
+        How ranks are stored; sums are carried in float64.
+    semantics : {"networkx", "graphalytics"}
+        "graphalytics" runs exactly `max_iter` iterations, whatever `tol` is.
+    on, policy, alpha
+        Where to run, for a graph that is not yet placed: see `partition`.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+
+    Returns
+    -------
+    Result
+        ``rank``: shape (n,), sums to 1. Its `outcome` has ``iterations`` and ``converged``.
+
+    Raises
+    ------
+    ArgumentError
+        For a number outside its range, or a personalization that is negative, NaN, or zero everywhere.
+    UnknownVertexError
+        If the personalization names a vertex that is not in the graph.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 1])
+    >>> ev.pagerank(g).top(1)[0][0]
+    1
+    """
+    _check(damping, tol, max_iter, dtype, semantics)
+    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="in")
+    n = pg.graph.n
+    jumps = _teleport(pg, personalization)
+    tolerance = n * tol if semantics == "networkx" else 0.0
+    began = perf_counter()
+    engine = Engine(pg, "pagerank", progress=progress)
+    rank, iterations, converged = _iterate(
+        engine, n, damping=damping, tolerance=tolerance, max_iter=max_iter, teleport=jumps, dtype=dtype
+    )
+    return Result(
+        "pagerank",
+        pg.graph,
+        {"rank": lambda: pg.gather(rank.parts)},
+        parameters={
+            "damping": damping,
+            "tol": tol,
+            "max_iter": max_iter,
+            "personalization": personalization,
+            "dtype": dtype,
+            "semantics": semantics,
+        },
+        outcome={"iterations": iterations, "converged": converged},
+        timeline=engine.timeline,
+        seconds=perf_counter() - began,
+        edges=pg.graph.m * iterations,
+        partitioned=pg,
+    )
+
+
+def _iterate(
+    engine: Engine,
+    n: int,
+    *,
+    damping: float,
+    tolerance: float,
+    max_iter: int,
+    teleport: Spread,
+    dtype: str,
+) -> tuple[Spread, int, bool]:
+    rank = engine.owned_array(dtype)
+    contribution, next_contribution = engine.array(dtype), engine.array(dtype)
+    offsets, targets, blocks = engine.in_
+    start = Spread([np.array([1 / n if n else 0.0]) for _ in engine.elements])
+
+    engine.superstep("begin", active=engine.owned)
+    dangling = engine.compute("pagerank.begin", engine.out_degree, blocks, start, rank, contribution)
+    error = first_error = math.inf
+    for iteration in range(1, max_iter + 1):
+        done = _fraction(iteration, max_iter, error, first_error, tolerance)
+        engine.superstep("iterate", active=engine.owned, fraction=done)
+        engine.pull(contribution)
+        # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
+        jump = 1 - damping + damping * dangling
+        error, dangling = engine.compute(
+            "pagerank.iterate", offsets, targets, blocks, engine.out_degree, damping, jump, teleport,
+            contribution, rank, next_contribution,
+        )  # fmt: skip
+        contribution, next_contribution = next_contribution, contribution
+        first_error = error if iteration == 1 else first_error
+        if error < tolerance:
+            return rank, iteration, True
+    return rank, max_iter, tolerance == 0
+
+
+def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float:
+    """The part of the run that is done: errors shrink by a constant factor, so count in their logarithm."""
+    by_count = (iteration - 1) / max_iter
+    if not 0 < tolerance < error < first < math.inf:
+        return by_count
+    return max(by_count, math.log(first / error) / math.log(first / tolerance))
+
+
+def _teleport(pg: PartitionedGraph, personalization: Any) -> Spread:
+    n = pg.graph.n
+    if personalization is None:
+        return Spread([np.array([1 / n if n else 0.0]) for _ in pg.partitions])
+    if hasattr(personalization, "items"):
+        values = np.zeros(n)
+        values[pg.graph.numbers_of(list(personalization))] = list(personalization.values())
+    else:
+        values = np.asarray(personalization, dtype=np.float64)
+    if values.shape != (n,):
+        msg = f"personalization has one value for each of the {n} vertices, not shape {values.shape}"
+        raise ArgumentError(msg)
+    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
+        msg = "personalization has finite values, none negative and at least one above zero"
+        raise ArgumentError(msg)
+    values = values / values.sum()
+    return Spread([values[p.vertices[: p.owned]] for p in pg.partitions])
+
+
+def _check(damping: float, tol: float, max_iter: int, dtype: str, semantics: str) -> None:
+    if not 0 <= damping <= 1:
+        msg = f"damping is a probability, 0 to 1, not {damping!r}"
+        raise ArgumentError(msg)
+    if not 0 <= tol < math.inf:
+        msg = f"tol is a finite number of at least 0, not {tol!r}"
+        raise ArgumentError(msg)
+    if isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 0:
+        msg = f"max_iter is a whole number of at least 0, not {max_iter!r}"
+        raise ArgumentError(msg)
+    if dtype not in ("float32", "float64"):
+        msg = f'dtype is "float32" or "float64", not {dtype!r}'
+        raise ArgumentError(msg)
+    if semantics not in ("networkx", "graphalytics"):
+        msg = f'semantics is "networkx" or "graphalytics", not {semantics!r}'
+        raise ArgumentError(msg)

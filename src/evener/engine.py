@@ -1,0 +1,262 @@
+"""The engine: three verbs over the partitions of a graph, and the timeline of what each superstep cost.
+
+An algorithm is a short driver that reads like its pseudocode:
+
+- ``compute(kernel, ...)`` runs a kernel on every element at once and returns the votes, summed;
+- ``push(array, op)`` carries mirrors to their owners and reduces them there;
+- ``pull(array)`` carries owners' values to their mirrors.
+
+The bulk-synchronous model's phases (T13 §4.1) are these calls: each returns when all elements are done.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from evener.exchange import memory
+from evener.timeline import Progress, Span, Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+    from evener.partition import PartitionedGraph
+
+__all__ = ["Engine", "Spread"]
+
+
+class Spread:
+    """One array a partition, each in the memory of the element that holds the partition.
+
+    Parameters
+    ----------
+    parts : sequence
+        The arrays, or whatever else differs by partition.
+    bits : bool
+        Whether they are bitmaps, one bit a vertex.
+    """
+
+    __slots__ = ("bits", "parts")
+
+    def __init__(self, parts: Sequence[Any], *, bits: bool = False) -> None:
+        self.parts = list(parts)
+        self.bits = bits
+
+
+class Engine:
+    """Runs one algorithm on the partitions of a graph.
+
+    Parameters
+    ----------
+    partitioned : PartitionedGraph
+    algorithm : str
+        Its name, for progress.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+
+    Attributes
+    ----------
+    out, in_ : tuple of Spread
+        ``(offsets, targets, blocks)`` of each partition's out-edges and in-edges, to be unpacked into
+        `compute`.
+    in_rows : Spread
+        The number of owned vertices up to the last one that has an in-edge.
+    owned : Spread
+        The number of owned vertices.
+    timeline : Timeline
+    """
+
+    def __init__(
+        self,
+        partitioned: PartitionedGraph,
+        algorithm: str,
+        *,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.partitions = partitioned.partitions
+        self.elements = partitioned.elements
+        self.routes = partitioned.routes
+        self.out = _adjacency([p.out for p in self.partitions])
+        self.in_ = _adjacency([p.in_ for p in self.partitions])
+        self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
+        self.in_rows = Spread([0 if p.in_ is None else p.in_.rows for p in self.partitions])
+        self.owned = Spread([p.owned for p in self.partitions])
+        self.vertices = Spread([p.vertices for p in self.partitions])
+        self.out_degree = Spread([p.out_degree for p in self.partitions])
+        self.timeline = Timeline()
+        self._algorithm = algorithm
+        self._progress = progress
+        self._began = perf_counter()
+        self._superstep = -1
+        self._spans: list[Span] = []
+        self._awake = [0] * len(self.elements)
+
+    # ---- state ------------------------------------------------------------------------------------
+
+    def array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
+        """A value for each owned vertex and each mirror; undefined where no `fill` is given."""
+        pairs = zip(self.elements, self.partitions, strict=True)
+        return Spread([e.array(len(p.vertices), dtype, fill) for e, p in pairs])
+
+    def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
+        """A value for each owned vertex."""
+        pairs = zip(self.elements, self.partitions, strict=True)
+        return Spread([e.array(p.owned, dtype, fill) for e, p in pairs])
+
+    def bits(self) -> Spread:
+        """A flag for each owned vertex and each mirror, all clear."""
+        pairs = zip(self.elements, self.partitions, strict=True)
+        return Spread([e.array((len(p.vertices) + 63) // 64, "uint64", 0) for e, p in pairs], bits=True)
+
+    def counter(self) -> Spread:
+        """One uint64 on each element, zero."""
+        return Spread([e.array(1, "uint64", 0) for e in self.elements])
+
+    # ---- the three verbs --------------------------------------------------------------------------
+
+    def superstep(self, phase: str, *, active: Spread | None = None, fraction: float | None = None) -> None:
+        """Begin a superstep.
+
+        Parameters
+        ----------
+        phase : str
+            What is done, for the timeline.
+        active : Spread, optional
+            How many vertices are at work on each element. Default: those that `compute` woke on it since
+            the last superstep began.
+        fraction : float, optional
+            The part of the run that is done, where it can be known.
+        """
+        self._superstep += 1
+        counts = self._awake if active is None else active.parts
+        self._awake = [0] * len(self.elements)
+        self._spans = [
+            Span(self._superstep, phase, element.name, active=count)
+            for element, count in zip(self.elements, counts, strict=True)
+        ]
+        self.timeline.spans.extend(self._spans)
+        if self._progress is not None:
+            seconds = perf_counter() - self._began
+            self._progress(
+                Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, fraction=fraction)
+            )
+
+    def compute(self, kernel: str, *args: Any, wakes: bool = False) -> Any:
+        """Run a kernel on every element at once.
+
+        Parameters
+        ----------
+        kernel : str
+            ``"file.function"``; each element takes it from its own tree.
+        *args
+            The kernel's arguments; a `Spread` stands for each partition's own part of it.
+        wakes : bool, default False
+            Whether the first vote counts vertices that will be at work in the next superstep.
+
+        Returns
+        -------
+        number, tuple of numbers, or None
+            The kernels' votes, summed over elements.
+        """
+        calls = [
+            (element, element.kernel(kernel), [a.parts[p] if isinstance(a, Spread) else a for a in args])
+            for p, element in enumerate(self.elements)
+        ]
+        votes = self._run(calls, "compute")
+        if wakes:
+            self._awake = [
+                awake + int(vote[0] if isinstance(vote, tuple) else vote)
+                for awake, vote in zip(self._awake, votes, strict=True)
+            ]
+        return _sum(votes)
+
+    def push(self, array: Spread, op: str, *, changed: Spread | None = None) -> None:
+        """Carry mirrors to their owners and reduce them there.
+
+        Parameters
+        ----------
+        array : Spread
+        op : {"add", "min", "or"}
+            "or" is for bitmaps. After "add" and "or" the mirrors are empty, for they have been counted.
+        changed : Spread, optional
+            Bitmap of the mirrors that changed. Only these need to travel; afterwards it flags the owned
+            vertices that received ("add") or were lowered ("min"), and no mirror.
+        """
+        self._exchange(
+            lambda route, element: memory.push(
+                route, element, op, array.parts[route.holder], array.parts[route.owner],
+                None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
+            ),
+            at="owner",
+        )  # fmt: skip
+
+    def pull(self, array: Spread, *, changed: Spread | None = None) -> None:
+        """Carry owners' values to their mirrors.
+
+        Parameters
+        ----------
+        array : Spread
+        changed : Spread, optional
+            Bitmap of the owned vertices that changed. Only these travel, and their mirrors become flagged.
+        """
+        self._exchange(
+            lambda route, element: memory.pull(
+                route, element, array.parts[route.owner], array.parts[route.holder],
+                None if changed is None else (changed.parts[route.owner], changed.parts[route.holder]),
+                as_bits=array.bits,
+            ),
+            at="holder",
+        )  # fmt: skip
+
+    # ---- how they run -----------------------------------------------------------------------------
+
+    def _exchange(self, move: Callable[..., int], *, at: str) -> None:
+        """Let each element take what comes to it: its routes one after another, beside the other elements."""
+        if not self.routes:
+            return
+
+        def take(p: int, element: Any) -> None:
+            for route in self.routes:
+                if getattr(route, at) == p:
+                    sender = route.holder if at == "owner" else route.owner
+                    self._spans[sender].bytes_sent += move(route, element)
+
+        self._run([(e, take, (p, e)) for p, e in enumerate(self.elements)], "receive")
+
+    def _run(self, calls: list[tuple[Any, Callable[..., Any], Sequence[Any]]], phase: str) -> list[Any]:
+        """Make one call on every element and wait for all, writing each one's time into the timeline."""
+        began = perf_counter()
+        if len(calls) == 1:
+            element, function, args = calls[0]
+            answers = [(element.call(function, *args), perf_counter())]
+        else:
+            futures = [element.submit(_timed, function, args) for element, function, args in calls]
+            answers = [future.result() for future in futures]
+        ended = max(at for _, at in answers)
+        for span, (_, at) in zip(self._spans, answers, strict=False):
+            setattr(span, phase, getattr(span, phase) + at - began)
+            span.wait += ended - at
+        return [answer for answer, _ in answers]
+
+
+def _timed(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, float]:
+    return function(*args), perf_counter()
+
+
+def _sum(votes: list[Any]) -> Any:
+    if len(votes) == 1 or votes[0] is None:
+        return votes[0]
+    if isinstance(votes[0], tuple):
+        return tuple(sum(column) for column in zip(*votes, strict=True))
+    return sum(votes)
+
+
+def _adjacency(directions: list[Any]) -> tuple[Spread, Spread, Spread]:
+    columns: list[list[NDArray[Any] | None]] = [
+        [None if edges is None else getattr(edges, name) for edges in directions]
+        for name in ("offsets", "targets", "blocks")
+    ]
+    offsets, targets, blocks = (Spread(column) for column in columns)
+    return offsets, targets, blocks

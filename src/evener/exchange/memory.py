@@ -1,0 +1,82 @@
+"""The same-memory transport: holder and owner see each other's arrays, so the receiver reads and reduces.
+
+Nothing is copied into a message. An exchange is still dense (the whole slice) or sparse (positions and
+values of what changed), whichever is fewer bytes: that is what is touched, and what is counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.elements import Element
+    from evener.exchange.route import Route
+
+__all__ = ["pull", "push"]
+
+_POSITION_BYTES = 4
+
+
+def push(
+    route: Route,
+    element: Element,
+    op: str,
+    mirrored: NDArray[Any],
+    owned: NDArray[Any],
+    flags: tuple[NDArray[Any], NDArray[Any]] | None,
+) -> int:
+    """Reduce a route's mirrors into their owner, on the owner's element; returns the bytes that moved.
+
+    `flags` are the bitmaps of the holder and of the owner, for an exchange of what changed alone.
+    """
+    if op == "or":
+        element.kernel("exchange.push_or_bits")(route.index, route.begin, mirrored, owned)
+        return _bit_bytes(route)
+    if flags is None:
+        element.kernel(f"exchange.push_{op}")(route.index, route.begin, mirrored, owned)
+        return len(route) * owned.itemsize
+    mirror_flags, owned_flags = flags
+    end = route.begin + len(route)
+    flagged = int(element.kernel("bits.count_range")(mirror_flags, route.begin, end))
+    if _sparse_is_fewer(route, flagged, owned.itemsize):
+        kernel = element.kernel(f"exchange.push_{op}_flagged")
+        kernel(route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
+        return flagged * (_POSITION_BYTES + owned.itemsize)
+    element.kernel(f"exchange.push_{op}_all")(
+        route.index, route.begin, mirrored, mirror_flags, owned, owned_flags
+    )
+    return len(route) * owned.itemsize + _bit_bytes(route)
+
+
+def pull(
+    route: Route,
+    element: Element,
+    owned: NDArray[Any],
+    mirrored: NDArray[Any],
+    flags: tuple[NDArray[Any], NDArray[Any]] | None,
+    *,
+    as_bits: bool,
+) -> int:
+    """Copy the owner's values into a route's mirrors, on the holder's element; returns the bytes that moved."""
+    if as_bits:
+        element.kernel("exchange.pull_bits")(route.index, route.begin, owned, mirrored)
+        return _bit_bytes(route)
+    if flags is None:
+        element.kernel("exchange.pull")(route.index, route.begin, owned, mirrored)
+        return len(route) * owned.itemsize
+    owned_flags, mirror_flags = flags
+    kernel = element.kernel("exchange.pull_flagged")
+    moved = int(kernel(route.index, route.begin, owned, owned_flags, mirrored, mirror_flags))
+    if _sparse_is_fewer(route, moved, owned.itemsize):
+        return moved * (_POSITION_BYTES + owned.itemsize)
+    return len(route) * owned.itemsize + _bit_bytes(route)
+
+
+def _sparse_is_fewer(route: Route, flagged: int, itemsize: int) -> bool:
+    return flagged * (_POSITION_BYTES + itemsize) < len(route) * itemsize + _bit_bytes(route)
+
+
+def _bit_bytes(route: Route) -> int:
+    return (len(route) + 7) // 8

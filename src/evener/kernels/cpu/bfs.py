@@ -1,0 +1,311 @@
+"""Breadth-first search: one step down from a queue of vertices, one step up from a bitmap, and between them.
+
+`distance` (L + M,) int32 holds -1 where unreached; `parent` (L,) uint32 the local number of a neighbour one
+level nearer, or `NOBODY`. `visited`, `frontier`, `arrived` are bitmaps over L + M; `queue` (L,) uint32 lists
+``length[0]`` vertices; a kernel that consumes it leaves its length 0. Votes: `awake`, the vertices that a step reached, and `scout`, the edges that lead out of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_add, fetch_or
+from evener.kernels.cpu.bits import trailing_zeros
+from evener.kernels.cpu.jit import inline_step, parallel, serial
+
+__all__ = [
+    "arrive",
+    "begin",
+    "bottom_up_step",
+    "edges_reached",
+    "find_parents",
+    "list_frontier",
+    "mark_frontier",
+    "top_down_step",
+]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_SIX = np.uint64(6)
+_LOW_BITS = np.uint64(63)
+_NOBODY = np.uint32(0xFFFFFFFF)
+# Vertices of the queue handed to a thread at a time.
+_QUEUE_RUN = np.uint64(64)
+# New vertices a thread collects before it takes room in the shared queue.
+_BUFFER = 256
+# Words of 64 vertices handed to a thread at a time.
+_WORD_RUN = np.uint64(64)
+# Vertices looked through by a thread at a time.
+_PARENT_RUN = np.uint64(1 << 13)
+
+
+@serial
+def begin(offsets, source, distance, parent, visited, queue, length):
+    """Start at `source`, `NOBODY` where another partition owns it. Returns (awake, scout)."""
+    if source == _NOBODY:
+        return _ZERO, _ZERO
+    s = np.uint64(source)
+    distance[s] = 0
+    parent[s] = source
+    visited[s >> _SIX] |= _ONE << (s & _LOW_BITS)
+    queue[_ZERO] = source
+    length[_ZERO] = _ONE
+    return _ONE, offsets[s + _ONE] - offsets[s]
+
+
+@inline_step
+def _append(buffer, held, queue, length):
+    """Move a thread's new vertices to the shared queue."""
+    first = fetch_add(length, _ZERO, np.uint64(held))
+    for i in range(np.uint64(held)):
+        queue[first + i] = buffer[i]
+
+
+@inline_step
+def _down_run(
+    offsets, targets, owned, queue, first, last, level, distance, parent, visited, arrived, next_queue, length
+):
+    buffer = np.empty(_BUFFER, np.uint32)
+    held = 0
+    awake = _ZERO
+    scout = _ZERO
+    for i in range(first, last):
+        u = queue[i]
+        for e in range(offsets[u], offsets[np.uint64(u) + _ONE]):
+            v = np.uint64(targets[e])
+            bit = _ONE << (v & _LOW_BITS)
+            if visited[v >> _SIX] & bit:
+                continue
+            if fetch_or(visited, v >> _SIX, bit) & bit:
+                continue
+            distance[v] = level
+            if v >= owned:
+                fetch_or(arrived, v >> _SIX, bit)
+                continue
+            parent[v] = u
+            awake += _ONE
+            scout += offsets[v + _ONE] - offsets[v]
+            buffer[held] = v
+            held += 1
+            if held == _BUFFER:
+                _append(buffer, held, next_queue, length)
+                held = 0
+    if held > 0:
+        _append(buffer, held, next_queue, length)
+    return awake, scout
+
+
+@parallel
+def top_down_step(
+    offsets, targets, owned, queue, length, level, distance, parent, visited, arrived, next_queue, next_length
+):
+    """Visit the neighbours of the queued vertices; `visited` lets each be reached, and each mirror told, once.
+
+    New owned vertices go to `next_queue`, new mirrors set a bit of `arrived`. Returns (awake, scout).
+    """
+    awake = _ZERO
+    scout = _ZERO
+    queued = length[_ZERO]
+    for r in prange(np.int64((queued + _QUEUE_RUN - _ONE) // _QUEUE_RUN)):
+        first = np.uint64(r) * _QUEUE_RUN
+        a, s = _down_run(
+            offsets, targets, np.uint64(owned), queue, first, min(first + _QUEUE_RUN, queued),
+            np.int32(level), distance, parent, visited, arrived, next_queue, next_length,
+        )  # fmt: skip
+        awake += a
+        scout += s
+    length[_ZERO] = _ZERO
+    return awake, scout
+
+
+@inline_step
+def _arrive_run(offsets, owned, arrived, visited, distance, level, next_queue, length, first, last):
+    buffer = np.empty(64, np.uint32)
+    awake = _ZERO
+    scout = _ZERO
+    for w in range(first, last):
+        word = arrived[w]
+        if word == _ZERO:
+            continue
+        if (w + _ONE) << _SIX > owned:
+            word &= (_ONE << (owned & _LOW_BITS)) - _ONE  # the tail of this word belongs to mirrors
+        arrived[w] = _ZERO
+        word &= ~visited[w]
+        visited[w] |= word
+        held = 0
+        while word != _ZERO:
+            v = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            distance[v] = level
+            scout += offsets[v + _ONE] - offsets[v]
+            buffer[held] = v
+            held += 1
+        if held > 0:
+            _append(buffer, held, next_queue, length)
+            awake += np.uint64(held)
+    return awake, scout
+
+
+@parallel
+def arrive(offsets, owned, arrived, visited, distance, level, next_queue, length):
+    """Take in the vertices that other partitions reached: those not yet visited join the next frontier.
+
+    Returns (awake, scout); clears `arrived`.
+    """
+    awake = _ZERO
+    scout = _ZERO
+    words = (np.uint64(owned) + _LOW_BITS) >> _SIX
+    for r in prange(np.int64((words + _WORD_RUN - _ONE) // _WORD_RUN)):
+        first = np.uint64(r) * _WORD_RUN
+        last = min(first + _WORD_RUN, words)
+        a, s = _arrive_run(
+            offsets,
+            np.uint64(owned),
+            arrived,
+            visited,
+            distance,
+            np.int32(level),
+            next_queue,
+            length,
+            first,
+            last,
+        )
+        awake += a
+        scout += s
+    return awake, scout
+
+
+@inline_step
+def _up_run(offsets, targets, rows, level, distance, parent, visited, frontier, next_frontier, first, last):
+    awake = _ZERO
+    for w in range(first, last):
+        unvisited = ~visited[w]
+        if (w + _ONE) << _SIX > rows:
+            unvisited &= (_ONE << (rows & _LOW_BITS)) - _ONE if w << _SIX < rows else _ZERO
+        found = _ZERO
+        while unvisited != _ZERO:
+            bit = unvisited & (~unvisited + _ONE)
+            v = (w << _SIX) + trailing_zeros(unvisited)
+            unvisited ^= bit
+            for e in range(offsets[v], offsets[v + _ONE]):
+                u = np.uint64(targets[e])
+                if frontier[u >> _SIX] & (_ONE << (u & _LOW_BITS)):
+                    distance[v] = level
+                    parent[v] = u
+                    found |= bit
+                    awake += _ONE
+                    break
+        next_frontier[w] = found
+        visited[w] |= found
+    return awake
+
+
+@parallel
+def bottom_up_step(offsets, targets, owned, rows, level, distance, parent, visited, frontier, next_frontier):
+    """Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
+
+    `offsets` and `targets` are in-edges, of which rows from `rows` on have none. A word of 64 vertices is one
+    thread's, so nothing is atomic. Returns how many found one.
+    """
+    awake = _ZERO
+    words = (np.uint64(owned) + _LOW_BITS) >> _SIX
+    for r in prange(np.int64((words + _WORD_RUN - _ONE) // _WORD_RUN)):
+        first = np.uint64(r) * _WORD_RUN
+        awake += _up_run(
+            offsets, targets, np.uint64(rows), np.int32(level), distance, parent, visited, frontier,
+            next_frontier, first, min(first + _WORD_RUN, words),
+        )  # fmt: skip
+    return awake
+
+
+@inline_step
+def _mark_run(queue, frontier, first, last):
+    for i in range(first, last):
+        v = np.uint64(queue[i])
+        fetch_or(frontier, v >> _SIX, _ONE << (v & _LOW_BITS))
+
+
+@parallel
+def mark_frontier(queue, length, frontier):
+    """Turn the queue into a bitmap; `frontier` is clear."""
+    queued = length[_ZERO]
+    for r in prange(np.int64((queued + _QUEUE_RUN - _ONE) // _QUEUE_RUN)):
+        first = np.uint64(r) * _QUEUE_RUN
+        _mark_run(queue, frontier, first, min(first + _QUEUE_RUN, queued))
+    length[_ZERO] = _ZERO
+
+
+@inline_step
+def _list_run(offsets, owned, frontier, queue, length, first, last):
+    buffer = np.empty(64, np.uint32)
+    scout = _ZERO
+    for w in range(first, last):
+        word = frontier[w]
+        frontier[w] = _ZERO
+        if (w + _ONE) << _SIX > owned:
+            word &= (_ONE << (owned & _LOW_BITS)) - _ONE
+        held = 0
+        while word != _ZERO:
+            v = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            scout += offsets[v + _ONE] - offsets[v]
+            buffer[held] = v
+            held += 1
+        if held > 0:
+            _append(buffer, held, queue, length)
+    return scout
+
+
+@parallel
+def list_frontier(offsets, owned, frontier, queue, length):
+    """Turn the owned part of the bitmap into a queue and clear it. Returns scout."""
+    scout = _ZERO
+    words = (np.uint64(owned) + _LOW_BITS) >> _SIX
+    for r in prange(np.int64((words + _WORD_RUN - _ONE) // _WORD_RUN)):
+        first = np.uint64(r) * _WORD_RUN
+        last = min(first + _WORD_RUN, words)
+        scout += _list_run(offsets, np.uint64(owned), frontier, queue, length, first, last)
+    return scout
+
+
+@inline_step
+def _find_parents_run(offsets, targets, distance, parent, first, last):
+    for v in range(first, last):
+        if distance[v] > 0 and parent[v] == _NOBODY:
+            for e in range(offsets[v], offsets[v + _ONE]):
+                if distance[targets[e]] == distance[v] - np.int32(1):
+                    parent[v] = targets[e]
+                    break
+
+
+@parallel
+def find_parents(offsets, targets, owned, distance, parent):
+    """Give each vertex that another partition reached a parent: an in-neighbour one level nearer.
+
+    `distance` is known for the mirrors too.
+    """
+    for r in prange(np.int64((np.uint64(owned) + _PARENT_RUN - _ONE) // _PARENT_RUN)):
+        first = np.uint64(r) * _PARENT_RUN
+        _find_parents_run(
+            offsets, targets, distance, parent, first, min(first + _PARENT_RUN, np.uint64(owned))
+        )
+
+
+@inline_step
+def _edges_reached_run(offsets, distance, first, last):
+    edges = _ZERO
+    for v in range(first, last):
+        if distance[v] >= 0:
+            edges += offsets[v + _ONE] - offsets[v]
+    return edges
+
+
+@parallel
+def edges_reached(offsets, owned, distance):
+    """The edges that lead out of reached vertices."""
+    edges = _ZERO
+    for r in prange(np.int64((np.uint64(owned) + _PARENT_RUN - _ONE) // _PARENT_RUN)):
+        first = np.uint64(r) * _PARENT_RUN
+        edges += _edges_reached_run(offsets, distance, first, min(first + _PARENT_RUN, np.uint64(owned)))
+    return edges

@@ -1,0 +1,89 @@
+"""Bitmaps as arrays of uint64 words: bit ``i`` is bit ``i & 63`` of word ``i >> 6``."""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import prange, types
+from numba.extending import intrinsic
+
+from evener.kernels.cpu.atomics import fetch_and
+from evener.kernels.cpu.jit import inline_step, parallel, serial
+
+__all__ = ["clear_range", "count_range", "is_set", "population", "range_mask", "trailing_zeros"]
+
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW_BITS = np.uint64(63)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+# Words counted by a thread at a time.
+_RUN = 1 << 12
+
+
+@intrinsic
+def trailing_zeros(typingctx, word):  # noqa: ARG001 - Numba's signature for an intrinsic
+    """The lowest set bit of a uint64 that is not zero (LLVM ``cttz``)."""
+
+    def codegen(context, builder, signature, args):  # noqa: ARG001 - as above
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def population(typingctx, word):  # noqa: ARG001 - as above
+    """The number of set bits of a uint64 (LLVM ``ctpop``)."""
+
+    def codegen(context, builder, signature, args):  # noqa: ARG001 - as above
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+@inline_step
+def is_set(words, i):
+    """Whether bit `i` is set."""
+    i = np.uint64(i)
+    return (words[i >> _SIX] >> (i & _LOW_BITS)) & _ONE != np.uint64(0)
+
+
+@inline_step
+def range_mask(word, begin, end):
+    """The bits of word number `word` that lie in ``begin:end``; the two must overlap."""
+    mask = _ALL
+    if begin >> _SIX == word:
+        mask &= _ALL << (begin & _LOW_BITS)
+    if end >> _SIX == word:
+        mask &= (_ONE << (end & _LOW_BITS)) - _ONE
+    return mask
+
+
+@inline_step
+def _count_words(words, begin, end, first, last):
+    count = np.uint64(0)
+    for w in range(first, last):
+        count += population(words[w] & range_mask(w, begin, end))
+    return count
+
+
+@parallel
+def count_range(words, begin, end):
+    """How many bits of ``begin:end`` are set."""
+    first = np.uint64(begin) >> _SIX
+    last = (np.uint64(end) + _LOW_BITS) >> _SIX
+    runs = (np.int64(last) - np.int64(first) + _RUN - 1) // _RUN
+    count = np.uint64(0)
+    for r in prange(runs):
+        lower = first + np.uint64(r * _RUN)
+        upper = min(lower + np.uint64(_RUN), last)
+        count += _count_words(words, np.uint64(begin), np.uint64(end), lower, upper)
+    return count
+
+
+@serial
+def clear_range(words, begin, end):
+    """Clear the bits of ``begin:end``; other threads may be changing the rest of the outer words."""
+    begin = np.uint64(begin)
+    end = np.uint64(end)
+    for w in range(begin >> _SIX, (end + _LOW_BITS) >> _SIX):
+        fetch_and(words, w, ~range_mask(w, begin, end))

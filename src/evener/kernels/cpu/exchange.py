@@ -1,0 +1,272 @@
+"""Moving boundary values: mirrors to owners with a reduction (push), owners to mirrors (pull).
+
+In all of them `index` (k,) uint32 holds the owner's number of each mirror of a route, ascending and without
+repeats, and `begin` is the first of these mirrors in their holder's numbering: mirror ``begin + i`` stands
+for the owner's ``index[i]``. Flags are bitmaps of uint64 words, one bit a vertex. No two threads meet at an
+owner's value, for an index occurs once; they may meet in a word of flags, which is then changed atomically.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_and, fetch_or
+from evener.kernels.cpu.bits import clear_range, is_set, range_mask, trailing_zeros
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = [
+    "pull",
+    "pull_bits",
+    "pull_flagged",
+    "push_add",
+    "push_add_all",
+    "push_add_flagged",
+    "push_min",
+    "push_min_all",
+    "push_min_flagged",
+    "push_or_bits",
+]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_SIX = np.uint64(6)
+_LOW_BITS = np.uint64(63)
+# Mirrors moved by a thread at a time: long enough that the hand-out costs nothing beside it.
+_RUN = np.uint64(1 << 13)
+_RUN_WORDS = np.uint64(1 << 7)
+
+
+@inline_step
+def _runs(length, run):
+    return np.int64((np.uint64(length) + run - _ONE) // run)
+
+
+@inline_step
+def _set_flag(flags, i):
+    fetch_or(flags, np.uint64(i) >> _SIX, _ONE << (np.uint64(i) & _LOW_BITS))
+
+
+# ---- the flags themselves -----------------------------------------------------------------------
+
+
+@inline_step
+def _or_words(index, begin, mirror_flags, flags, first, last):
+    end = begin + np.uint64(len(index))
+    moved = _ZERO
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        word = mirror_flags[w] & mask
+        if word != _ZERO:
+            fetch_and(mirror_flags, w, ~mask)
+        while word != _ZERO:
+            mirror = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            _set_flag(flags, index[mirror - begin])
+            moved += _ONE
+    return moved
+
+
+@parallel
+def push_or_bits(index, begin, mirror_flags, flags):
+    """``flags[index] |= mirror_flags[begin:]``, bit by bit; the mirrors' flags are cleared."""
+    first_word = np.uint64(begin) >> _SIX
+    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    moved = _ZERO
+    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
+        first = first_word + np.uint64(r) * _RUN_WORDS
+        last = min(first + _RUN_WORDS, last_word)
+        moved += _or_words(index, np.uint64(begin), mirror_flags, flags, first, last)
+    return moved
+
+
+@inline_step
+def _pull_words(index, begin, flags, mirror_flags, first, last):
+    end = begin + np.uint64(len(index))
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        word = _ZERO
+        lower = max(w << _SIX, begin)
+        upper = min((w + _ONE) << _SIX, end)
+        for mirror in range(lower, upper):
+            i = np.uint64(index[mirror - begin])
+            word |= ((flags[i >> _SIX] >> (i & _LOW_BITS)) & _ONE) << (mirror & _LOW_BITS)
+        mirror_flags[w] = (mirror_flags[w] & ~mask) | word
+
+
+@parallel
+def pull_bits(index, begin, flags, mirror_flags):
+    """``mirror_flags[begin:] = flags[index]``, bit by bit. One thread alone writes each word."""
+    first_word = np.uint64(begin) >> _SIX
+    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
+        first = first_word + np.uint64(r) * _RUN_WORDS
+        _pull_words(index, np.uint64(begin), flags, mirror_flags, first, min(first + _RUN_WORDS, last_word))
+
+
+# ---- every value --------------------------------------------------------------------------------
+
+
+@inline_step
+def _add_run(index, begin, mirrored, owned, first, last):
+    for i in range(first, last):
+        owned[index[i]] += mirrored[begin + i]
+        mirrored[begin + i] = 0
+
+
+@parallel
+def push_add(index, begin, mirrored, owned):
+    """``owned[index] += mirrored[begin:]``; the mirrors are emptied, for their share has been counted."""
+    for r in prange(_runs(len(index), _RUN)):
+        first = np.uint64(r) * _RUN
+        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + _RUN, np.uint64(len(index))))
+
+
+@inline_step
+def _min_run(index, begin, mirrored, owned, first, last):
+    for i in range(first, last):
+        owned[index[i]] = min(owned[index[i]], mirrored[begin + i])
+
+
+@parallel
+def push_min(index, begin, mirrored, owned):
+    """``owned[index] = min(owned[index], mirrored[begin:])``."""
+    for r in prange(_runs(len(index), _RUN)):
+        first = np.uint64(r) * _RUN
+        _min_run(index, np.uint64(begin), mirrored, owned, first, min(first + _RUN, np.uint64(len(index))))
+
+
+@inline_step
+def _pull_run(index, begin, owned, mirrored, first, last):
+    for i in range(first, last):
+        mirrored[begin + i] = owned[index[i]]
+
+
+@parallel
+def pull(index, begin, owned, mirrored):
+    """``mirrored[begin:] = owned[index]``."""
+    for r in prange(_runs(len(index), _RUN)):
+        first = np.uint64(r) * _RUN
+        _pull_run(index, np.uint64(begin), owned, mirrored, first, min(first + _RUN, np.uint64(len(index))))
+
+
+# ---- every value, with its flag -----------------------------------------------------------------
+
+
+@parallel
+def push_add_all(index, begin, mirrored, mirror_flags, owned, flags):
+    """As `push_add`; the mirrors' flags go over to the owner's vertices."""
+    for r in prange(_runs(len(index), _RUN)):
+        first = np.uint64(r) * _RUN
+        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + _RUN, np.uint64(len(index))))
+    push_or_bits(index, begin, mirror_flags, flags)
+
+
+@inline_step
+def _lower_run(index, begin, mirrored, owned, flags, first, last):
+    lowered = _ZERO
+    for i in range(first, last):
+        if mirrored[begin + i] < owned[index[i]]:
+            owned[index[i]] = mirrored[begin + i]
+            _set_flag(flags, index[i])
+            lowered += _ONE
+    return lowered
+
+
+@parallel
+def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
+    """As `push_min`; flags what was lowered and returns how many. The mirrors' flags are cleared."""
+    lowered = _ZERO
+    for r in prange(_runs(len(index), _RUN)):
+        first = np.uint64(r) * _RUN
+        last = min(first + _RUN, np.uint64(len(index)))
+        lowered += _lower_run(index, np.uint64(begin), mirrored, owned, flags, first, last)
+    clear_range(mirror_flags, begin, np.uint64(begin) + np.uint64(len(index)))
+    return lowered
+
+
+# ---- only what is flagged -----------------------------------------------------------------------
+
+
+@inline_step
+def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
+    end = begin + np.uint64(len(index))
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        word = mirror_flags[w] & mask
+        if word != _ZERO:
+            fetch_and(mirror_flags, w, ~mask)
+        while word != _ZERO:
+            mirror = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            owned[index[mirror - begin]] += mirrored[mirror]
+            mirrored[mirror] = 0
+            _set_flag(flags, index[mirror - begin])
+
+
+@parallel
+def push_add_flagged(index, begin, mirrored, mirror_flags, owned, flags):
+    """As `push_add`, for the flagged mirrors alone; their flags go over to the owner's vertices."""
+    first_word = np.uint64(begin) >> _SIX
+    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
+        first = first_word + np.uint64(r) * _RUN_WORDS
+        last = min(first + _RUN_WORDS, last_word)
+        _add_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
+
+
+@inline_step
+def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
+    end = begin + np.uint64(len(index))
+    lowered = _ZERO
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        word = mirror_flags[w] & mask
+        if word != _ZERO:
+            fetch_and(mirror_flags, w, ~mask)
+        while word != _ZERO:
+            mirror = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            i = index[mirror - begin]
+            if mirrored[mirror] < owned[i]:
+                owned[i] = mirrored[mirror]
+                _set_flag(flags, i)
+                lowered += _ONE
+    return lowered
+
+
+@parallel
+def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
+    """As `push_min`, for the flagged mirrors alone; their flags are cleared."""
+    first_word = np.uint64(begin) >> _SIX
+    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    lowered = _ZERO
+    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
+        first = first_word + np.uint64(r) * _RUN_WORDS
+        last = min(first + _RUN_WORDS, last_word)
+        lowered += _min_flagged_words(
+            index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
+        )
+    return lowered
+
+
+@inline_step
+def _pull_flagged_run(index, begin, owned, flags, mirrored, mirror_flags, first, last):
+    moved = _ZERO
+    for i in range(first, last):
+        if is_set(flags, index[i]):
+            mirrored[begin + i] = owned[index[i]]
+            _set_flag(mirror_flags, begin + i)
+            moved += _ONE
+    return moved
+
+
+@parallel
+def pull_flagged(index, begin, owned, flags, mirrored, mirror_flags):
+    """As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many."""
+    moved = _ZERO
+    for r in prange(_runs(len(index), _RUN)):
+        first = np.uint64(r) * _RUN
+        last = min(first + _RUN, np.uint64(len(index)))
+        moved += _pull_flagged_run(index, np.uint64(begin), owned, flags, mirrored, mirror_flags, first, last)
+    return moved

@@ -1,0 +1,86 @@
+"""PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute.
+
+`contribution` (L + M,) holds ``rank / out-degree`` of each vertex and mirror, in the dtype ranks are stored
+in; `teleport` (L,), or (1,) where all have the same, is the chance that a jump ends at the vertex. Sums are
+carried in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = ["begin", "iterate"]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+@inline_step
+def _begin_run(out_degree, start, rank, contribution, first, last):
+    dangling = 0.0
+    each = np.uint64(len(start)) > _ONE
+    for v in range(np.uint64(first), np.uint64(last)):
+        r = start[v] if each else start[_ZERO]
+        rank[v] = r
+        if out_degree[v] == np.uint32(0):
+            dangling += r
+            contribution[v] = 0
+        else:
+            contribution[v] = r / out_degree[v]
+    return dangling
+
+
+@parallel
+def begin(out_degree, blocks, start, rank, contribution):
+    """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the rank of dangling vertices."""
+    dangling = 0.0
+    for b in prange(len(blocks) - 1):
+        dangling += _begin_run(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
+    return dangling
+
+
+@inline_step
+def _iterate_run(
+    offsets, targets, out_degree, damping, jump, teleport, contribution, rank, next_contribution, first, last
+):
+    error = 0.0
+    dangling = 0.0
+    each = np.uint64(len(teleport)) > _ONE
+    for v in range(np.uint64(first), np.uint64(last)):
+        pulled = 0.0
+        for e in range(offsets[v], offsets[v + _ONE]):
+            pulled += contribution[targets[e]]
+        chance = teleport[v] if each else teleport[_ZERO]
+        r = damping * pulled + jump * chance
+        error += abs(r - rank[v])
+        rank[v] = r
+        if out_degree[v] == np.uint32(0):
+            dangling += r
+            next_contribution[v] = 0
+        else:
+            next_contribution[v] = r / out_degree[v]
+    return error, dangling
+
+
+@parallel
+def iterate(
+    offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank, next_contribution
+):
+    """``rank = damping Aᵀ contribution + jump teleport``, over in-edges.
+
+    `jump` is the rank that is spread by `teleport`: what damping takes away, and the dangling vertices' own.
+    Returns (L1 change, rank of dangling vertices).
+    """
+    error = 0.0
+    dangling = 0.0
+    for b in prange(len(blocks) - 1):
+        e, d = _iterate_run(
+            offsets, targets, out_degree, damping, jump, teleport, contribution, rank, next_contribution,
+            blocks[b], blocks[b + 1],
+        )  # fmt: skip
+        error += e
+        dangling += d
+    return error, dangling

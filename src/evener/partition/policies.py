@@ -1,0 +1,131 @@
+"""Policies: which element owns which vertex (TOTEM's RAND, HIGH and LOW; T13 §6.2).
+
+A policy orders the vertices; the order is then cut where each element has its share of the edges. Ordering
+is linear in vertices, cutting needs no look at an edge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Order = Callable[[NDArray[np.uint32], int], NDArray[np.uint32]]
+
+__all__ = ["POLICIES", "edge_shares", "owners"]
+
+
+def _random(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
+    """Vertices in random order: every element gets the same mixture of degrees."""
+    return np.random.default_rng(seed).permutation(by_degree)
+
+
+def _high(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
+    """Highest degree first: the first element holds few vertices with many edges each."""
+    return by_degree
+
+
+def _low(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
+    """Lowest degree first: the first element holds most of the vertices."""
+    return by_degree[::-1]
+
+
+POLICIES: dict[str, Order] = {"random": _random, "high": _high, "low": _low}
+
+
+def edge_shares(
+    threads: Sequence[int], alpha: float | None, *, on_cpu: Sequence[bool] | None = None
+) -> NDArray[np.float64]:
+    """The share of the edges each element gets.
+
+    Parameters
+    ----------
+    threads : sequence of int
+        The weight of each element among its like: the threads of a CPU element.
+    alpha : float, optional
+        The share of the CPU side, 0 to 1. Without it, edges are shared in proportion to `threads`.
+    on_cpu : sequence of bool, optional
+        Which elements make up the CPU side. Where all of them are CPUs, or by default, the first element
+        alone stands for it, so that several CPU elements rehearse what a CPU and GPUs will do.
+
+    Returns
+    -------
+    ndarray of float64
+        One share an element; they sum to 1.
+    """
+    weight = np.asarray(threads, dtype=np.float64)
+    if alpha is None:
+        return np.asarray(weight / weight.sum())
+    if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha <= 1:
+        msg = f"alpha is the share of the edges on the CPU, a number from 0 to 1, not {alpha!r}"
+        raise ArgumentError(msg)
+    first = np.zeros(len(weight), bool) if on_cpu is None or all(on_cpu) else np.asarray(on_cpu, bool)
+    if not first.any():
+        first[0] = True
+    if first.all():
+        return np.asarray(weight / weight.sum())
+    share = np.where(first, alpha * weight / weight[first].sum(), 0.0)
+    share[~first] = (1 - alpha) * weight[~first] / weight[~first].sum()
+    return share
+
+
+def owners(
+    by_degree: NDArray[np.uint32],
+    degree: NDArray[np.uint64],
+    *,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int = 0,
+) -> NDArray[Any]:
+    """The element that owns each vertex.
+
+    Parameters
+    ----------
+    by_degree : ndarray of uint32, shape (n,)
+        The vertices in descending degree.
+    degree : ndarray of uint64, shape (n,)
+        Edges that come with each vertex.
+    policy : {"random", "high", "low"}
+        The order in which vertices are dealt out.
+    shares : ndarray of float64, shape (elements,)
+        Share of the edges for each element, in turn.
+    seed : int
+        For "random".
+
+    Returns
+    -------
+    ndarray of uint8 or uint16, shape (n,)
+
+    Raises
+    ------
+    ArgumentError
+        For a policy that does not exist; the sentence names those that do.
+    """
+    if policy not in POLICIES:
+        msg = f"policy {policy!r} does not exist; choose one of {', '.join(sorted(POLICIES))}"
+        raise ArgumentError(msg)
+    n = len(by_degree)
+    owner = np.zeros(n, dtype=np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16)
+    if len(shares) == 1 or n == 0:
+        return owner
+    order = POLICIES[policy](by_degree, seed)
+    edges_up_to = np.cumsum(degree[order])
+    if edges_up_to[-1] == 0:
+        edges_up_to = np.arange(1, n + 1, dtype=np.uint64)  # no edges: share the vertices
+    wanted = np.cumsum(shares)[:-1] * float(edges_up_to[-1])
+    cuts = np.searchsorted(edges_up_to, wanted, side="left")
+    # A vertex astride a cut goes where more of its edges fall.
+    astride = np.minimum(cuts, n - 1)
+    before = np.where(astride > 0, edges_up_to[np.maximum(astride, 1) - 1], 0).astype(np.float64)
+    nearer = (wanted - before) * 2 > (edges_up_to[astride] - before)
+    cuts = np.where(shares.cumsum()[:-1] >= 1, n, astride + nearer)
+    for p, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n], strict=True)):
+        owner[order[begin:end]] = p
+    return owner

@@ -41,7 +41,7 @@ def check_suffix(path: Path) -> None:
 def write_result(result: Result, path: Path) -> None:
     """Write a result's table, whole or not at all, with how it was made where the format can hold it."""
     check_suffix(path)
-    made = {"algorithm": result.algorithm, "parameters": result.parameters}
+    made = {"algorithm": result.algorithm, "parameters": result.parameters, "outcome": result.outcome}
     table = result.to_arrow().replace_schema_metadata({_KEY: json.dumps(made, default=str).encode()})
     suffix = path.suffix.lower()
     with replacing(path) as temporary:
@@ -120,7 +120,9 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     arrays = {
         name: _column(table, name, graph, path)[order] for name in table.column_names if name != "vertex"
     }
-    return Claim(algorithm, graph, arrays, {**made.get("parameters", {}), **parameters})
+    return Claim(
+        algorithm, graph, arrays, {**made.get("parameters", {}), **parameters}, made.get("outcome", {})
+    )
 
 
 def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp]:

@@ -69,6 +69,10 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say()
         say(shares_sentence(result.timeline))
     say(headline(result))
+    if result.outcome.get("converged") is False:
+        say(
+            f"It had not converged after {result.outcome['iterations']} iterations: raise --max-iter or --tol."
+        )
 
 
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
@@ -78,6 +82,7 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
         "algorithm": result.algorithm,
         "graph": {"vertices": graph.n, "edges": graph.m, "directed": graph.directed},
         "parameters": result.parameters,
+        "outcome": result.outcome,
         "seconds": result.seconds,
         "edges": result.edges,
         "edges_per_second": result.edges_per_second,

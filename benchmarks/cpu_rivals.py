@@ -1,0 +1,260 @@
+"""Question: how fast are the five algorithms on the CPU, beside what people use and the memory's floor.
+
+Rivals: the GAP reference code (C++, if --gap or GAP_DIR points at its binaries), NetworKit, igraph, SciPy and
+python-graphblas, on the very same edges in the same run: R-MAT and uniform graphs of 2^scale vertices.
+
+    python benchmarks/cpu_rivals.py --scale 20 --gap path/to/gapbs
+
+Every contender searches from the same sources, drawn with a fixed seed among vertices with edges, and turns
+are taken source by source. GAP reads the graph from a file and reports its own time (see gap.py); the others
+have it in memory. Ours is partitioned before the clock starts; the clock stops when the main array is there
+in id order. Weights are whole numbers 1..255, as GAP's. Betweenness runs on groups of four sources, as GAP
+prescribes; times are per source, and PageRank's per iteration of 20. Each answer of ours is verified, each
+rival's compared with ours where it tells its answer; GAP's binaries verify their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import numpy as np
+
+import evener as ev
+import harness
+import machine
+from evener.verify import match_epsilon, match_equivalent, match_exact
+from floors import floor_bytes
+from gap import Gap
+from rivals import LIBRARIES, UNREACHED
+
+TASKS = {
+    "bfs": "BFS",
+    "pagerank": "PageRank, an iteration",
+    "wcc": "Components",
+    "sssp": "SSSP",
+    "betweenness": "Betweenness, a source",
+}
+ITERATIONS = 20
+GROUP = 4
+HEAVIEST = 255
+
+
+def main():
+    options = _options()
+    folder = Path(tempfile.mkdtemp(prefix="evener-bench-", dir=options.scratch))
+    speed = machine.bandwidth()
+    print(f"memory read by {options.threads} threads: {speed / 1e9:.1f} GB/s")
+    rows, graphs = [], {}
+    try:
+        for kind in options.graphs:
+            spec = f"{kind}:{options.scale}"
+            graph = ev.read(spec)
+            graphs[spec] = {"vertices": graph.n, "stored edges": graph.m}
+            rows += _one_graph(spec, graph, options, folder, speed)
+    finally:
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+    _summary(rows)
+    if not options.no_record:
+        more = {"graphs": graphs, "memory read, bytes a second": round(speed)}
+        harness.record("cpu_rivals", question=__doc__.splitlines()[0], rows=rows, **more)
+
+
+def _one_graph(spec, graph, options, folder, speed):
+    print(f"{spec}: {graph}")
+    weighted = with_weights(graph)
+    contenders = {"evener": Ours(graph, weighted, options.threads)}
+    if options.gap:
+        plain, heavy = folder / "graph.sg", folder / "graph.wsg"
+        ev.write(graph, plain)
+        ev.write(weighted, heavy)
+        contenders["GAP"] = Gap(options.gap, plain, heavy, options.threads)
+    for name in options.rivals:
+        library = LIBRARIES[name]
+        contenders[library.name] = library(graph, options.threads)
+        contenders[library.name].weighted = library(weighted, options.threads)
+    sources = draw_sources(graph, options.sources)
+    if options.gap:
+        verdicts = contenders["GAP"].verified(int(sources[0]))
+        if not all(verdicts.values()):
+            sys.exit(f"GAP refuses an answer of its own: {verdicts}")
+    rows = []
+    for task in options.tasks:
+        times = _one_task(task, contenders, sources, options)
+        floor = floor_bytes(task, graph.n, graph.m) / speed
+        rows += _rows(spec, task, times, floor)
+        _show(spec, task, rows)
+    return rows
+
+
+def _one_task(task, contenders, sources, options):
+    """Seconds of each contender, of one search, one iteration, or one source of a group."""
+    groups = [sources[i : i + GROUP].tolist() for i in range(0, len(sources), GROUP)]
+    argument, parts, rounds = {
+        "bfs": (lambda i: int(sources[i]), 1, len(sources)),
+        "sssp": (lambda i: int(sources[i]), 1, len(sources)),
+        "pagerank": (lambda _: ITERATIONS, ITERATIONS, options.rounds),
+        "wcc": (None, 1, options.rounds),
+        "betweenness": (lambda i: groups[i], GROUP, len(groups)),
+    }[task]
+    runs = {}
+    for name, contender in contenders.items():
+        call = getattr(getattr(contender, "weighted", contender) if task == "sssp" else contender, task)
+        if call is not None:
+            runs[name] = _turn(name, call, argument)
+    check = _Checks(task, contenders, argument)
+    times = harness.interleaved(runs, rounds=rounds, check=check, budget=options.budget)
+    return {name: [t / parts for t in taken] for name, taken in times.items()}
+
+
+def _turn(name, call, argument):
+    def run(i):
+        return call() if argument is None else call(argument(i))
+
+    # GAP is its own clock: what it returns is seconds.
+    return (lambda i: (run(i), None)) if name == "GAP" else harness.clocked(run)
+
+
+class Ours:
+    """Evener's side: placed once, each answer gathered in id order within the clock."""
+
+    def __init__(self, graph, weighted, threads):
+        on = [f"cpu:{threads}"]
+        self.placed = ev.partition(graph, on=on)
+        self.placed_weighted = ev.partition(weighted, on=on)
+
+    def bfs(self, source):
+        return _with(ev.bfs(self.placed, source=source), "parent")
+
+    def pagerank(self, iterations):
+        return _with(ev.pagerank(self.placed, tol=0, max_iter=iterations), "rank")
+
+    def wcc(self):
+        return _with(ev.wcc(self.placed), "component")
+
+    def sssp(self, source):
+        return _with(ev.sssp(self.placed_weighted, source=source), "distance")
+
+    def betweenness(self, sources):
+        return _with(ev.betweenness(self.placed, sources=sources), "centrality")
+
+
+def _with(result, name):
+    result[name]
+    return result
+
+
+class _Checks:
+    """Verifies each answer of ours, and compares each rival's with it."""
+
+    def __init__(self, task, contenders, argument):
+        self.task, self.contenders, self.argument = task, contenders, argument
+        self.ours = None
+
+    def __call__(self, name, _round, answer):
+        if name == "evener":
+            ev.verify(answer)
+            self.ours = answer
+        elif name != "GAP":
+            self._compare(self.contenders[name], answer)
+
+    def _compare(self, rival, answer):
+        if self.task in ("bfs", "sssp"):
+            found = self.ours["distance"].astype(np.float64)
+            match_exact(rival.distances(answer), np.where(found < 0, UNREACHED, found))
+        elif self.task == "wcc":
+            match_equivalent(rival.labels(answer), self.ours["component"])
+        elif self.task == "pagerank":
+            match_epsilon(rival.ranks(answer), self.ours["rank"])
+
+
+def with_weights(graph):
+    """Give the same edges whole weights 1..255, the same in both directions of an edge."""
+    tails = np.repeat(np.arange(graph.n, dtype=np.uint64), np.diff(graph.offsets.astype(np.int64)))
+    low, high = np.minimum(tails, graph.targets), np.maximum(tails, graph.targets)
+    mixed = (low * np.uint64(0x9E3779B97F4A7C15)) ^ (high * np.uint64(0xC2B2AE3D27D4EB4F))
+    weights = ((mixed >> np.uint64(40)) % np.uint64(HEAVIEST)).astype(np.int32) + 1
+    return ev.Graph(graph.offsets, graph.targets, weights=weights, directed=graph.directed, ids=None)
+
+
+def draw_sources(graph, count, seed=27):
+    """Vertices with edges, as GAP and Graph500 choose them."""
+    candidates = np.flatnonzero(graph.out_degree())
+    return np.random.default_rng(seed).choice(candidates, size=count, replace=False)
+
+
+def _rows(spec, task, times, floor):
+    ours = harness.median(times["evener"])
+    return [
+        {
+            "graph": spec,
+            "task": task,
+            "contender": name,
+            "median_seconds": harness.median(taken),
+            "spread": round(harness.spread(taken), 3),
+            "runs": len(taken),
+            "times_ours": harness.median(taken) / ours,
+            "floor_seconds": floor,
+            "seconds": taken,
+        }
+        for name, taken in times.items()
+    ]
+
+
+def _show(spec, task, rows):
+    chosen = [r for r in rows if (r["graph"], r["task"]) == (spec, task)]
+    cells = [
+        (
+            r["contender"],
+            harness.duration(r["median_seconds"]),
+            f"{r['spread']:.0%}",
+            r["runs"],
+            f"{r['times_ours']:.2f}",
+            f"{r['median_seconds'] / r['floor_seconds']:.1f}",
+        )
+        for r in chosen
+    ]
+    title = f"{TASKS[task]}, {spec} (floor {harness.duration(chosen[0]['floor_seconds'])})"
+    harness.show(title, ["", "median", "spread", "runs", "times ours", "times the floor"], cells)
+
+
+def _summary(rows):
+    """Geometric means of the ratios to each rival, graph by graph."""
+    cells = []
+    for spec in dict.fromkeys(r["graph"] for r in rows):
+        for name in dict.fromkeys(r["contender"] for r in rows if r["contender"] != "evener"):
+            ratios = [r["times_ours"] for r in rows if (r["graph"], r["contender"]) == (spec, name)]
+            if ratios:
+                mean = harness.geometric_mean(ratios)
+                cells.append((f"{name}, {spec}", len(ratios), f"{min(ratios):.2f}", f"{mean:.2f}"))
+    if cells:
+        harness.show("Rivals' time over ours", ["", "algorithms", "least", "geometric mean"], cells)
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--graphs", nargs="+", default=["rmat", "uniform"], choices=["rmat", "uniform"])
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--rivals", nargs="*", default=list(LIBRARIES), choices=list(LIBRARIES))
+    parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
+    parser.add_argument("--sources", type=int, default=16, help="for each search; a multiple of 4")
+    parser.add_argument("--rounds", type=int, default=16, help="of PageRank and components")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds a contender may take for a task")
+    parser.add_argument("--threads", type=int, default=numba.get_num_threads())
+    parser.add_argument("--scratch", default=None, help="folder for GAP's graph files")
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    options = parser.parse_args()
+    if options.sources < GROUP or options.sources % GROUP:
+        parser.error(f"--sources needs a multiple of {GROUP}, not {options.sources}")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""How every benchmark here takes its times, prints its table and writes its record."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import statistics
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import machine
+
+RESULTS = Path(__file__).parent / "results"
+
+# Threads of a library that has just finished keep spinning for their next region, some 5 ms with GNU
+# OpenMP's defaults; the next contender waits until they sleep.
+_SETTLE_SECONDS = 0.05
+
+# A median of fewer says nothing.
+_LEAST_TIMES = 3
+
+
+def clocked(call):
+    """Make of a function of the round's number one that returns its seconds and its answer."""
+
+    def run(i):
+        gc.collect()
+        time.sleep(_SETTLE_SECONDS)
+        start = time.perf_counter()
+        answer = call(i)
+        return time.perf_counter() - start, answer
+
+    return run
+
+
+def interleaved(contenders, *, rounds, check=None, budget=None):
+    """Take the times of all contenders in turns, one run each a round, after a round that does not count.
+
+    Parameters
+    ----------
+    contenders : dict of str to callable
+        Given the round's number, each returns seconds and an answer; see `clocked`.
+    rounds : int
+        Timed rounds.
+    check : callable, optional
+        Called with name, round and answer after each run, outside the clock; raises if the answer is wrong.
+    budget : float, optional
+        Seconds after which a contender with at least three times drops out.
+
+    Returns
+    -------
+    dict of str to list of float
+        Seconds.
+    """
+    times = {name: [] for name in contenders}
+    for i in range(-1, rounds):
+        for name, run in contenders.items():
+            spent = times[name]
+            if budget is not None and len(spent) >= _LEAST_TIMES and sum(spent) > budget:
+                continue
+            took, answer = run(max(i, 0))
+            if check is not None:
+                check(name, max(i, 0), answer)
+            if i >= 0:
+                spent.append(took)
+    return times
+
+
+def median(times):
+    return statistics.median(times)
+
+
+def spread(times):
+    """Distance between the quartiles over the median: how far to trust it."""
+    if len(times) < 2:
+        return 0.0
+    low, _, high = statistics.quantiles(times, n=4)
+    return (high - low) / statistics.median(times)
+
+
+def geometric_mean(values):
+    return statistics.geometric_mean(values)
+
+
+def duration(value):
+    """Seconds, written for people."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value * 1e6:.3g} us"
+
+
+def show(title, columns, rows):
+    """Print a table; the first column is text, the others figures."""
+    table = Table(title=title, title_justify="left")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    # A record in a file or a pipe is not to be cut at the width of a terminal that is not there.
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def record(name, *, question, rows, **more):
+    """Write `results/<name>.json`, whole or not at all."""
+    RESULTS.mkdir(exist_ok=True)
+    command = ["python", f"benchmarks/{name}.py", *(_without_folder(word) for word in sys.argv[1:])]
+    document = {
+        "question": question,
+        "command": " ".join(command),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine.describe(),
+        "versions": machine.versions(),
+        **more,
+        "rows": rows,
+    }
+    path = RESULTS / f"{name}.json"
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
+    print(f"wrote {path.parent.name}/{path.name}")
+
+
+def _without_folder(word):
+    """Shorten a path to its name: this machine's folders say nothing to others."""
+    return Path(word).name if os.sep in word else word

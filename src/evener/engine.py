@@ -61,8 +61,8 @@ class Engine:
     out, in_ : tuple of Spread
         ``(offsets, targets, blocks)`` of each partition's out-edges and in-edges, to be unpacked into
         `compute`.
-    in_rows : Spread
-        The number of owned vertices up to the last one that has an in-edge.
+    out_rows, in_rows : Spread
+        The number of owned vertices up to the last one that has an out-edge, an in-edge.
     owned : Spread
         The number of owned vertices.
     timeline : Timeline
@@ -81,6 +81,7 @@ class Engine:
         self.out = _adjacency([p.out for p in self.partitions])
         self.in_ = _adjacency([p.in_ for p in self.partitions])
         self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
+        self.out_rows = Spread([0 if p.out is None else p.out.rows for p in self.partitions])
         self.in_rows = Spread([0 if p.in_ is None else p.in_.rows for p in self.partitions])
         self.owned = Spread([p.owned for p in self.partitions])
         self.vertices = Spread([p.vertices for p in self.partitions])
@@ -104,6 +105,15 @@ class Engine:
         """A value for each owned vertex."""
         pairs = zip(self.elements, self.partitions, strict=True)
         return Spread([e.array(p.owned, dtype, fill) for e, p in pairs])
+
+    def mirror_array(self, dtype: DTypeLike, columns: int) -> Spread:
+        """Some values for each mirror, undefined."""
+        pairs = zip(self.elements, self.partitions, strict=True)
+        return Spread([e.array(p.mirrors * columns, dtype).reshape(-1, columns) for e, p in pairs])
+
+    def copy(self, array: Spread) -> Spread:
+        """The same values again."""
+        return Spread([part.copy() for part in array.parts], bits=array.bits)
 
     def bits(self) -> Spread:
         """A flag for each owned vertex and each mirror, all clear."""

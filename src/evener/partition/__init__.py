@@ -87,6 +87,15 @@ class PartitionedGraph:
             kernels.scatter_names(partition.vertices, part, names, np.uint64(partition.owned), gathered)
         return gathered
 
+    def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
+        """As `gather`, for values that are the graph's numbers of vertices: they become its own ids.
+
+        Where the ids are strings, the numbers are left as they are.
+        """
+        numbers = self.gather(parts)
+        ids = _integer_ids(self.graph)
+        return ids[numbers] if len(ids) else numbers.astype(np.int64)
+
     def spread(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Give each partition the values of its own vertices and mirrors; the inverse of `gather`."""
         return [values[partition.vertices] for partition in self.partitions]

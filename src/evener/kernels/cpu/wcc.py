@@ -1,0 +1,275 @@
+"""Weakly connected components: linking vertices into trees, flattening the trees, naming them.
+
+`component` (L + M,) uint32 holds a vertex of the same tree with a number no larger than one's own, itself at
+the root. `label` (L + M,) uint32 holds a vertex number of the whole graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = [
+    "begin",
+    "boundary_pairs",
+    "compress",
+    "count_roots",
+    "link_one",
+    "link_rest",
+    "rename",
+    "smallest",
+    "spread",
+]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+# Vertices looked at by a thread at a time.
+_RUN = np.uint64(1 << 13)
+# Pairs a thread collects before it takes room in the shared list.
+_BUFFER = 256
+# Vertices asked which tree is the largest.
+_SAMPLE = np.uint64(1 << 10)
+
+
+@inline_step
+def _runs(length):
+    return np.int64((np.uint64(length) + _RUN - _ONE) // _RUN)
+
+
+@inline_step
+def _begin_run(component, first, last):
+    for v in range(first, last):
+        component[v] = v
+
+
+@parallel
+def begin(component):
+    """Make every vertex and mirror a tree of its own."""
+    for r in prange(_runs(len(component))):
+        first = np.uint64(r) * _RUN
+        _begin_run(component, first, min(first + _RUN, np.uint64(len(component))))
+
+
+@inline_step
+def _link(component, u, v):
+    """Join the trees of `u` and `v`: hang the root with the larger number under the other (Afforest)."""
+    a = load(component, u)
+    b = load(component, v)
+    while a != b:
+        high = max(a, b)
+        low = min(a, b)
+        above = load(component, high)
+        if above == low:
+            return
+        if above == high and compare_and_swap(component, high, high, low):
+            return
+        a = load(component, load(component, high))
+        b = load(component, low)
+
+
+@inline_step
+def _link_one_run(offsets, targets, k, component, first, last):
+    for v in range(first, last):
+        e = offsets[v] + k
+        if e < offsets[v + _ONE]:
+            _link(component, v, targets[e])
+
+
+@parallel
+def link_one(offsets, targets, rows, k, component):
+    """Link each vertex with its `k`-th neighbour; the first are the ones of highest degree."""
+    for r in prange(_runs(rows)):
+        first = np.uint64(r) * _RUN
+        _link_one_run(offsets, targets, np.uint64(k), component, first, min(first + _RUN, np.uint64(rows)))
+
+
+@inline_step
+def _compress_run(component, first, last):
+    for v in range(first, last):
+        root = load(component, v)
+        above = load(component, root)
+        while root != above:
+            root = above
+            above = load(component, root)
+        component[v] = root
+
+
+@parallel
+def compress(component):
+    """Make every vertex point to its root."""
+    for r in prange(_runs(len(component))):
+        first = np.uint64(r) * _RUN
+        _compress_run(component, first, min(first + _RUN, np.uint64(len(component))))
+
+
+@inline_step
+def _link_rest_run(offsets, targets, owned, linked, component, giant, first, last):
+    for v in range(np.uint64(first), np.uint64(last)):
+        begin = offsets[v] + linked
+        e = offsets[v + _ONE]
+        if load(component, v) != giant:
+            while e > begin:
+                e -= _ONE
+                _link(component, v, targets[e])
+        else:
+            # The owner of a mirror may skip this edge too, so one end has to see to it.
+            while e > begin and targets[e - _ONE] >= owned:
+                e -= _ONE
+                if load(component, targets[e]) != giant:
+                    _link(component, v, targets[e])
+
+
+@inline_step
+def _commonest(component, length):
+    """A tree that holds most of the vertices, if one does, from a sample of them (Boyer and Moore's vote)."""
+    step = np.uint64(length) // _SAMPLE + _ONE
+    commonest = component[_ZERO]
+    lead = 0
+    for v in range(_ZERO, np.uint64(length), step):
+        if component[v] == commonest:
+            lead += 1
+        elif lead == 0:
+            commonest = component[v]
+        else:
+            lead -= 1
+    return commonest
+
+
+@parallel
+def link_rest(offsets, targets, blocks, owned, rows, linked, component):
+    """Link every vertex with its neighbours from the `linked`-th on.
+
+    Most vertices share one tree by now: a neighbour that does not will link to them itself, so they are
+    skipped, but for the edges that lead to mirrors. Rows from `rows` on have no edge.
+    """
+    if rows > 0:
+        giant = _commonest(component, rows)
+        for b in prange(len(blocks) - 1):
+            _link_rest_run(
+                offsets,
+                targets,
+                np.uint64(owned),
+                np.uint64(linked),
+                component,
+                giant,
+                blocks[b],
+                blocks[b + 1],
+            )
+
+
+@inline_step
+def _smallest_run(component, label, first, last):
+    for v in range(first, last):
+        root = component[v]
+        if label[v] < load(label, root):
+            fetch_min(label, root, label[v])
+
+
+@parallel
+def smallest(component, label):
+    """``label[root] = min`` of the labels in its tree. Trees are flat."""
+    for r in prange(_runs(len(component))):
+        first = np.uint64(r) * _RUN
+        _smallest_run(component, label, first, min(first + _RUN, np.uint64(len(component))))
+
+
+@inline_step
+def _spread_run(component, label, first, last):
+    for v in range(first, last):
+        label[v] = label[component[v]]
+
+
+@parallel
+def spread(component, label):
+    """``label[v] = label[root of v]``."""
+    for r in prange(_runs(len(component))):
+        first = np.uint64(r) * _RUN
+        _spread_run(component, label, first, min(first + _RUN, np.uint64(len(component))))
+
+
+@inline_step
+def _append(buffer, held, pairs, length):
+    first = fetch_add(length, _ZERO, np.uint64(held))
+    for i in range(np.uint64(held)):
+        pairs[first + i, _ZERO] = buffer[i, _ZERO]
+        pairs[first + i, _ONE] = buffer[i, _ONE]
+
+
+@inline_step
+def _pairs_run(label, owner_label, pairs, length, first, last):
+    buffer = np.empty((_BUFFER, 2), np.uint32)
+    held = 0
+    previous = np.uint32(0)
+    previous_owner = np.uint32(0)
+    for v in range(first, last):
+        mine = label[v]
+        theirs = owner_label[v]
+        if mine == theirs or (mine == previous and theirs == previous_owner):
+            continue
+        previous = mine
+        previous_owner = theirs
+        buffer[held, 0] = mine
+        buffer[held, 1] = theirs
+        held += 1
+        if held == _BUFFER:
+            _append(buffer, held, pairs, length)
+            held = 0
+    if held > 0:
+        _append(buffer, held, pairs, length)
+
+
+@parallel
+def boundary_pairs(owned, label, owner_label, pairs, length):
+    """List the pairs of labels that a mirror's tree has here and at its owner, runs of one pair once.
+
+    `pairs` (M, 2) uint32 receives ``length[0]`` of them.
+    """
+    mirrors = np.uint64(len(label)) - np.uint64(owned)
+    for r in prange(_runs(mirrors)):
+        first = np.uint64(owned) + np.uint64(r) * _RUN
+        _pairs_run(label, owner_label, pairs, length, first, min(first + _RUN, np.uint64(len(label))))
+
+
+@inline_step
+def _rename_run(label, before, after, first, last):
+    count = np.uint64(len(before))
+    for v in range(first, last):
+        low = _ZERO
+        high = count
+        while low < high:
+            middle = (low + high) >> _ONE
+            if before[middle] < label[v]:
+                low = middle + _ONE
+            else:
+                high = middle
+        if low < count and before[low] == label[v]:
+            label[v] = after[low]
+
+
+@parallel
+def rename(label, before, after):
+    """Replace each label found in `before`, ascending, by its partner in `after`."""
+    for r in prange(_runs(len(label))):
+        first = np.uint64(r) * _RUN
+        _rename_run(label, before, after, first, min(first + _RUN, np.uint64(len(label))))
+
+
+@inline_step
+def _count_roots_run(vertices, label, first, last):
+    roots = _ZERO
+    for v in range(first, last):
+        roots += np.uint64(label[v] == vertices[v])
+    return roots
+
+
+@parallel
+def count_roots(owned, vertices, label):
+    """The number of owned vertices that carry their own number: one in each component."""
+    roots = _ZERO
+    for r in prange(_runs(owned)):
+        first = np.uint64(r) * _RUN
+        roots += _count_roots_run(vertices, label, first, min(first + _RUN, np.uint64(owned)))
+    return roots

@@ -1,0 +1,162 @@
+"""Graphs in files: `read` and `write`, by suffix.
+
+Examples
+--------
+>>> import evener as ev
+>>> g = ev.Graph.from_edges([0, 0, 1], [1, 2, 2])
+>>> ev.write(g, "triangle.mtx")  # doctest: +SKIP
+>>> ev.read("triangle.mtx").m  # doctest: +SKIP
+3
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evener.errors import ArgumentError, FileError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from evener.graph import Graph
+
+__all__ = ["read", "write"]
+
+_SPEC = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):[^/\\]*")
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    directed: bool | None = None,
+    weighted: bool | None = None,
+    n: int | None = None,
+    self_loops: str = "keep",
+    duplicates: str = "keep",
+    columns: Sequence[str | int] | None = None,
+) -> Graph:
+    """Read a graph from a file, or make the one that a spec such as ``rmat:20`` names.
+
+    Parameters
+    ----------
+    path : path-like or str
+        A file or folder whose suffix says its format, plain or compressed (``.gz``, ``.zst``, ``.bz2``), or a
+        spec of `evener.generate`: ``"rmat:20"``, ``"uniform:20"``, ``"grid:1000x1000"``.
+    format : str, optional
+        The format's name or suffix, where the path's own does not say it.
+    directed : bool, optional
+        Whether edges count in one direction; by default what the file says, else true. For formats that hold
+        rows (`.evg`, `.sg`, `.npz`, `.gr`, METIS), false asks that every edge is there in both directions.
+    weighted : bool, optional
+        True demands weights, false reads over them; by default they are kept if the file has them.
+    n : int, optional
+        The number of vertices, whose ids are then ``0..n-1``, for files that do not say it.
+    self_loops, duplicates : {"keep", "drop"}
+        What to do with edges from a vertex to itself, and with repeated edges; of these the lightest is kept.
+    columns : sequence of str or int, optional
+        The columns of tail, head and (a third) weight, for CSV, Parquet and Arrow. By default those named
+        like src and dst, source and target, from and to, and weight. Numbers say that a CSV file has no
+        heading.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    FileError
+        If the file is missing or cannot be read.
+    FormatError
+        If its content is not what its format says, with the line where there is one.
+    ArgumentError
+        For an unknown suffix, format or spec.
+    OutOfMemoryError
+        If the graph needs more memory than there is, before it is allocated.
+    """
+    from evener.formats.edges import Wishes
+    from evener.formats.registry import format_of
+    from evener.formats.source import Source
+
+    for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
+        if choice not in ("keep", "drop"):
+            raise ArgumentError(f"{name} must be 'keep' or 'drop', not {choice!r}")
+    chosen_columns = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+    wishes = Wishes(directed, weighted, n, self_loops, duplicates, chosen_columns)
+    if format is None and isinstance(path, str) and _SPEC.fullmatch(path) and not Path(path).exists():
+        from evener.generate import from_spec
+
+        if wishes != Wishes():
+            msg = (
+                f"{path} is a spec, not a file: say how it is to be made within it, as in 'rmat:20,directed'"
+            )
+            raise ArgumentError(msg)
+        return from_spec(path)
+    file = Path(path)
+    if "\0" in str(file):
+        raise FileError(f"cannot read {str(file)!r}: a path holds no NUL character")
+    if format is None and not file.exists() and not file.suffix:
+        raise FileError(_missing(str(path)))
+    kind, compression = format_of(file, format)
+    return kind.read(Source(file, compression), wishes)
+
+
+def write(
+    graph: Graph,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    ids: str = "keep",
+) -> None:
+    """Write a graph to a file, whole or not at all.
+
+    Parameters
+    ----------
+    graph : Graph
+    path : path-like
+        Where to; the suffix says the format, and after it `.gz`, `.zst` or `.bz2` the compression. Sibling
+        files of a format with several are named alike.
+    format : str, optional
+        The format's name or suffix, where the path's own does not say it.
+    ids : {"keep", "drop"}
+        Matrix Market, METIS, DIMACS, GAP and SciPy files number vertices and hold no ids of their own: "keep"
+        refuses to lose them, "drop" writes the numbers ``0..n-1`` in order of the ids.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written; what was there before still is.
+    ArgumentError
+        For an unknown suffix or format, or a graph that the format cannot hold.
+    """
+    from evener.formats.registry import format_of
+    from evener.graph import Graph
+
+    if ids not in ("keep", "drop"):
+        raise ArgumentError(f"ids must be 'keep' or 'drop', not {ids!r}")
+    target = Path(path)
+    kind, compression = format_of(target, format)
+    if graph.has_own_ids and ids == "keep" and not kind.keeps_ids:
+        msg = (
+            f"{target}: {kind.name} files number vertices from 0 or 1 and cannot hold this graph's ids "
+            f"({graph.ids[0]} to {graph.ids[-1]}); write .evg, .parquet or .txt, or give ids='drop'"
+        )
+        raise ArgumentError(msg)
+    if graph.has_own_ids and ids == "drop":
+        graph = Graph(
+            graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
+        )
+    kind.write(graph, target, compression)
+
+
+def _missing(name: str) -> str:
+    near = re.fullmatch(r"(rmat|uniform|grid)[-_ =.]?(\d\w*.*)", name, re.IGNORECASE)
+    hint = (
+        f"did you mean the spec {near[1].lower()}:{near[2]}?"
+        if near
+        else "check the name, or give a spec such as rmat:20"
+    )
+    return f"there is no file {name}; {hint}"

@@ -1,0 +1,205 @@
+"""Edges in named columns of an Arrow table: which columns, what they may hold, and what metadata keeps."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError, FormatError
+from evener.formats.edges import Edges, isolated, pieces
+from evener.formats.names import positions_of, with_isolated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.formats.edges import Wishes
+    from evener.graph import Graph
+
+__all__ = ["choose", "edges_of_table", "schema_of", "tables"]
+
+# Pairs of names for the two ends that tools write; compared without case, blanks and underscores.
+_ENDS = (
+    ("src", "dst"),
+    ("source", "target"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("tail", "head"),
+    ("u", "v"),
+    ("start", "end"),
+    ("srcid", "dstid"),
+    ("sourceid", "targetid"),
+    ("fromid", "toid"),
+    ("fromnodeid", "tonodeid"),
+    ("fromnode", "tonode"),
+    ("startid", "endid"),
+    ("node1", "node2"),
+)
+_WEIGHTS = ("weight", "weights", "wgt", "wt", "w", "cost")
+_KEY = b"evener"
+
+
+def choose(names: list[str], wishes: Wishes, path: Path) -> list[str]:
+    """Choose the columns of the two ends and, if there is one and it is wanted, of the weight.
+
+    Raises
+    ------
+    FormatError
+        If no pair of names is known; the sentence lists the columns there are.
+    """
+    there = ", ".join(repr(name) for name in names) or "none"
+    if wishes.columns is not None:
+        if len(wishes.columns) not in (2, 3):
+            msg = f"columns= takes two names, or three with the weight, not {len(wishes.columns)}"
+            raise ArgumentError(msg)
+        chosen = [_named(column, names, path, there) for column in wishes.columns]
+    else:
+        plain = {name.lower().replace("_", "").replace(" ", "").lstrip(":"): name for name in reversed(names)}
+        pair = next(((plain[a], plain[b]) for a, b in _ENDS if a in plain and b in plain), None)
+        if pair is None:
+            msg = (
+                f"no columns for the ends of an edge (src and dst, source and target, from and to): the file "
+                f"has {there}; name them with columns="
+            )
+            raise FormatError(msg, path=path)
+        chosen = [*pair, *[plain[name] for name in _WEIGHTS if name in plain][:1]]
+    if wishes.weighted and len(chosen) < 3:
+        msg = f"weights were asked for, but no column is named weight, only {there}; name it in columns="
+        raise FormatError(msg, path=path)
+    return chosen[:2] if wishes.weighted is False else chosen
+
+
+def _named(column: str | int, names: list[str], path: Path, there: str) -> str:
+    if isinstance(column, int) and 0 <= column < len(names):
+        return names[column]
+    if column not in names:
+        raise FormatError(f"there is no column {column!r}: the file has {there}", path=path)
+    return str(column)
+
+
+def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> Edges:  # noqa: ANN401 - Arrow's
+    """Take edges from a table of two or three columns.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The ends and, if there are three columns, the weight.
+    path : Path
+        Of the file, for messages.
+    first_line : int, optional
+        The line of the first row, where rows are lines.
+    """
+    import pyarrow as pa
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count:
+            row = next(i for i, missing in enumerate(column.is_null()) if missing.as_py())
+            raise _at(f"column {name!r} has no value", row, path, first_line)
+    ends = [_plain(table.column(i)) for i in (0, 1)]
+    strings = [pa.types.is_string(end.type) or pa.types.is_large_string(end.type) for end in ends]
+    whole = [pa.types.is_integer(end.type) for end in ends]
+    if not (all(strings) or all(whole)):
+        types = " and ".join(f"{table.column_names[i]!r} holds {ends[i].type}" for i in (0, 1))
+        raise FormatError(f"vertex ids are all integers or all strings, but {types}", path=path)
+    weights = None
+    if table.num_columns > 2:
+        weights = _weights(table.column(2), table.column_names[2], path, first_line)
+    made = _made(table)
+    if all(strings):
+        extra = pa.chunked_array([made.get("isolated", [])], pa.string())
+        (src, dst, _), names = positions_of([*ends, extra])
+        return Edges(src, dst, weights, made.get("directed"), names=names)
+    src, dst = (end.to_numpy() for end in ends)
+    for name, end in zip(table.column_names, (src, dst), strict=False):
+        if end.dtype.kind == "i" and len(end) and end.min() < 0:
+            row = int((end < 0).argmax())
+            raise _at(
+                f"vertex ids are integers from 0 up, but column {name!r} has {end[row]}",
+                row,
+                path,
+                first_line,
+            )
+    edges = Edges(src, dst, weights, made.get("directed"), made.get("n"))
+    if made.get("isolated"):
+        with_isolated(edges, np.array(made["isolated"], dtype=np.int64))
+    return edges
+
+
+def _plain(column: Any) -> Any:  # noqa: ANN401 - Arrow's types
+    """Give a dictionary-encoded column decoded, any other as it is."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
+
+
+def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDArray[Any]:  # noqa: ANN401
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_decimal(kind) or pa.types.is_float16(kind):
+        column = column.cast(pa.float64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise FormatError(f"weights are numbers, but column {name!r} holds {kind}", path=path)
+    weights: NDArray[Any] = column.to_numpy()
+    if weights.dtype.kind == "f" and len(weights) and np.isnan(weights.min()):
+        raise _at(f"column {name!r} has NaN for a weight", int(np.isnan(weights).argmax()), path, first_line)
+    return weights
+
+
+def _at(msg: str, row: int, path: Path, first_line: int | None) -> FormatError:
+    if first_line is None:
+        return FormatError(f"{msg} in row {row + 1}", path=path)
+    return FormatError(msg, path=path, line=first_line + row)
+
+
+def _made(table: Any) -> dict[str, Any]:  # noqa: ANN401 - Arrow's
+    """Return what `schema_of` has kept of the graph; nothing if another tool wrote the table."""
+    try:
+        made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+    except ValueError:
+        return {}
+    if not isinstance(made, dict):
+        return {}
+    directed, n, alone = (made.get(key) for key in ("directed", "n", "isolated"))
+    sound: dict[str, Any] = {"directed": directed} if isinstance(directed, bool) else {}
+    if type(n) is int and n >= 0:
+        sound["n"] = n
+    if isinstance(alone, list) and {type(i) for i in alone} in ({int}, {str}):
+        sound["isolated"] = alone
+    return sound
+
+
+def schema_of(graph: Graph) -> Any:  # noqa: ANN401 - a pyarrow schema
+    """Give the columns src, dst and weight, with what they alone would lose as metadata."""
+    import pyarrow as pa
+
+    made: dict[str, Any] = {"directed": graph.directed}
+    kind = pa.uint32()
+    if graph.has_own_ids:
+        kind = pa.large_string() if graph.ids.dtype.kind in "UST" else pa.int64()
+        if len(alone := isolated(graph)):
+            made["isolated"] = graph.ids[alone].tolist()
+    else:
+        made["n"] = graph.n
+    fields = [("src", kind), ("dst", kind)]
+    if graph.weights is not None:
+        fields.append(("weight", pa.from_numpy_dtype(graph.weights.dtype)))
+    return pa.schema(fields, metadata={_KEY: json.dumps(made).encode()})
+
+
+def tables(graph: Graph) -> Iterator[Any]:
+    """Give the edges of a graph as tables of `schema_of`, a piece at a time."""
+    import pyarrow as pa
+
+    schema = schema_of(graph)
+    for piece in pieces(graph):
+        ends = [graph.ids[end] if graph.has_own_ids else end for end in (piece.src, piece.dst)]
+        columns = ends if piece.weights is None else [*ends, piece.weights]
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        yield pa.table(arrays, schema=schema)

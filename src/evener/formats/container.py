@@ -1,0 +1,200 @@
+"""Evener's own container (`.evg`): a folder of plain `.npy` arrays and one JSON manifest.
+
+``evener.json`` holds the format's version, ``directed``, and for each array its dtype, its length and the
+CRC-32 of each 64 MiB of it. The arrays are ``offsets.npy``, ``targets.npy`` and, where there are any,
+``weights.npy`` and ``ids.npy``; their names are fixed, so a manifest cannot point anywhere else. There is
+no pickle and no archive.
+
+A container is opened memory-mapped. Its headers, lengths and outermost offsets are checked every time. Its
+content (checksums, and every rule of CSR: 0.44 ns an edge) is checked the first time this user meets the
+files in this state, and then remembered: see `evener.formats.trust`. What `write` has just checked and
+written is remembered too, so it opens in milliseconds from the start. As with any memory-mapped file, a
+program that changes the arrays while they are in use changes the graph under it; `write` never does, it
+replaces the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener import build
+from evener.errors import ArgumentError, FormatError
+from evener.formats import trust
+from evener.formats.atomic import replacing_folder
+from evener.formats.edgelist import refuse_columns
+from evener.formats.npy import Header, read_header
+from evener.formats.registry import Format
+from evener.formats.rows import check_symmetric, wished
+from evener.formats.source import Source
+from evener.graph import Graph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.formats.edges import Wishes
+
+__all__ = ["FORMAT", "check"]
+
+MANIFEST = "evener.json"
+_KIND = "evener graph"
+_VERSION = 1
+_ARRAYS = ("offsets", "targets", "weights", "ids")
+
+# Bytes under one checksum: large enough that a thread's start is lost in it, small enough to use all cores.
+_PIECE = 1 << 26
+_MOST_MANIFEST = 1 << 24
+
+
+def read(source: Source, wishes: Wishes, /) -> Graph:
+    """Open a container."""
+    refuse_columns(wishes, "a container")
+    if source.path.name == MANIFEST:
+        source = Source(source.path.parent)
+    source.check(folder=True)
+    path = source.path
+    with source.reading():
+        manifest = _manifest(path)
+        graph = _mapped(path, manifest)
+        files = [path / MANIFEST, *(path / f"{name}.npy" for name in manifest["arrays"])]
+        stamp = trust.stamp(files)
+        if not trust.known(stamp):
+            check(path)
+            trust.remember(stamp)
+    return wished(graph, wishes, path, symmetric=True)
+
+
+def check(path: Path) -> None:
+    """Check the whole content of a container: checksums, every rule of CSR, symmetry.
+
+    Raises
+    ------
+    FormatError
+        Naming the array and the rule it breaks.
+    """
+    manifest = _manifest(path)
+    graph = _mapped(path, manifest)
+    arrays = {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights}
+    arrays["ids"] = graph.ids if graph.has_own_ids else None
+    for name, array in arrays.items():
+        if array is not None and _checksums(array) != manifest["arrays"][name]["crc32"]:
+            msg = f"{name}.npy does not have the checksums it should: it was damaged or changed; copy it anew"
+            raise FormatError(msg, path=path)
+    try:
+        build.check_csr(graph.offsets, graph.targets, weights=graph.weights, ids=arrays["ids"])
+    except ArgumentError as error:
+        raise FormatError(str(error), path=path) from error
+    if not graph.directed:
+        check_symmetric(graph, path)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest, with nothing in it that is not expected."""
+    file = path / MANIFEST
+    if not file.is_file():
+        raise FormatError(f"expected a container, but the folder has no {MANIFEST}", path=path)
+    if file.stat().st_size > _MOST_MANIFEST:
+        raise FormatError(f"the manifest has more than {_MOST_MANIFEST} bytes", path=file)
+    try:
+        manifest = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the manifest is no JSON: {error}", path=file) from None
+    if not isinstance(manifest, dict) or manifest.get("format") != _KIND:
+        raise FormatError(f"expected a manifest of format {_KIND!r}", path=file)
+    if manifest.get("version") != _VERSION:
+        msg = f"expected version {_VERSION}, but {manifest.get('version')!r} came: it needs another Evener"
+        raise FormatError(msg, path=file)
+    arrays = manifest.get("arrays")
+    if type(manifest.get("directed")) is not bool or not isinstance(arrays, dict):
+        raise FormatError("the manifest lacks 'directed' or 'arrays'", path=file)
+    unknown = next((name for name in arrays if name not in _ARRAYS), None)
+    missing = next((name for name in _ARRAYS[:2] if name not in arrays), None)
+    if unknown is not None or missing is not None:
+        what = f"{unknown!r} came" if unknown is not None else f"{missing!r} is missing"
+        raise FormatError(
+            f"expected the arrays {', '.join(_ARRAYS)} (the last two at will), but {what}", path=file
+        )
+    for name, entry in arrays.items():
+        sound = isinstance(entry, dict) and isinstance(entry.get("dtype"), str)
+        if not (sound and type(entry.get("length")) is int and isinstance(entry.get("crc32"), list)):
+            raise FormatError(f"the entry of {name} lacks dtype, length or crc32", path=file)
+    return manifest
+
+
+def _mapped(path: Path, manifest: dict[str, Any]) -> Graph:
+    """Map the arrays as they lie on disk into a graph, after the checks that take no time."""
+    arrays = {name: _open(path, name, entry) for name, entry in manifest["arrays"].items()}
+    offsets, targets = arrays["offsets"], arrays["targets"]
+    weights, ids = arrays.get("weights"), arrays.get("ids")
+    n, m = len(offsets) - 1, len(targets)
+    fits = n >= 0 and (weights is None or len(weights) == m) and (ids is None or len(ids) == n)
+    if not fits or offsets[0] != 0 or int(offsets[-1]) != m:
+        msg = "the arrays do not fit each other: offsets must run from 0 to the number of targets"
+        raise FormatError(msg, path=path)
+    return Graph(offsets, targets, weights=weights, ids=ids, directed=manifest["directed"], validate=False)
+
+
+def _open(path: Path, name: str, entry: dict[str, Any]) -> NDArray[Any]:
+    file = path / f"{name}.npy"
+    if file.is_symlink() or not file.is_file():
+        raise FormatError(f"{file.name} is missing, or is not a plain file", path=path)
+    with file.open("rb") as handle:
+        header = read_header(handle, name=name, size=os.fstat(handle.fileno()).st_size, path=path)
+    if header.shape != (entry["length"],) or header.dtype.str != entry["dtype"]:
+        said = f"{entry['length']} of {entry['dtype']}"
+        msg = f"the manifest says {said} for {name}, but the array is {_said(header)}"
+        raise FormatError(msg, path=path)
+    wanted = {"offsets": ("<u8",), "targets": ("<u4",), "weights": None, "ids": None}[name]
+    by_kind = {"weights": "iuf", "ids": "iU"}.get(name, "u")
+    if header.dtype.kind not in by_kind or (wanted and header.dtype.str not in wanted):
+        msg = f"expected {' or '.join(wanted or by_kind)} for {name}, but the array is {_said(header)}"
+        raise FormatError(msg, path=path)
+    if math.prod(header.shape) == 0:
+        return np.empty(0, dtype=header.dtype)
+    mapped = np.memmap(file, dtype=header.dtype, mode="r", offset=header.start, shape=header.shape)
+    return mapped.view(np.ndarray)
+
+
+def _said(header: Header) -> str:
+    return f"{header.shape} of {header.dtype.str}"
+
+
+def _checksums(array: NDArray[Any]) -> list[str]:
+    view = np.ascontiguousarray(array).view(np.uint8) if len(array) else np.empty(0, np.uint8)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        sums = threads.map(lambda at: zlib.crc32(view[at : at + _PIECE].data), range(0, len(view), _PIECE))
+        return [f"{value:08x}" for value in sums]
+
+
+def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
+    """Write a container; one that is there is replaced when the new one is whole."""
+    ids = graph.ids if graph.has_own_ids else None
+    # What is remembered as sound is checked, whoever made the graph.
+    build.check_csr(graph.offsets, graph.targets, weights=graph.weights, ids=ids)
+    if not graph.directed:
+        check_symmetric(graph, target)
+    given = {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights, "ids": ids}
+    arrays = {name: array for name, array in given.items() if array is not None}
+    arrays = {name: array.astype(array.dtype.newbyteorder("<"), copy=False) for name, array in arrays.items()}
+    entries = {
+        name: {"dtype": array.dtype.str, "length": len(array), "crc32": _checksums(array)}
+        for name, array in arrays.items()
+    }
+    manifest = {"format": _KIND, "version": _VERSION, "directed": graph.directed, "arrays": entries}
+    with replacing_folder(target, ours=lambda folder: (folder / MANIFEST).is_file()) as temporary:
+        for name, array in arrays.items():
+            np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        stamp = trust.stamp([temporary / MANIFEST, *(temporary / f"{name}.npy" for name in arrays)])
+    trust.remember(stamp)
+
+
+FORMAT = Format("container", (".evg",), read, write, compressed=False)

@@ -1,0 +1,125 @@
+"""CSV: a table with a heading of column names, or two or three bare columns of integers.
+
+A CSV file has no place for comments, so it keeps the edges alone: give ``directed=False``, and `n` for
+vertices without edges, when reading back what was written from such a graph.
+"""
+
+from __future__ import annotations
+
+import csv as plain_csv
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from evener.errors import FormatError
+from evener.formats.atomic import replacing
+from evener.formats.columns import choose, edges_of_table, tables
+from evener.formats.edgelist import Heading, read_numbers
+from evener.formats.edges import graph_of, narrowed
+from evener.formats.registry import Format
+from evener.formats.source import compressing
+from evener.formats.windows import opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evener.formats.edges import Wishes
+    from evener.formats.source import Source
+    from evener.graph import Graph
+
+__all__ = ["FORMAT"]
+
+_INTEGER = re.compile(r"[-+]?\d+")
+
+
+def read(source: Source, wishes: Wishes, /) -> Graph:
+    """Read a CSV file."""
+    source.check()
+    with opened(source) as text:
+        first = _decoded(text.peek(), source.path)
+        delimiter = next((d for d in ",;\t|" if d in first), ",")
+        names = next(plain_csv.reader(io.StringIO(first), delimiter=delimiter), [])
+        bare = len(names) > 1 and all(_INTEGER.fullmatch(name.strip()) for name in names[:2])
+        if bare and wishes.columns is None and delimiter in ",\t":
+            return graph_of(read_numbers(text, wishes, Heading()), wishes, source.path)
+        bare = bare or (wishes.columns is not None and all(isinstance(c, int) for c in wishes.columns))
+        if bare:
+            names = [f"f{i}" for i in range(len(names))]
+        else:
+            text.skip()
+        chosen = choose(names, wishes, source.path)
+        sample = next(
+            plain_csv.reader(io.StringIO(_decoded(text.peek(), source.path)), delimiter=delimiter), []
+        )
+    if len(set(names)) != len(names):
+        raise FormatError("two columns have the same name", path=source.path, line=1)
+    fits = len(sample) == len(names)
+    values = [sample[names.index(name)].strip() if fits else "0" for name in chosen]
+    # The first row decides what ids are, so that one bad id does not turn all of them into strings.
+    kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "string"
+    types = [kind, kind] + (
+        ["int64" if _INTEGER.fullmatch(values[2]) else "float64"] if len(values) > 2 else []
+    )
+    if types[2:] == ["int64"]:
+        try:
+            table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
+        except FormatError:  # perhaps because of a weight that is not whole
+            types[2] = "float64"
+    if types[2:] != ["int64"]:
+        table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
+    edges = edges_of_table(table, source.path, first_line=1 if bare else 2)
+    if types[2:] == ["int64"] and edges.weights is not None:
+        edges.weights = narrowed(edges.weights)
+    return graph_of(edges, wishes, source.path)
+
+
+def _decoded(line: bytes | None, path: Path) -> str:
+    try:
+        return (line or b"").removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text, but {error.reason} came", path=path, line=1) from error
+
+
+def _table(source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool) -> Any:  # noqa: ANN401 - a pyarrow table
+    import pyarrow as pa
+    from pyarrow import csv
+
+    def attempt(*, threads: bool) -> Any:  # noqa: ANN401 - a pyarrow table
+        with source.reading(), pa.input_stream(str(source.path), compression=source.compression) as stream:
+            return csv.read_csv(
+                stream,
+                read_options=csv.ReadOptions(column_names=names, skip_rows=int(heading), use_threads=threads),
+                parse_options=csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=True),
+                convert_options=csv.ConvertOptions(
+                    column_types={name: pa.type_for_alias(alias) for name, alias in types.items()},
+                    include_columns=list(types),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
+
+    try:
+        return attempt(threads=True)
+    except pa.ArrowInvalid:
+        try:  # on one thread Arrow knows the row
+            return attempt(threads=False)
+        except pa.ArrowInvalid as error:
+            row = re.search(r"Row #(\d+)", str(error))
+            said = re.sub(r"\s*Row #\d+:\s*", " ", str(error).splitlines()[0])
+            kinds = ", ".join(f"{name} {alias}" for name, alias in types.items())
+            msg = f"expected rows of {len(names)} columns with {kinds}; {said}"
+            raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
+
+
+def write(graph: Graph, target: Path, compression: str | None, /) -> None:
+    """Write a CSV file with the columns src, dst and, if there are weights, weight."""
+    from pyarrow import csv
+
+    names = "src,dst" if graph.weights is None else "src,dst,weight"
+    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+        sink.write(f"{names}\n".encode())
+        for table in tables(graph):
+            csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
+
+
+FORMAT = Format("CSV", (".csv",), read, write)

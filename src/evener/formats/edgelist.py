@@ -1,0 +1,267 @@
+"""Edge lists as text, as SNAP, KONECT and GAP's `.el` and `.wel` write them: ``tail head [weight]`` a line.
+
+Comments begin with # or %, fields are parted by tabs, spaces or commas. What comments say counts: SNAP's
+"Directed graph" and "Undirected graph" and its number of edges, KONECT's "sym" and "asym", and what `write`
+adds so that nothing is lost: vertices without edges, and the type of weights and of ids.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError, FormatError
+from evener.formats import lines
+from evener.formats.atomic import replacing
+from evener.formats.edges import Edges, graph_of, isolated, pieces, stored_as
+from evener.formats.names import positions_of, with_isolated
+from evener.formats.registry import Format
+from evener.formats.source import compressing
+from evener.formats.windows import opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evener.formats.edges import Wishes
+    from evener.formats.source import Source
+    from evener.formats.windows import Text
+    from evener.graph import Graph
+
+__all__ = ["FORMAT", "Heading", "read_numbers", "refuse_columns", "write_lines"]
+
+COMMENTS = b"#%"
+
+# A file with fewer edges than its comment says was cut short. Published files are sometimes a few edges off.
+_ENOUGH = 0.99
+
+_NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
+_ISOLATED_IN_A_LINE = 1000
+
+
+@dataclass
+class Heading:
+    """What the comments before the first edge say."""
+
+    directed: bool | None = None
+    edges: int | None = None
+    n: int | None = None
+    weights: str | None = None
+    strings: bool = False
+    isolated: list[str] = field(default_factory=list)
+
+    def heed(self, line: str) -> None:
+        """Take in one comment."""
+        if word := re.search(r"\b(un)?directed graph", line, re.IGNORECASE):
+            self.directed = word[1] is None if self.directed is None else self.directed
+        elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
+            self.directed = word[1] != "sym"
+        if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
+            self.edges = int(count[1])
+        if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
+            self.n = int(span[1]) + 1
+        if line == "# Ids: strings":
+            self.strings = True
+        if word := re.fullmatch(r"# Weights: (u?int\d\d?|float\d\d)", line):
+            self.weights = word[1]
+        if line.startswith("# Without edges: "):
+            self.isolated += line.removeprefix("# Without edges: ").split()
+
+
+def read(source: Source, wishes: Wishes, /) -> Graph:
+    """Read an edge list."""
+    refuse_columns(wishes, "an edge list")
+    source.check()
+    with opened(source) as text:
+        heading = _heading(text)
+        first = text.peek()
+        fields = lines.fields_of(first) if first is not None else []
+        numbers = not heading.strings and all(_NUMBER.match(f) for f in fields[:2])
+        if numbers:
+            edges = read_numbers(text, wishes, heading)
+        elif len(fields) < 2:
+            raise FormatError(_too_few(first), path=source.path, line=text.line + 1)
+    if not numbers:
+        edges = _read_names(source, wishes, heading)
+    return graph_of(edges, wishes, source.path)
+
+
+def read_numbers(text: Text, wishes: Wishes, heading: Heading) -> Edges:
+    """Read the rest of a text as edges between integers."""
+    first = text.peek()
+    if first is None:
+        edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
+        edges.weights = np.empty(0) if wishes.weighted or heading.weights else None
+    else:
+        fields = lines.fields_of(first)
+        if len(fields) < 2:
+            raise FormatError(_too_few(first), path=text.source.path, line=text.line + 1)
+        weighted = wishes.weighted
+        if weighted is None:
+            weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
+        if weighted and len(fields) < 3:
+            msg = f"weights were asked for, so three fields are expected, but {len(fields)} came"
+            raise FormatError(msg, path=text.source.path, line=text.line + 1)
+        limit = None if wishes.n is None else wishes.n - 1
+        grammar = lines.Grammar(COMMENTS, len(fields), weighted, limit=limit)
+        edges = lines.parse(text, grammar)
+        _check_count(text, heading, len(edges.src))
+    edges.directed = heading.directed
+    edges.n = heading.n
+    if edges.weights is not None and heading.weights is not None:
+        edges.weights = edges.weights.astype(heading.weights)
+    if heading.isolated:
+        with_isolated(edges, np.array(heading.isolated, dtype=np.int64))
+    return edges
+
+
+def refuse_columns(wishes: Wishes, what: str) -> None:
+    """Refuse `columns` for a format that has no named columns."""
+    if wishes.columns is not None:
+        msg = f"columns= names the columns of a CSV, Parquet or Arrow file; {what} has no named columns"
+        raise ArgumentError(msg)
+
+
+def _heading(text: Text) -> Heading:
+    heading = Heading()
+    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
+        heading.heed(line.decode("utf-8", "replace").strip())
+        text.skip()
+    return heading
+
+
+def _too_few(line: bytes | None) -> str:
+    came = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
+    return f"expected the two ends of an edge, parted by a tab, space or comma, but {came} came"
+
+
+def _check_count(text: Text, heading: Heading, came: int) -> None:
+    if heading.edges is None or came >= heading.edges:
+        return
+    if text.cut or came < _ENOUGH * heading.edges:
+        msg = (
+            f"the comment says {heading.edges} edges, but {came} came: the file is cut short, so fetch it "
+            "again; if the comment is wrong, remove it"
+        )
+        raise FormatError(msg, path=text.source.path, line=text.line)
+
+
+def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
+    """Read a list whose vertices are named by strings: Arrow splits its lines."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _as_lines(source)
+    text = pc.utf8_trim_whitespace(table.column(0))
+    comment = pc.or_(pc.starts_with(text, "#"), pc.starts_with(text, "%"))
+    kept = pc.invert(pc.or_(pc.equal(text, ""), comment))
+    line = np.flatnonzero(kept.to_numpy(zero_copy_only=False)) + 1
+    fields = pc.split_pattern_regex(text.filter(kept), r"[ \t]*,[ \t]*|[ \t]+")
+    counts = pc.list_value_length(fields).to_numpy()
+    count = int(counts[0]) if len(counts) else 2
+    wrong = np.flatnonzero((counts != count) | (counts < 2))
+    if len(wrong):
+        msg = f"expected {max(count, 2)} fields, as in the first line, but {counts[wrong[0]]} came"
+        raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
+    ends = [pc.list_element(fields, 0), pc.list_element(fields, 1)]
+    if len(line) > 1 and not heading.strings and all(re.fullmatch(r"\d+", str(e[1])) for e in ends):
+        msg = "expected an edge, but this looks like names of columns: begin the line with #, or use .csv"
+        raise FormatError(msg, path=source.path, line=int(line[0]))
+    weights = None
+    third = str(pc.list_element(fields, 2)[0]).encode() if count > 2 and len(line) else b""
+    if wishes.weighted or (wishes.weighted is None and _NUMBER.match(third)):
+        if count < 3:
+            raise FormatError("weights were asked for, but the lines have two fields", path=source.path)
+        weights = _weights(pc.list_element(fields, 2), line, source.path, heading.weights)
+    extra = pa.chunked_array([heading.isolated], pa.string())
+    (src, dst, _), names = positions_of([*ends, extra])
+    return Edges(src, dst, weights, heading.directed, names=names)
+
+
+def _as_lines(source: Source) -> Any:  # noqa: ANN401 - a pyarrow table
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with source.reading(), pa.input_stream(str(source.path), compression=source.compression) as stream:
+        try:
+            return csv.read_csv(
+                stream,
+                read_options=csv.ReadOptions(column_names=["line"]),
+                # A delimiter that no text contains: each line is one field.
+                parse_options=csv.ParseOptions(delimiter="\x01", quote_char=False, ignore_empty_lines=False),
+                convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
+            )
+        except pa.ArrowInvalid as error:
+            raise FormatError(f"expected lines of UTF-8 text, but {error}", path=source.path) from error
+
+
+def _weights(column: Any, line: Any, path: Path, dtype: str | None) -> Any:  # noqa: ANN401 - Arrow's types
+    import pyarrow as pa
+
+    try:
+        weights = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid as error:
+        for number, text in zip(line, column.to_pylist(), strict=True):
+            if not _NUMBER.match(text.encode()):
+                msg = f"expected a weight as third field, but {text!r} came"
+                raise FormatError(msg, path=path, line=int(number)) from error
+        raise FormatError(f"a weight is not a number: {error}", path=path) from error
+    wrong = np.flatnonzero(~np.isfinite(weights))
+    if len(wrong):
+        msg = f"expected a weight, a finite number, as third field, but {weights[wrong[0]]} came"
+        raise FormatError(msg, path=path, line=int(line[wrong[0]]))
+    return weights if dtype is None else weights.astype(dtype)
+
+
+def write(graph: Graph, target: Path, compression: str | None, /) -> None:
+    """Write an edge list, tab between fields, with a heading of comments."""
+    names = graph.has_own_ids and graph.ids.dtype.kind in "UST"
+    if names:
+        _refuse_unsplittable(graph)
+    kind = "Directed" if graph.directed else "Undirected"
+    heading = [f"# {kind} graph", f"# Nodes: {graph.n} Edges: {stored_as(graph)}"]
+    if names:
+        heading.append("# Ids: strings")
+    if not graph.has_own_ids and graph.n:
+        heading.append(f"# Ids: 0 to {graph.n - 1}")
+    elif graph.has_own_ids:
+        alone = graph.ids[isolated(graph)]
+        for at in range(0, len(alone), _ISOLATED_IN_A_LINE):
+            some = " ".join(str(i) for i in alone[at : at + _ISOLATED_IN_A_LINE])
+            heading.append(f"# Without edges: {some}")
+    if graph.weights is not None:
+        heading.append(f"# Weights: {graph.weights.dtype}")
+    heading.append("# FromNodeId\tToNodeId" + ("" if graph.weights is None else "\tWeight"))
+    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+        sink.write("".join(f"{line}\n" for line in heading).encode())
+        write_lines(graph, sink, delimiter="\t")
+
+
+def _refuse_unsplittable(graph: Graph) -> None:
+    unfit = next((i for i in graph.ids if re.search(r"[\s,]|^[#%]|^$|[\"\x00\x01]", str(i))), None)
+    if unfit is not None:
+        msg = (
+            f"vertex {str(unfit)!r} cannot be written to an edge list: blanks and commas part fields, and "
+            "# begins a comment; write .csv, .parquet or .evg"
+        )
+        raise ArgumentError(msg)
+
+
+def write_lines(graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none") -> None:  # noqa: ANN401
+    """Write the edges of a graph, each undirected one once, as lines of its own ids."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    for piece in pieces(graph):
+        ends = [piece.src, piece.dst]
+        if graph.has_own_ids:
+            ends = [graph.ids[end] for end in ends]
+        columns = ends if piece.weights is None else [*ends, piece.weights]
+        names = ["src", "dst", "weight"][: len(columns)]
+        csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)
+
+
+FORMAT = Format("edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write)

@@ -1,0 +1,48 @@
+"""Vertices named by strings: names to positions among the sorted names, with Arrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.formats.edges import Edges
+
+__all__ = ["positions_of", "with_isolated"]
+
+
+def positions_of(columns: list[Any]) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
+    """Give numbers to the strings of some Arrow columns in their common ascending order.
+
+    Parameters
+    ----------
+    columns : list of pyarrow.ChunkedArray
+        Strings, without nulls.
+
+    Returns
+    -------
+    positions : list of ndarray of uint32
+        For each column, the position of every string in `names`.
+    names : ndarray of str
+        The distinct strings, ascending.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = [column.cast(pa.large_string()) for column in columns]
+    distinct = pc.unique(pa.chunked_array([c for column in text for c in column.chunks], pa.large_string()))
+    # Python and NumPy order strings by code point, which is the order of their UTF-8 bytes: Arrow's too.
+    names = distinct.take(pc.sort_indices(distinct))
+    found = [pc.index_in(column, value_set=names) for column in text]
+    return [f.to_numpy().astype(np.uint32) for f in found], np.array(names.to_pylist(), dtype=np.str_)
+
+
+def with_isolated(edges: Edges, isolated: NDArray[np.int64]) -> None:
+    """Keep vertices with integer ids that no edge names: the ends become positions among all ids."""
+    ids = np.unique(np.concatenate([edges.src.astype(np.int64), edges.dst.astype(np.int64), isolated]))
+    edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
+    edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)
+    edges.names = ids

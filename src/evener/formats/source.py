@@ -1,0 +1,140 @@
+"""A file to read: its path, its compression, and the words for what can be wrong with it as a file."""
+
+from __future__ import annotations
+
+import stat
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evener.errors import EvenerError, FileError, FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Source", "Stream", "compressing"]
+
+
+class Stream:
+    """The bytes of a source, decompressed, and how far through the file they reach."""
+
+    def __init__(self, source: Source) -> None:
+        import pyarrow as pa
+
+        self._file = pa.OSFile(str(source.path), "rb")
+        packed = source.compression is not None
+        self._bytes: Any = pa.CompressedInputStream(self._file, source.compression) if packed else self._file
+        self._size = source.size
+
+    def readinto(self, room: memoryview) -> int:
+        """Fill `room`, less only at the end of the file; returns the number of bytes."""
+        filled = 0
+        while filled < len(room):
+            came = self._bytes.readinto(room[filled:])
+            if not came:
+                break
+            filled += came
+        return filled
+
+    def fraction(self) -> float:
+        """Tell the share of the file that has been read."""
+        return min(self._file.tell() / self._size, 1.0) if self._size else 1.0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._bytes.close()
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, or a folder for the formats that are folders.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is.
+    compression : {"gzip", "zstd", "bz2"}, optional
+        How its bytes are packed.
+    """
+
+    path: Path
+    compression: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file as it lies on disk."""
+        return self.path.stat().st_size
+
+    def check(self, *, folder: bool = False) -> None:
+        """See that the path is there, is of the right kind, and is not empty.
+
+        Raises
+        ------
+        FileError
+            Saying which of these is not so.
+        """
+        path = self.path
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            link = " (a symbolic link points to nothing)" if path.is_symlink() else ""
+            msg = f"there is no file {path}{link}; check the name, or give a spec such as rmat:20"
+            raise FileError(msg) from None
+        except OSError as error:
+            raise FileError(f"cannot read {path}: {_cause(error)}") from error
+        if stat.S_ISDIR(status.st_mode) and not folder:
+            raise FileError(f"{path} is a folder; expected a file of this format")
+        if folder and not stat.S_ISDIR(status.st_mode):
+            raise FormatError("expected a folder with a manifest and arrays, but this is a file", path=path)
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+            raise FormatError("the file is empty; expected a graph", path=path)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn the errors of the system and of decompression into ours while the file is being read."""
+        try:
+            yield
+        except EvenerError:
+            raise
+        except EOFError as error:
+            raise FormatError(f"the file is cut short: {error}", path=self.path) from error
+        except OSError as error:
+            if self.compression is not None and error.errno is None:
+                msg = (
+                    f"the {self.compression} data is damaged or cut short ({_cause(error)}); "
+                    "was it downloaded whole? fetch it again"
+                )
+                raise FormatError(msg, path=self.path) from error
+            raise FileError(f"cannot read {self.path}: {_cause(error)}") from error
+
+    @contextmanager
+    def stream(self) -> Iterator[Stream]:
+        """Open the file for reading, decompressing as it goes."""
+        with self.reading():
+            stream = Stream(self)
+            try:
+                yield stream
+            finally:
+                stream.close()
+
+    def bytes(self) -> bytes:
+        """All bytes, decompressed."""
+        with self.stream() as stream:
+            pieces = []
+            piece = bytearray(1 << 24)
+            while count := stream.readinto(memoryview(piece)):
+                pieces.append(bytes(memoryview(piece)[:count]))
+        return b"".join(pieces)
+
+
+def compressing(target: Path, compression: str | None) -> Any:  # noqa: ANN401 - a pyarrow stream
+    """Open a file for writing through a compression; use it in a ``with``."""
+    import pyarrow as pa
+
+    return pa.output_stream(str(target), compression=compression)
+
+
+def _cause(error: OSError) -> str:
+    return (error.strerror or str(error)).strip().rstrip(".").lower()

@@ -27,7 +27,7 @@ import numpy as np
 import evener as ev
 import harness
 import machine
-from evener.verify import match_epsilon, match_equivalent, match_exact
+from evener.verify import match_equivalent, match_exact
 from floors import floor_bytes
 from gap import Gap
 from rivals import LIBRARIES, UNREACHED
@@ -42,6 +42,10 @@ TASKS = {
 ITERATIONS = 20
 GROUP = 4
 HEAVIEST = 255
+
+# In all. NetworKit loses the rank of vertices without edges, so that small components settle on another way:
+# 4e-7 after 20 iterations of R-MAT 16; GraphBLAS, in float32 throughout, comes within 4e-5.
+_RANKS_APART = 1e-3
 
 
 def main():
@@ -171,7 +175,10 @@ class _Checks:
         elif self.task == "wcc":
             match_equivalent(rival.labels(answer), self.ours["component"])
         elif self.task == "pagerank":
-            match_epsilon(rival.ranks(answer), self.ours["rank"])
+            apart = np.abs(rival.ranks(answer) - self.ours["rank"]).sum()
+            if apart > _RANKS_APART:
+                msg = f"the ranks of {rival.name} and ours differ by {apart:.3g} in all"
+                raise ev.VerificationError(msg)
 
 
 def with_weights(graph):

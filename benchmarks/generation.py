@@ -1,0 +1,98 @@
+"""Question: how fast are R-MAT edges made.
+
+Edges alone, and edges built into Graph500's undirected graph without self-loops and duplicates. Rivals:
+NetworKit's R-MAT generator, which always builds; GAP's (with --gap) by the times its converter reports.
+All draw 16 edges for each of 2^scale vertices; the rate counts edges drawn.
+
+    python benchmarks/generation.py --scale 20 --gap path/to/gapbs
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+
+import numba
+import numpy as np
+
+import evener as ev
+import harness
+from evener import generate, made
+from gap import Gap
+
+
+def main():
+    options = _options()
+    drawn = generate.EDGE_FACTOR << options.scale
+    runs = {
+        "evener, edges": harness.clocked(_edges(options.scale, drawn)),
+        "evener, graph": harness.clocked(lambda _: ev.read(f"rmat:{options.scale}")),
+    }
+    if "networkit" in options.rivals:
+        runs["NetworKit, graph"] = harness.clocked(_networkit(options))
+    if options.gap:
+        gap = Gap(options.gap, None, None, options.threads)
+
+        def reported(*labels):
+            said = gap.run("converter", "-g", options.scale, "-b", os.devnull)
+            found = dict(re.findall(r"^(Generate|Build) Time:\s+([\d.]+)", said, re.MULTILINE))
+            return sum(float(found[label]) for label in labels), None
+
+        runs["GAP, edges"] = lambda _: reported("Generate")
+        runs["GAP, graph"] = lambda _: reported("Generate", "Build")
+    times = harness.interleaved(runs, rounds=options.rounds, budget=options.budget)
+    rows = [
+        {
+            "contender": name,
+            "median_seconds": harness.median(taken),
+            "edges_per_second": drawn / harness.median(taken),
+            "seconds": taken,
+        }
+        for name, taken in times.items()
+    ]
+    cells = [
+        (
+            row["contender"],
+            harness.duration(row["median_seconds"]),
+            f"{row['edges_per_second'] / 1e6:.1f} M",
+        )
+        for row in rows
+    ]
+    harness.show(f"R-MAT {options.scale}: {drawn:,} edges", ["", "median", "edges drawn/s"], cells)
+    if not options.no_record:
+        harness.record("generation", question=__doc__.splitlines()[0], rows=rows, edges=drawn)
+
+
+def _edges(scale, drawn):
+    source = made.SampledEdges(
+        np.array(generate.GRAPH500), scale, drawn, generate.DEFAULT_SEED, None, permute=True
+    )
+    src, dst = np.empty((2, drawn), dtype=np.uint32)
+    return lambda _: source.fill(0, drawn, src, dst)
+
+
+def _networkit(options):
+    import networkit
+
+    networkit.setNumberOfThreads(options.threads)
+    chances = [chance for row in generate.GRAPH500 for chance in row]
+    return lambda _: networkit.generators.RmatGenerator(
+        options.scale, generate.EDGE_FACTOR, *chances
+    ).generate()
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--rivals", nargs="*", default=["networkit"], choices=["networkit"])
+    parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds a contender may take in all")
+    parser.add_argument("--threads", type=int, default=numba.get_num_threads())
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

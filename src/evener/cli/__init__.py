@@ -53,6 +53,9 @@ def _dispatch(words: list[str], job: Job) -> int:
     try:
         status = app(args=words, prog_name="evener", obj=job, standalone_mode=False)
         sys.stdout.flush()
+    except SystemExit as error:
+        # Typer ends the process when its output's reader has gone.
+        raise error.__context__ if isinstance(error.__context__, BrokenPipeError) else error  # noqa: B904
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -74,7 +77,7 @@ def _failed(error: BaseException) -> int:
     if hasattr(error, "format_message"):  # what typer raises for words it cannot take
         return _say(error.format_message(), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
-        return _say(f"not enough memory: {error or 'an allocation failed'}", _BAD_ARGUMENT)
+        return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return _say(

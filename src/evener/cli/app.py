@@ -12,13 +12,14 @@ from evener.cli.job import Job
 from evener.cli.options import (
     CHOICES,
     PLACEMENT,
+    READING,
     AlgorithmName,
-    Directed,
     GraphName,
     Json,
     check_algorithm,
     choices,
     placement,
+    reading,
     takes,
 )
 
@@ -47,7 +48,7 @@ def _start(
 
 
 @app.command()
-@takes(CHOICES, PLACEMENT)
+@takes(CHOICES, PLACEMENT, READING)
 def run(
     context: typer.Context,
     algorithm: AlgorithmName,
@@ -61,7 +62,6 @@ def run(
     top: Annotated[int, typer.Option(min=0, help="Print this many top vertices.")] = 10,
     timeline: Annotated[bool, typer.Option(help="Print what each superstep took.")] = True,
     verify: Annotated[bool, typer.Option("--verify", help="Check the answer before it is used.")] = False,
-    directed: Directed = None,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -73,8 +73,8 @@ def run(
     work.check_outputs(table=output, page=report)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, directed=directed)
-        result = work.compute(job, algorithm, opened, {**arguments, **place})
+        opened = work.open_graph(job, graph, reading(given))
+        result = work.compute(job, algorithm, opened, {**work.in_ids(opened, arguments), **place})
         if verify:
             work.check_answer(job, result)
         if output is not None:
@@ -97,7 +97,7 @@ def run(
 
 
 @app.command()
-@takes(CHOICES, PLACEMENT)
+@takes(CHOICES, PLACEMENT, READING)
 def verify(
     context: typer.Context,
     algorithm: AlgorithmName,
@@ -107,7 +107,6 @@ def verify(
         typer.Argument(metavar="[RESULTS]", help="A table that `run -o` wrote; without it, run and check."),
     ] = None,
     *,
-    directed: Directed = None,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -118,9 +117,9 @@ def verify(
 
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, directed=directed)
+        opened = work.open_graph(job, graph, reading(given))
         if results is None:
-            answer = work.compute(job, algorithm, opened, {**arguments, **place})
+            answer = work.compute(job, algorithm, opened, {**work.in_ids(opened, arguments), **place})
             work.check_answer(job, answer)
         else:
             from evener.tables import load_claim
@@ -136,14 +135,13 @@ def verify(
 
 
 @app.command()
-@takes(CHOICES, PLACEMENT)
+@takes(CHOICES, PLACEMENT, READING)
 def bench(
     context: typer.Context,
     algorithm: AlgorithmName,
     graph: GraphName,
     *,
     repeats: Annotated[int, typer.Option(min=1, help="Runs that are timed, after one that is not.")] = 16,
-    directed: Directed = None,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -157,7 +155,7 @@ def bench(
 
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, directed=directed)
+        opened = work.open_graph(job, graph, reading(given))
         timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
     if as_json:
         text.say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evener.cli.job import Job
-from evener.cli.options import Directed, GraphName, Json  # noqa: TC001 - typer reads them as it starts
+from evener.cli.options import READING, GraphName, Json, reading, takes
 
 if TYPE_CHECKING:
     from evener.graph import Graph
 
 __all__ = ["add_to", "describe"]
-
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,7 +27,7 @@ def generate(
         str, typer.Argument(metavar="SPEC", help="rmat:20, uniform:16,seed=3, grid:100x100, ...")
     ],
     *,
-    output: Output,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")],
     as_json: Json = False,
 ) -> None:
     """Make a graph and write it, in the format that the file's suffix names."""
@@ -40,34 +38,33 @@ def generate(
             f"{specification!r} is not a specification such as rmat:20; to change a file, use evener convert"
         )
         raise ArgumentError(msg)
-    _copy(context.ensure_object(Job), specification, output, directed=None, as_json=as_json)
+    _copy(context.ensure_object(Job), specification, output, how={}, as_json=as_json)
 
 
+@takes(READING)
 def convert(
     context: typer.Context,
     graph: GraphName,
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Where to write it.")],
     *,
-    directed: Directed = None,
+    ids: Annotated[
+        str, typer.Option(help="keep or drop the ids, for formats that only number vertices.")
+    ] = "keep",
     as_json: Json = False,
+    **given: object,
 ) -> None:
     """Read a graph and write it in another format, by the suffixes of the two files."""
-    _copy(context.ensure_object(Job), graph, output, directed=directed, as_json=as_json)
+    _copy(context.ensure_object(Job), graph, output, how=reading(given), as_json=as_json, ids=ids)
 
 
-def info(
-    context: typer.Context,
-    graph: GraphName,
-    *,
-    directed: Directed = None,
-    as_json: Json = False,
-) -> None:
+@takes(READING)
+def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **given: object) -> None:
     """Say what a graph is: its size, direction, weights and degrees."""
     from evener.cli import text, work
 
     job = context.ensure_object(Job)
     with job.shown():
-        facts = describe(work.open_graph(job, graph, directed=directed))
+        facts = describe(work.open_graph(job, graph, reading(given)))
     if as_json:
         text.say(text.as_json(facts))
         return
@@ -109,15 +106,15 @@ def describe(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _copy(job: Job, name: str, output: str, *, directed: bool | None, as_json: bool) -> None:
+def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep") -> None:
     import evener as ev
     from evener.cli import text, work
 
     work.check_graph_output(output)
     with job.shown():
-        graph = work.open_graph(job, name, directed=directed)
+        graph = work.open_graph(job, name, how)
         job.stage(f"writing {output}")
-        ev.write(graph, output)
+        ev.write(graph, output, ids=ids)
         job.written.append(output)
     if as_json:
         text.say(text.as_json({**describe(graph), "written": job.written}))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import typer  # noqa: TC002 - typer reads annotations as it starts
 
 from evener.cli.job import Job
-from evener.cli.options import PLACEMENT, Directed, GraphName, Json, placement, takes
+from evener.cli.options import PLACEMENT, READING, GraphName, Json, placement, reading, takes
 
 __all__ = ["add_to"]
 
@@ -39,12 +39,11 @@ def devices(*, as_json: Json = False) -> None:
     text.say("No GPU is used: this version runs on CPU cores.")
 
 
-@takes(PLACEMENT)
+@takes(PLACEMENT, READING)
 def plan(
     context: typer.Context,
     graph: GraphName,
     *,
-    directed: Directed = None,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -59,7 +58,7 @@ def plan(
 
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, directed=directed)
+        opened = work.open_graph(job, graph, reading(given))
         job.stage("partitioning")
         partitioned = ev.partition(opened, **place)
         statistics = partitioned.statistics

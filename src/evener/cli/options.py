@@ -19,13 +19,14 @@ __all__ = [
     "ALGORITHMS",
     "CHOICES",
     "PLACEMENT",
+    "READING",
     "AlgorithmName",
-    "Directed",
     "GraphName",
     "Json",
     "check_algorithm",
     "choices",
     "placement",
+    "reading",
     "takes",
     "vertex",
     "vertices",
@@ -49,13 +50,25 @@ GraphName = Annotated[
 ]
 AlgorithmName = Annotated[str, typer.Argument(metavar="ALGORITHM", help=f"One of {', '.join(ALGORITHMS)}.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Directed = Annotated[
-    bool | None, typer.Option("--directed/--undirected", help="How to take a file that does not say.")
-]
 
-_WHERE, _HOW = "Where it runs", "Options of the algorithms"
+_READ, _WHERE, _HOW = "How the graph is read", "Where it runs", "Options of the algorithms"
 
 # What was not given stays None here, and is left to the library: it holds the defaults.
+READING: dict[str, Any] = {
+    "directed": Annotated[
+        bool | None,
+        typer.Option("--directed/--undirected", help="For files that do not say.", rich_help_panel=_READ),
+    ],
+    "format": Annotated[
+        str | None,
+        typer.Option(help="The format, where the file's name does not say it.", rich_help_panel=_READ),
+    ],
+    "columns": Annotated[
+        str | None, typer.Option(help="Columns of tail, head and weight: src,dst,w.", rich_help_panel=_READ)
+    ],
+    "self_loops": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
+    "duplicates": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
+}
 PLACEMENT: dict[str, Any] = {
     "on": Annotated[
         str | None,
@@ -138,6 +151,16 @@ def check_algorithm(name: str) -> None:
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(ALGORITHMS)}"
         msg = f"there is no algorithm {name!r}; {hint}"
         raise ArgumentError(msg)
+
+
+def reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options on how the graph is read; columns may be named, or numbered from 0."""
+    arguments: dict[str, Any] = {name: given[name] for name in READING if given[name] is not None}
+    if "columns" in arguments:
+        words = [word.strip() for word in arguments["columns"].split(",")]
+        numbered = all(word.isdigit() for word in words)
+        arguments["columns"] = [int(word) for word in words] if numbered else words
+    return arguments
 
 
 def placement(given: Mapping[str, Any]) -> dict[str, Any]:

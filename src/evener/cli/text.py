@@ -70,9 +70,8 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say(shares_sentence(result.timeline))
     say(headline(result))
     if result.outcome.get("converged") is False:
-        say(
-            f"It had not converged after {result.outcome['iterations']} iterations: raise --max-iter or --tol."
-        )
+        iterations = result.outcome["iterations"]
+        say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
 
 
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:

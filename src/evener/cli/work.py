@@ -28,10 +28,10 @@ __all__ = ["check_answer", "check_graph_output", "check_outputs", "compute", "in
 _SEED = 1
 
 
-def open_graph(job: Job, name: str, *, directed: bool | None = None) -> Graph:
+def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Graph:
     """Read the graph, or make it if `name` is a specification."""
     job.stage(f"reading {name}")
-    return ev.read(name, directed=directed)
+    return ev.read(name, **(how or {}))
 
 
 def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,382 @@
+"""The command line: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from pyarrow import parquet
+
+import evener as ev
+from evener.cli import work
+from evener.cli.options import ALGORITHMS, CHOICES, PLACEMENT
+from evener.progress import LiveDisplay, PlainDisplay, display, line
+from evener.timeline import Progress
+
+KARATE = nx.karate_club_graph()
+
+
+@pytest.fixture
+def karate(tmp_path):
+    """Zachary's karate club as a text file, without its weights."""
+    path = tmp_path / "karate.txt"
+    path.write_text("".join(f"{u} {v}\n" for u, v in KARATE.edges))
+    return path
+
+
+class TestRun:
+    def test_top_vertices_timeline_and_rate(self, evener, karate):
+        done = evener("run", "pagerank", karate, "--undirected", "--top", 3)
+        assert done.status == 0
+        expected = nx.pagerank(KARATE, weight=None)
+        best = sorted(expected, key=expected.get, reverse=True)[:3]
+        lines = done.out.splitlines()
+        start = next(i for i, text in enumerate(lines) if text.split() == ["vertex", "rank"])
+        assert [int(text.split()[0]) for text in lines[start + 1 : start + 4]] == best
+        assert any(text.split()[:2] == ["superstep", "active"] for text in lines)
+        assert "edges/s" in lines[-1]
+        assert done.err == ""
+
+    def test_json_is_all_there_is_on_standard_output(self, evener, karate, tmp_path):
+        table = tmp_path / "ranks.parquet"
+        done = evener("run", "pagerank", karate, "--undirected", "--json", "-o", table, "--verify")
+        content = json.loads(done.out)
+        assert content["algorithm"] == "pagerank"
+        assert content["graph"] == {"vertices": 34, "edges": 156, "directed": False}
+        assert content["verified"] is True
+        assert content["written"] == [str(table)]
+        assert content["supersteps"] == len({span["superstep"] for span in content["timeline"]})
+        ranks = dict(zip(*parquet.read_table(table).to_pydict().values(), strict=True))
+        assert ranks == pytest.approx(nx.pagerank(KARATE, weight=None, tol=1e-9), abs=1e-5)
+
+    def test_the_answer_does_not_depend_on_the_split(self, evener, karate):
+        places = [[], ["--on", "cpu:1, cpu:1", "--policy", "high", "--alpha", "0.8"], ["--alpha", "auto"]]
+        answers = [
+            json.loads(evener("run", "bfs", karate, "--undirected", "--source", 5, "--json", *place).out)[
+                "top"
+            ]
+            for place in places
+        ]
+        assert answers[0] == answers[1] == answers[2]
+        far = nx.single_source_shortest_path_length(KARATE, 5)
+        assert answers[0][0]["value"] == max(far.values())
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("wcc",),
+            ("sssp", "--source", "3", "--delta", "2"),
+            ("betweenness", "--sources", "1, 2", "--raw"),
+            ("betweenness", "-k", "3", "--seed", "7"),
+            (
+                "pagerank",
+                "--tol",
+                "0",
+                "--max-iter",
+                "4",
+                "--dtype",
+                "float64",
+                "--semantics",
+                "graphalytics",
+            ),
+        ],
+        ids=" ".join,
+    )
+    def test_every_algorithm_takes_its_options(self, evener, karate, words):
+        done = evener("run", words[0], karate, "--undirected", "--verify", "--no-timeline", *words[1:])
+        assert done.status == 0, done.err
+        assert "The answer is verified." in done.out
+        assert "superstep  active" not in done.out
+
+    def test_what_did_not_converge_is_said(self, evener, karate):
+        done = evener("run", "pagerank", karate, "--max-iter", 2)
+        assert "had not converged in 2 iterations" in done.out
+
+    def test_page_and_table_are_written(self, evener, karate, tmp_path):
+        done = evener("run", "wcc", karate, "-o", tmp_path / "c.csv", "--report", tmp_path / "run.html")
+        assert done.status == 0
+        assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+        assert (tmp_path / "c.csv").read_text().splitlines()[0] == '"vertex","component"'
+        assert f"Wrote {tmp_path / 'c.csv'}." in done.out
+
+    def test_a_long_timeline_shows_its_ends(self, evener, karate):
+        done = evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 100)
+        assert "more …" in done.out
+        assert len(done.out.splitlines()) < 70
+
+    def test_ids_may_be_strings(self, evener, tmp_path):
+        (tmp_path / "names.csv").write_text("source,target\nann,bob\nbob,eve\n")
+        done = evener("run", "bfs", tmp_path / "names.csv", "--source", "ann", "--json")
+        assert json.loads(done.out)["top"][0] == {"vertex": "eve", "value": 2}
+
+    def test_columns_may_be_named_or_numbered(self, evener, tmp_path):
+        (tmp_path / "calls.csv").write_text("who,when,whom\n1,9,2\n2,9,3\n")
+        assert evener("info", tmp_path / "calls.csv", "--columns", "who,whom").status == 0
+        (tmp_path / "bare.csv").write_text("1,9,2\n2,9,3\n")
+        assert evener("info", tmp_path / "bare.csv", "--columns", "0,2").status == 0
+
+
+class TestOthers:
+    def test_generate_info_convert(self, evener, tmp_path):
+        folder, text = tmp_path / "grid.evg", tmp_path / "grid.txt"
+        assert evener("generate", "grid:3x4", "-o", folder).status == 0
+        facts = json.loads(evener("info", folder, "--json").out)
+        assert (facts["vertices"], facts["edges"], facts["directed"]) == (12, 34, False)
+        assert facts["out_degree"]["least"] == 2
+        assert facts["out_degree"]["largest"] == 4
+        written = json.loads(evener("convert", folder, text, "--json").out)["written"]
+        assert written == [str(text)]
+        assert nx.is_isomorphic(nx.read_edgelist(text, nodetype=int), nx.grid_2d_graph(3, 4))
+
+    def test_info_says_weights_and_degrees(self, evener, tmp_path):
+        (tmp_path / "w.txt").write_text("0 1 0.5\n1 2 3.5\n")
+        out = evener("info", tmp_path / "w.txt").out
+        assert "least 0.5, largest 3.5" in out
+        assert "out degree" in out
+
+    def test_devices(self, evener):
+        assert json.loads(evener("devices", "--json").out)["gpus"] == []
+        assert "No GPU" in evener("devices").out
+
+    def test_plan(self, evener):
+        words = ("plan", "rmat:8", "--on", "cpu:1,cpu:1", "--policy", "high", "--alpha", "0.5")
+        planned = json.loads(evener(*words, "--json").out)
+        assert planned["policy"] == "high"
+        assert sum(one["vertices"] for one in planned["partitions"]) == 256
+        assert 0 < planned["beta_aggregated"] <= planned["beta"] < 1
+        out = evener(*words).out
+        assert "before aggregation" in out
+        assert out.count("cpu:1") == 2
+
+    def test_bench(self, evener):
+        timed = json.loads(evener("bench", "bfs", "rmat:6", "--repeats", 3, "--json").out)
+        assert timed["verified"]
+        assert len(timed["seconds"]) == 3
+        assert sorted(timed["seconds"])[1] == timed["median_seconds"]
+        assert "median" in evener("bench", "betweenness", "grid:4x4", "--repeats", 1).out
+
+    def test_verify_runs_or_reads(self, evener, karate, tmp_path):
+        words = ("bfs", karate, "--undirected")
+        assert evener("verify", *words, "--source", 0).out.endswith("the answer is right.\n")
+        table = tmp_path / "d.parquet"
+        evener("run", *words, "--source", 0, "-o", table)
+        assert json.loads(evener("verify", *words[:2], table, "--undirected", "--json").out)["verified"]
+
+    def test_a_wrong_answer_is_told(self, evener, karate, tmp_path):
+        table = tmp_path / "d.csv"
+        evener("run", "bfs", karate, "--undirected", "--source", 0, "-o", table)
+        rows = table.read_text().splitlines()
+        table.write_text("\n".join([*rows[:-1], rows[-1].replace(",2,", ",1,")]) + "\n")
+        done = evener("verify", "bfs", karate, table, "--undirected", "--source", 0)
+        assert done.status == 3
+        assert done.err.startswith("evener: bfs: ")
+
+    def test_help_and_version(self, evener):
+        assert evener("--version").out == f"evener {ev.__version__}\n"
+        assert evener().out == evener("--help").out
+        for command in ("run", "verify", "bench", "generate", "convert", "info", "devices", "plan"):
+            assert command in evener().out
+            assert evener(command, "--help").status == 0
+
+
+class TestStart:
+    def test_importing_and_help_load_nothing_heavy(self, apart):
+        heavy = "{'numba', 'pyarrow', 'scipy', 'mpi4py', 'cupy', 'networkx', 'pandas'}"
+        check = f"assert not {heavy} & set(sys.modules), sorted({heavy} & set(sys.modules))"
+        assert apart("-c", f"import sys, evener; evener.Progress, dir(evener); {check}").err == ""
+        program = f"import sys; from evener.cli import main; assert main(['--help']) == 0; {check}"
+        assert apart("-c", program).err == ""
+
+    def test_import_takes_a_fraction_of_a_second(self, apart):
+        program = "import time; t = time.perf_counter(); import evener; print(time.perf_counter() - t)"
+        assert min(float(apart("-c", program).out) for _ in range(3)) < 0.3
+
+    def test_python_m(self, apart):
+        assert apart("-m", "evener", "--version").out == f"evener {ev.__version__}\n"
+
+    def test_a_submodule_never_hides_a_function(self, apart):
+        program = "import evener.verify, evener.partition, evener as ev; print(ev.verify, ev.partition)"
+        assert apart("-c", program).out.count("<function") == 2
+
+    def test_public_names_are_there(self):
+        for name in ev.__all__:
+            assert getattr(ev, name) is not None
+        assert set(ev.__all__) == set(dir(ev))
+        with pytest.raises(AttributeError, match="no attribute 'page_rank'"):
+            ev.page_rank  # noqa: B018 - the attribute is what fails
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_table_of_options_agrees_with_the_library(algorithm):
+    parameters = inspect.signature(getattr(ev, algorithm)).parameters
+    beyond = set(parameters) - {"graph", "progress", "personalization", *PLACEMENT}
+    assert set(ALGORITHMS[algorithm]) == beyond
+    assert beyond <= set(CHOICES)
+
+
+class TestEnds:
+    def test_a_bug_is_one_line_and_status_1(self, evener, monkeypatch):
+        monkeypatch.setattr(work, "compute", lambda *_: {}["absent"])
+        done = evener("run", "wcc", "grid:2x2")
+        assert done.status == 1
+        assert done.err.count("\n") == 1
+        assert "a bug in Evener" in done.err
+        assert "KeyError in test_cli.py" in done.err
+        monkeypatch.setenv("EVENER_TRACEBACK", "1")
+        assert "Traceback (most recent call last)" in evener("run", "wcc", "grid:2x2").err
+
+    def test_memory_that_runs_out_unannounced(self, evener, monkeypatch):
+        def exhaust(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(work, "compute", exhaust)
+        done = evener("run", "wcc", "grid:2x2")
+        assert (done.status, done.err) == (2, "evener: not enough memory: an allocation failed\n")
+
+    def test_a_reader_that_stops_early(self):
+        words = [
+            sys.executable,
+            "-m",
+            "evener",
+            "run",
+            "pagerank",
+            "grid:9x9",
+            "--top",
+            "50",
+            "--max-iter",
+            "99",
+        ]
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, check=False, timeout=120)
+        os.close(write)
+        assert (done.returncode, done.stderr) == (141, b"")
+
+    def test_a_full_disk_behind_standard_output(self):
+        with Path("/dev/full").open("w") as full:
+            words = [sys.executable, "-m", "evener", "devices"]
+            done = subprocess.run(
+                words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120
+            )
+        assert done.returncode == 2
+        assert done.stderr == "evener: the output cannot be written: No space left on device\n"
+
+
+# A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
+STUCK = """
+    import sys, time
+    import numba
+    import numpy as np
+    import evener as ev
+    from evener.formats.atomic import replacing
+
+    @numba.njit(nogil=True)
+    def forever(values):
+        while values[0] < 1:
+            values[1] += 1
+        return values[0]
+
+    def read(name):
+        with replacing(name + ".out"):
+            print("stuck", flush=True)
+            forever(np.zeros(2))
+
+    forever(np.ones(2))
+    ev.read = read
+    from evener.cli import main
+    sys.exit(main(["info", "graph.txt"]))
+"""
+
+# A command whose supersteps never end.
+ENDLESS = """
+    import sys
+    from evener.cli import main
+    words = "run pagerank grid:300x300 --tol 0 --max-iter 1000000000 -o ranks.csv"
+    sys.exit(main(words.split()))
+"""
+
+
+class TestInterrupt:
+    def start(self, program, folder):
+        return subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_kernel_that_does_not_end(self, tmp_path, number, status):
+        with self.start(STUCK, tmp_path) as process:
+            assert process.stdout.readline() == "stuck\n"
+            assert any(tmp_path.iterdir())
+            time.sleep(0.1)
+            began = time.monotonic()
+            process.send_signal(number)
+            _, err = process.communicate(timeout=30)
+            took = time.monotonic() - began
+        assert process.returncode == status
+        assert err == "evener: interrupted while reading graph.txt; nothing was written\n"
+        assert took < 1
+        assert not any(tmp_path.iterdir())
+
+    def test_supersteps_that_do_not_end(self, tmp_path):
+        with self.start(ENDLESS, tmp_path) as process:
+            time.sleep(8)
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            took = time.monotonic() - began
+        assert process.returncode == 130
+        assert out == ""
+        assert "nothing was written" in err.splitlines()[-1]
+        assert took < 1
+        assert not any(tmp_path.iterdir())
+
+
+class TestProgress:
+    REPORT = Progress("bfs", 3, "top-down", 1234, 2.0, edges_per_second=5e8, fraction=0.25)
+
+    def test_the_line(self):
+        told = "bfs: superstep 3, top-down, 1,234 vertices active, 500 M edges/s, 2 s, about 6 s left"
+        assert line(self.REPORT) == told
+        assert line(Progress("wcc", 1, "", 5, 0.5)) == "wcc: superstep 1, 5 vertices active, 500 ms"
+
+    def test_plain_lines_come_now_and_then(self):
+        stream = io.StringIO()
+        with PlainDisplay(stream, every=0) as shown:
+            shown.stage("reading")
+            shown.superstep(self.REPORT)
+        assert stream.getvalue().startswith("bfs: superstep 3")
+        with PlainDisplay(stream := io.StringIO(), every=60) as shown:
+            shown.superstep(self.REPORT)
+        assert stream.getvalue() == ""
+
+    def test_a_terminal_gets_a_live_line(self, monkeypatch):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        shown = display(stream)
+        assert isinstance(shown, LiveDisplay)
+        with shown:
+            shown.stage("reading x.txt")
+            time.sleep(0.4)
+            shown.superstep(self.REPORT)
+            time.sleep(0.4)
+        assert "reading x.txt" in stream.getvalue()
+        assert "superstep 3" in stream.getvalue()
+        assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
+
+    def test_elsewhere_lines_are_plain(self):
+        assert isinstance(display(io.StringIO()), PlainDisplay)

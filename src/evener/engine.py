@@ -11,6 +11,7 @@ The bulk-synchronous model's phases (T13 §4.1) are these calls: each returns wh
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from evener.elements import Element
+    from evener.exchange.route import Route
     from evener.partition import PartitionedGraph
 
 __all__ = ["Engine", "Spread"]
@@ -124,6 +127,11 @@ class Engine:
         """One uint64 on each element, zero."""
         return Spread([e.array(1, "uint64", 0) for e in self.elements])
 
+    def finish(self) -> float:
+        """End the timeline; returns the seconds since the engine was made. What runs after is not counted."""
+        self._spans = []
+        return perf_counter() - self._began
+
     # ---- the three verbs --------------------------------------------------------------------------
 
     def superstep(self, phase: str, *, active: Spread | None = None, fraction: float | None = None) -> None:
@@ -222,28 +230,33 @@ class Engine:
 
     # ---- how they run -----------------------------------------------------------------------------
 
-    def _exchange(self, move: Callable[..., int], *, at: str) -> None:
+    def _exchange(self, move: Callable[[Route, Element], int], *, at: str) -> None:
         """Let each element take what comes to it: its routes one after another, beside the other elements."""
+
+        def take(p: int, element: Element) -> list[tuple[int, int]]:
+            routes = [route for route in self.routes if getattr(route, at) == p]
+            sender = "holder" if at == "owner" else "owner"
+            return [(getattr(route, sender), move(route, element)) for route in routes]
+
         if not self.routes:
             return
+        taken = self._run([(e, take, (p, e)) for p, e in enumerate(self.elements)], "receive")
+        for sender, sent in (pair for pairs in taken for pair in pairs):
+            if self._spans:
+                self._spans[sender].bytes_sent += sent
 
-        def take(p: int, element: Any) -> None:
-            for route in self.routes:
-                if getattr(route, at) == p:
-                    sender = route.holder if at == "owner" else route.owner
-                    self._spans[sender].bytes_sent += move(route, element)
-
-        self._run([(e, take, (p, e)) for p, e in enumerate(self.elements)], "receive")
-
-    def _run(self, calls: list[tuple[Any, Callable[..., Any], Sequence[Any]]], phase: str) -> list[Any]:
+    def _run(
+        self, calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], phase: str
+    ) -> list[Any]:
         """Make one call on every element and wait for all, writing each one's time into the timeline."""
         began = perf_counter()
-        if len(calls) == 1:
-            element, function, args = calls[0]
-            answers = [(element.call(function, *args), perf_counter())]
-        else:
-            futures = [element.submit(_timed, function, args) for element, function, args in calls]
-            answers = [future.result() for future in futures]
+        futures = [element.submit(_timed, function, args) for element, function, args in calls[1:]]
+        try:
+            element, function, args = calls[0]  # on this thread, which would only wait otherwise
+            answers = [element.call(_timed, function, args)]
+        finally:
+            wait(futures)
+        answers += [future.result() for future in futures]
         ended = max(at for _, at in answers)
         for span, (_, at) in zip(self._spans, answers, strict=False):
             setattr(span, phase, getattr(span, phase) + at - began)

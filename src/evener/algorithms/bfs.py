@@ -12,7 +12,6 @@ Beamer, Asanović, Patterson: Direction-Optimizing Breadth-First Search (SC 2012
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.prepare import NOBODY, placed, source_in
@@ -77,10 +76,9 @@ def bfs(
     """
     pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
     start = source_in(pg, source)
-    began = perf_counter()
     engine = Engine(pg, "bfs", progress=progress)
     distance, parent = _search(engine, start, pg.graph.m, pg.graph.n)
-    seconds = perf_counter() - began
+    seconds = engine.finish()
     edges = int(engine.compute("bfs.edges_reached", engine.out[0], engine.owned, distance))
     return Result(
         "bfs",

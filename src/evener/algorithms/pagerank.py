@@ -11,7 +11,6 @@ Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, 
 from __future__ import annotations
 
 import math
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +94,6 @@ def pagerank(
     n = pg.graph.n
     jumps = _teleport(pg, personalization)
     tolerance = n * tol if semantics == "networkx" else 0.0
-    began = perf_counter()
     engine = Engine(pg, "pagerank", progress=progress)
     rank, iterations, converged = _iterate(
         engine, n, damping=damping, tolerance=tolerance, max_iter=max_iter, teleport=jumps, dtype=dtype
@@ -114,7 +112,7 @@ def pagerank(
         },
         outcome={"iterations": iterations, "converged": converged},
         timeline=engine.timeline,
-        seconds=perf_counter() - began,
+        seconds=engine.finish(),
         edges=pg.graph.m * iterations,
         partitioned=pg,
     )

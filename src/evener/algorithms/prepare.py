@@ -54,6 +54,6 @@ def placed(
 
 
 def source_in(pg: PartitionedGraph, source: Any) -> Spread:
-    """The local number of the vertex with the id `source` in its owner's partition, `NOBODY` in the others."""
+    """The local number of the vertex with the id `source` where it is owned, `NOBODY` elsewhere."""
     owner, local = pg.place_of(int(pg.graph.numbers_of([source])[0]))
     return Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(pg.partitions))])

@@ -22,7 +22,8 @@ def parse_elements(on: str | Sequence[str] | None) -> list[Element]:
     ----------
     on : str or sequence of str, optional
         "cpu" for the cores no other element names, "cpu:8" for eight threads; a string may list several,
-        separated by commas. Elements of the same name are told apart as "cpu:1#0", "cpu:1#1". Default: all cores as one element.
+        separated by commas. Elements of the same name are told apart as "cpu:1#0", "cpu:1#1".
+        Default: all cores as one element.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def _threads(name: object) -> int:
     match = re.fullmatch(r"\s*cpu(?::(\d+))?\s*", name) if isinstance(name, str) else None
     cores = usable_cores()
     if match is None:
-        msg = f'{name!r} is not an element of this machine; it has "cpu" ({cores} cores), or "cpu:N" for N threads'
+        msg = f'{name!r} is not an element; this machine has "cpu" ({cores} cores), or "cpu:N" for N threads'
         raise ArgumentError(msg)
     if match[1] is None:
         return 0

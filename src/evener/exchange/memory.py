@@ -59,7 +59,7 @@ def pull(
     *,
     as_bits: bool,
 ) -> int:
-    """Copy the owner's values into a route's mirrors, on the holder's element; returns the bytes that moved."""
+    """Copy the owner's values into a route's mirrors, on the holder's element; returns the bytes moved."""
     if as_bits:
         element.kernel("exchange.pull_bits")(route.index, route.begin, owned, mirrored)
         return _bit_bytes(route)

@@ -152,7 +152,8 @@ def partition(
     [(2, 2), (2, 2)]
     """
     if not isinstance(graph, Graph):
-        msg = f"partition takes a Graph, not {type(graph).__name__}; build one with evener.read or Graph.from_edges"
+        got = type(graph).__name__
+        msg = f"partition takes a Graph, not {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):
         msg = f'directions is "both", "out" or "in", not {directions!r}'
@@ -183,7 +184,7 @@ def _descending_degree(graph: Graph) -> tuple[NDArray[np.uint32], NDArray[np.uin
 
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
-    """The ids where they are integers of the caller's own, else nothing: numbers then stand for themselves."""
+    """The ids where they are the caller's own integers, else nothing: numbers then stand for themselves."""
     own = graph.has_own_ids and graph.ids.dtype.kind == "i"
     ids = graph.ids if own else np.empty(0, dtype=np.int64)
     ids.flags.writeable = False  # one type for the kernel, whichever it is

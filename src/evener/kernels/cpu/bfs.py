@@ -2,7 +2,8 @@
 
 `distance` (L + M,) int32 holds -1 where unreached; `parent` (L,) uint32 the local number of a neighbour one
 level nearer, or `NOBODY`. `visited`, `frontier`, `arrived` are bitmaps over L + M; `queue` (L,) uint32 lists
-``length[0]`` vertices; a kernel that consumes it leaves its length 0. Votes: `awake`, the vertices that a step reached, and `scout`, the edges that lead out of them.
+``length[0]`` vertices, and a kernel that consumes it leaves its length 0. Votes: `awake`, the vertices that a
+step reached, and `scout`, the edges that lead out of them.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def _down_run(
 def top_down_step(
     offsets, targets, owned, queue, length, level, distance, parent, visited, arrived, next_queue, next_length
 ):
-    """Visit the neighbours of the queued vertices; `visited` lets each be reached, and each mirror told, once.
+    """Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
 
     New owned vertices go to `next_queue`, new mirrors set a bit of `arrived`. Returns (awake, scout).
     """

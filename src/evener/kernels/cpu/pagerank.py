@@ -35,7 +35,7 @@ def _begin_run(out_degree, start, rank, contribution, first, last):
 
 @parallel
 def begin(out_degree, blocks, start, rank, contribution):
-    """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the rank of dangling vertices."""
+    """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
         dangling += _begin_run(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])

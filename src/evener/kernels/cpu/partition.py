@@ -47,7 +47,7 @@ def number_locally(order, owner, owned_before, count, local, vertices):
     """Give each vertex its number within its owner, in the order of `order`.
 
     `order` (n,) uint32; `owner` (n,); `owned_before` (P + 1,) uint64: where each owner's vertices begin in
-    `vertices`; `count` (P,) uint64 of zeros, scratch; `local` (n,) uint32 and `vertices` (n,) uint32, answers.
+    `vertices`; `count` (P,) uint64 of zeros, scratch. Answers: `local` and `vertices` (n,) uint32.
     """
     for i in range(np.uint64(len(order))):
         v = order[i]
@@ -221,7 +221,7 @@ def _name_run(vertices, numbers, ids, gathered, first, last):
 
 @parallel
 def scatter_names(vertices, numbers, ids, owned, gathered):
-    """``gathered[vertices[i]] = ids[vertices[numbers[i]]]``; -1 for nobody, the number itself without `ids`."""
+    """``gathered[vertices[i]] = ids[vertices[numbers[i]]]``; -1 for nobody; without `ids`, the number."""
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
         first = np.uint64(r) * _SCATTER_RUN
         _name_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import build
-from evener.errors import UnknownVertexError
+from evener.errors import ArgumentError, UnknownVertexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,6 +127,133 @@ class Graph:
         return cls(
             csr.offsets, csr.targets, weights=csr.weights, ids=csr.ids, directed=directed, validate=False
         )
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, directed: bool = True) -> Graph:
+        """Build a graph from a SciPy sparse matrix: entry ``[u, v]`` is an edge from `u` to `v`.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse array or matrix, shape (n, n)
+            Its stored entries are the weights, explicit zeros too; repeated entries are summed, as SciPy
+            does. A matrix of booleans makes a graph without weights.
+        directed : bool, default True
+            If false, each edge is stored in both directions; of two entries for one edge the lighter stays.
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> import evener as ev, scipy.sparse as sp
+        >>> g = ev.Graph.from_scipy(sp.csr_array([[0.0, 2.0], [0.0, 0.0]]))
+        >>> g.n, g.targets.tolist(), g.weights.tolist()
+        (2, [1], [2.0])
+        """
+        shape = getattr(matrix, "shape", ())
+        if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
+            msg = f"expected a square SciPy sparse matrix, not {type(matrix).__name__} of shape {shape}"
+            raise ArgumentError(msg)
+        entries = matrix.tocoo(copy=True)
+        entries.sum_duplicates()
+        weights = None if entries.dtype == bool else entries.data
+        repeats = "keep" if directed else "drop"
+        return cls.from_edges(entries.row, entries.col, weights, directed, shape[0], duplicates=repeats)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> Graph:
+        """Build a graph from a NetworkX graph, its nodes in ascending order.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            Its nodes are all non-negative integers or all strings; nodes without edges are kept.
+        weight : str or None, default "weight"
+            The edge attribute to take as weight, 1 where an edge lacks it. None, or an attribute that no
+            edge has, makes a graph without weights.
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> import evener as ev, networkx as nx
+        >>> g = ev.Graph.from_networkx(nx.path_graph(["b", "a", "c"]))
+        >>> g.ids.tolist(), g.offsets.tolist(), g.targets.tolist()
+        (['a', 'b', 'c'], [0, 1, 3, 4], [1, 0, 2, 1])
+        """
+        if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
+            msg = f"expected a NetworkX graph, not {type(graph).__name__}"
+            raise ArgumentError(msg)
+        nodes = list(graph)
+        strings = all(isinstance(node, str) for node in nodes)
+        if not strings and not all(isinstance(u, int) and not isinstance(u, bool) and u >= 0 for u in nodes):
+            msg = (
+                "nodes must be all non-negative integers or all strings; networkx.relabel_nodes renames them"
+            )
+            raise ArgumentError(msg)
+        nodes.sort()
+        number = {node: i for i, node in enumerate(nodes)}
+        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.uint32).reshape(-1, 2)
+        weights = None
+        if weight is not None and any(weight in edge for *_, edge in graph.edges(data=True)):
+            weights = np.array([edge.get(weight, 1) for *_, edge in graph.edges(data=True)])
+        csr = build.from_edges(
+            ends[:, 0], ends[:, 1], weights, symmetrise=not graph.is_directed(), n=len(nodes)
+        )
+        ids = (
+            None if nodes == list(range(len(nodes))) else np.array(nodes, dtype=None if strings else np.int64)
+        )
+        return cls(
+            csr.offsets,
+            csr.targets,
+            weights=csr.weights,
+            ids=ids,
+            directed=graph.is_directed(),
+            validate=False,
+        )
+
+    @classmethod
+    def from_arrow(
+        cls,
+        table: Any,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        directed: bool = True,
+        n: int | None = None,
+    ) -> Graph:
+        """Build a graph from a table of edges: pyarrow, pandas, polars, DuckDB, anything Arrow.
+
+        Parameters
+        ----------
+        table : pyarrow.Table, or any object with ``__arrow_c_stream__``
+            One row for each edge.
+        source, target : str, optional
+            The columns of the ends: integers or strings without nulls. By default the first two columns.
+        weight : str, optional
+            The column of weights.
+        directed, n
+            As for `from_edges`.
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> import evener as ev, pyarrow as pa
+        >>> edges = pa.table({"from": [7, 7, 9], "to": [9, 12, 12]})
+        >>> ev.Graph.from_arrow(edges).ids.tolist()
+        [7, 9, 12]
+        """
+        from evener.arrow import edge_columns
+
+        ends_and_weights = edge_columns(table, source, target, weight)
+        return cls.from_edges(*ends_and_weights, directed, n)
 
     # ---- shape ----------------------------------------------------------------------------------
 

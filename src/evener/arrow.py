@@ -1,0 +1,69 @@
+"""Edges in the columns of a table in memory: whatever speaks Arrow's stream protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["edge_columns"]
+
+
+def edge_columns(
+    table: Any,
+    source: str | None,
+    target: str | None,
+    weight: str | None,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Take the ends of edges, and their weights, from a table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table, or any object with ``__arrow_c_stream__``
+    source, target : str, optional
+        Columns of the ends; by default the first two.
+    weight : str, optional
+        Column of the weights.
+
+    Raises
+    ------
+    ArgumentError
+        For an object that is no table, a column that is not there, or one with nulls.
+    """
+    import pyarrow as pa
+
+    if not isinstance(table, pa.Table):
+        if not hasattr(table, "__arrow_c_stream__"):
+            msg = f"expected a pyarrow Table or another Arrow table, not {type(table).__name__}"
+            raise ArgumentError(msg)
+        try:
+            table = pa.table(table)
+        except (TypeError, ValueError) as error:
+            msg = f"expected a table with named columns, but this {type(table).__name__} is not one: {error}"
+            raise ArgumentError(msg) from error
+    names = table.column_names
+    if len(names) < 2:
+        msg = f"a table of edges has a column for each end, but this one has {names or 'no columns'}"
+        raise ArgumentError(msg)
+    ends = [_column(table, name) for name in (source or names[0], target or names[1])]
+    return ends[0], ends[1], None if weight is None else _column(table, weight)
+
+
+def _column(table: Any, name: str) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if table.column_names.count(name) != 1:
+        msg = f'the table must have one column "{name}", but its columns are {", ".join(table.column_names)}'
+        raise ArgumentError(msg)
+    column = table.column(name)
+    if column.null_count:
+        row = column.is_null().index(pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
+        msg = f'column "{name}" has no value in row {row}'
+        raise ArgumentError(msg)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values: NDArray[Any] = column.to_numpy()
+    return values

@@ -1,0 +1,124 @@
+"""The rules that make arrays a graph, checked once and fully before any kernel trusts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_VERTICES", "check_csr", "read_only"]
+
+# Vertex numbers are uint32 and two of them are kept for marks ("none", "many").
+MAX_VERTICES = (1 << 32) - 2
+
+
+def check_csr(
+    offsets: NDArray[np.uint64],
+    targets: NDArray[np.uint32],
+    *,
+    weights: NDArray[Any] | None = None,
+    ids: NDArray[Any] | None = None,
+) -> None:
+    """Check that arrays form a graph, before any kernel trusts them.
+
+    Parameters
+    ----------
+    offsets : ndarray of uint64, shape (n + 1,)
+        Row bounds: from 0 to m, never falling.
+    targets : ndarray of uint32, shape (m,)
+        Below n, ascending within each row.
+    weights : ndarray, shape (m,), optional
+        float32, float64 or integers; no NaN.
+    ids : ndarray, shape (n,), optional
+        Integers or strings, strictly ascending.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the broken rule and the first place that breaks it.
+    """
+    if offsets.ndim != 1 or targets.ndim != 1:
+        msg = f"offsets and targets must have one dimension, not {offsets.ndim} and {targets.ndim}"
+        raise ArgumentError(msg)
+    if len(offsets) == 0:
+        msg = "offsets is empty; a graph without vertices has offsets [0]"
+        raise ArgumentError(msg)
+    n, m = len(offsets) - 1, len(targets)
+    if n > MAX_VERTICES:
+        msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {n:,}"
+        raise ArgumentError(msg)
+    if offsets[0] != 0 or offsets[-1] != m:
+        msg = f"offsets must run from 0 to the {m} targets, not from {offsets[0]} to {offsets[-1]}"
+        raise ArgumentError(msg)
+    _refuse(offsets[1:] < offsets[:-1], "offsets fall from vertex {0} to the next: {1} to {2}", offsets)
+    if weights is not None:
+        _check_weights(weights, m)
+    if ids is not None:
+        _check_ids(ids, n)
+    if m:
+        _check_targets(offsets, targets)
+
+
+def _refuse(broken: NDArray[np.bool_], sentence: str, array: NDArray[Any]) -> None:
+    """Raise `sentence` for the first place that is broken, with that value and the next."""
+    if broken.any():
+        i = int(broken.argmax())
+        raise ArgumentError(sentence.format(i, array[i], array[min(i + 1, len(array) - 1)]))
+
+
+def _check_weights(weights: NDArray[Any], m: int) -> None:
+    if weights.shape != (m,):
+        msg = f"weights must have one entry for each of the {m} edges, not shape {weights.shape}"
+        raise ArgumentError(msg)
+    if weights.dtype.kind not in "iuf" or weights.dtype.itemsize not in (1, 2, 4, 8) or weights.dtype == "f2":
+        msg = f"weights must be float32, float64 or integers of up to 64 bits, not {weights.dtype}"
+        raise ArgumentError(msg)
+    # The minimum of anything and NaN is NaN, and it takes no array as large as the weights.
+    if weights.dtype.kind == "f" and m and np.isnan(np.min(weights)):
+        msg = f"the weight of edge {int(np.isnan(weights).argmax())} is NaN"
+        raise ArgumentError(msg)
+
+
+def _check_ids(ids: NDArray[Any], n: int) -> None:
+    if ids.shape != (n,):
+        msg = f"ids must have one entry for each of the {n} vertices, not shape {ids.shape}"
+        raise ArgumentError(msg)
+    if ids.dtype.kind not in "iuUST":
+        msg = f"ids must be integers or strings, not {ids.dtype}"
+        raise ArgumentError(msg)
+    _refuse(ids[1:] <= ids[:-1], "ids must ascend strictly, but vertex {0} has {1!r} and the next {2!r}", ids)
+
+
+def _check_targets(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> None:
+    import numba
+
+    from evener.kernels.cpu import check as kernels
+
+    n, parts = len(offsets) - 1, min(4 * numba.get_num_threads(), len(targets), len(offsets))
+    highest, descents, row_descents = (np.zeros(parts, np.uint64) for _ in range(3))
+    kernels.check_targets(read_only(targets), read_only(offsets), highest, descents, row_descents, parts)
+    if highest.max() >= n:
+        edge = int((targets >= n).argmax())
+        msg = f"edge {edge} leads to vertex {targets[edge]}, but there are only {n} vertices"
+        raise ArgumentError(msg)
+    if descents.sum() != row_descents.sum():
+        falls = np.flatnonzero(targets[1:] < targets[:-1]) + 1
+        edge = int(np.setdiff1d(falls, offsets)[0])
+        row = int(np.searchsorted(offsets, edge, side="right")) - 1
+        msg = (
+            f"the targets of vertex {row} must ascend, but edge {edge - 1} leads to {targets[edge - 1]} "
+            f"and edge {edge} to {targets[edge]}"
+        )
+        raise ArgumentError(msg)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Give a view that cannot be written: for Numba a type of its own, so that one compilation is enough."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,67 @@
+"""Checks of a graph's rows, and in-degrees: one pass over the targets, cut into `parts` equal slices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.build import slice_bound
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = ["check_targets", "in_degree"]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+@inline_step
+def _check_slice(targets, first, last):
+    highest = targets[first]
+    descents = ZERO
+    for e in range(first, last):
+        highest = max(highest, targets[e])
+        descents += np.uint64(targets[e - np.uint64(e > ZERO)] > targets[e])
+    return np.uint64(highest), descents
+
+
+@parallel
+def check_targets(targets, offsets, highest, descents, row_descents, parts):
+    """For each part: the largest target, how often the next target is lower, how often at a row's start.
+
+    Rows are ascending when the two last agree in sum. Neither array may be empty; `offsets` must ascend.
+    """
+    for p in prange(parts):
+        highest[p], descents[p] = _check_slice(
+            targets, slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts)
+        )
+        row_descents[p] = _row_descents(
+            targets, offsets, slice_bound(len(offsets), p, parts), slice_bound(len(offsets), p + 1, parts)
+        )
+
+
+@inline_step
+def _row_descents(targets, offsets, first, last):
+    descents = ZERO
+    m = np.uint64(len(targets))
+    n = np.uint64(len(offsets)) - ONE
+    for v in range(first, last):
+        start = offsets[v]
+        # An empty row starts where the next one does: the last of them counts.
+        if v < n and start > ZERO and start < m and start < offsets[v + ONE]:
+            descents += np.uint64(targets[start - ONE] > targets[start])
+    return descents
+
+
+@inline_step
+def _degree_slice(targets, first, last, degree):
+    for e in range(first, last):
+        fetch_add(degree, targets[e], ONE)
+
+
+@parallel
+def in_degree(targets, degree, parts):
+    """Add to ``degree[v]`` the number of times ``v`` is a target."""
+    for p in prange(parts):
+        _degree_slice(
+            targets, slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts), degree
+        )

@@ -1,0 +1,253 @@
+"""Edges from their numbers: Philox, stochastic and exact Kronecker powers, uniform edges, lattices, weights.
+
+Every kernel writes edges ``first:first + len(src)`` from their numbers alone, so any thread makes any slice.
+Words of randomness are Philox4x32-10 (Salmon et al., SC'11): counter (edge low, edge high, block, stream),
+key the seed. Values of 32 bits are kept in uint64, where a product of two is whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.build import slice_bound
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = [
+    "grid",
+    "integer_weights",
+    "kronecker_power",
+    "kronecker_weights",
+    "philox",
+    "real_weights",
+    "sampled_kronecker",
+    "uniform",
+]
+
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+WORD = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+MULTIPLIER_A, MULTIPLIER_B = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+WEYL_A, WEYL_B = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+EDGES, WEIGHTS = np.uint64(0), np.uint64(1)
+
+# Edges whose words are made before any is used: long enough to fill vector registers, short enough for L1.
+RUN = np.uint64(256)
+# A word picks one of 2^10 outcomes: 10 bits name it, 22 decide between it and its alias.
+OUTCOME_BITS = np.uint64(10)
+OUTCOMES = np.uint64(1 << 10)
+
+
+@inline_step
+def _round(a, b, c, d, key_a, key_b):
+    first = MULTIPLIER_A * a
+    second = MULTIPLIER_B * c
+    return (second >> WORD) ^ b ^ key_a, second & LOW, (first >> WORD) ^ d ^ key_b, first & LOW
+
+
+@inline_step
+def philox(a, b, c, d, key):
+    """Give the four words of Philox4x32-10 at a counter of four words; `key` holds two."""
+    key_a, key_b = key & LOW, key >> WORD
+    for _ in range(10):
+        a, b, c, d = _round(a, b, c, d, key_a, key_b)
+        key_a = (key_a + WEYL_A) & LOW
+        key_b = (key_b + WEYL_B) & LOW
+    return a, b, c, d
+
+
+@inline_step
+def _fill_words(first, count, block, stream, key, words):
+    """Words of edges ``first:first + count``: ``words[j, i]`` is word j of edge i."""
+    for i in range(count):
+        edge = first + i
+        a, b, c, d = philox(edge & LOW, edge >> WORD, block, stream, key)
+        words[0, i] = a
+        words[1, i] = b
+        words[2, i] = c
+        words[3, i] = d
+
+
+@inline_step
+def permute(vertex, mask, half, keys):
+    """Keyed bijection of ``0..mask``, a power of two less one: odd products and shifts, each one-to-one."""
+    vertex = (vertex + keys[0]) & mask
+    vertex = ((vertex ^ (vertex >> half)) * keys[1]) & mask
+    vertex = ((vertex ^ (vertex >> half)) * keys[2]) & mask
+    vertex = ((vertex ^ (vertex >> half)) * keys[3]) & mask
+    return vertex ^ (vertex >> half)
+
+
+@inline_step
+def _draw(random, table, radix, cut, alias, rows, columns, src, dst):
+    """Append the digits of one outcome to each edge's ends."""
+    for i in range(len(src)):
+        word = np.uint64(random[i])
+        name = (word & (OUTCOMES - ONE)) + table
+        other = np.uint64(alias[name])
+        outcome = name if (word >> OUTCOME_BITS) < cut[name] else other
+        src[i] = src[i] * radix + rows[outcome]
+        dst[i] = dst[i] * radix + columns[outcome]
+
+
+@inline_step
+def _permute_all(vertices, mask, half, keys):
+    for i in range(len(vertices)):
+        vertices[i] = permute(np.uint64(vertices[i]), mask, half, keys)
+
+
+@inline_step
+def _sampled_part(
+    start, first, last, key, draws, radices, cut, alias, rows, columns, mask, half, keys, src, dst
+):
+    words = np.empty((4, RUN), np.uint32)
+    for begin in range(first, last, RUN):
+        end = min(begin + RUN, last)
+        tails, heads = src[begin:end], dst[begin:end]
+        tails[:] = 0
+        heads[:] = 0
+        for draw in range(draws):
+            if draw & np.uint64(3) == ZERO:
+                _fill_words(start + begin, end - begin, draw >> TWO, EDGES, key, words)
+            last_draw = np.uint64(draw + ONE == draws)
+            table, radix = last_draw << OUTCOME_BITS, radices[last_draw]
+            _draw(words[draw & np.uint64(3)], table, radix, cut, alias, rows, columns, tails, heads)
+        if mask != ZERO:
+            _permute_all(tails, mask, half, keys)
+            _permute_all(heads, mask, half, keys)
+
+
+@parallel
+def sampled_kronecker(
+    start, key, draws, radices, cut, alias, rows, columns, mask, half, keys, src, dst, parts
+):
+    """Draw edges from a Kronecker power of a matrix of probabilities, several levels a word.
+
+    One draw picks one of ``radices[0]`` rows and columns by Walker's alias method: tables of 2 x 1024
+    entries, the second half (and ``radices[1]``) for the last draw,
+    which has the levels that are left. A `mask` other than 0
+    permutes the vertices.
+    """
+    for p in prange(parts):
+        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
+        _sampled_part(
+            np.uint64(start), first, last, np.uint64(key), np.uint64(draws), radices, cut, alias, rows,
+            columns, np.uint64(mask), np.uint64(half), keys, src, dst,
+        )  # fmt: skip
+
+
+@inline_step
+def _uniform_part(start, first, last, key, n, src, dst):
+    for i in range(first, last):
+        edge = start + i
+        a, b, _, _ = philox(edge & LOW, edge >> WORD, ZERO, EDGES, key)
+        src[i] = np.uint32((a * n) >> WORD)
+        dst[i] = np.uint32((b * n) >> WORD)
+
+
+@parallel
+def uniform(start, key, n, src, dst, parts):
+    """Both ends of each edge drawn evenly from `n` vertices."""
+    for p in prange(parts):
+        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
+        _uniform_part(np.uint64(start), first, last, np.uint64(key), np.uint64(n), src, dst)
+
+
+@inline_step
+def _grid_part(start, first, last, rows, columns, src, dst):
+    across = rows * (columns - ONE)
+    for i in range(first, last):
+        edge = start + i
+        if edge < across:
+            vertex = edge + edge // (columns - ONE)
+            beside = vertex + ONE
+        else:
+            vertex = edge - across
+            beside = vertex + columns
+        src[i] = np.uint32(vertex)
+        dst[i] = np.uint32(beside)
+
+
+@parallel
+def grid(start, rows, columns, src, dst, parts):
+    """Edges of a lattice, first those along the rows, then those down the columns."""
+    for p in prange(parts):
+        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
+        _grid_part(np.uint64(start), first, last, np.uint64(rows), np.uint64(columns), src, dst)
+
+
+@inline_step
+def _power_part(start, first, last, power, radix, rows, columns, src, dst):
+    entries = np.uint64(len(rows))
+    for i in range(first, last):
+        edge = start + i
+        row, column, place = ZERO, ZERO, ONE
+        for _ in range(power):
+            entry = edge % entries
+            edge //= entries
+            row += place * rows[entry]
+            column += place * columns[entry]
+            place *= radix
+        src[i] = np.uint32(row)
+        dst[i] = np.uint32(column)
+
+
+@parallel
+def kronecker_power(start, power, radix, rows, columns, src, dst, parts):
+    """Edges of the exact Kronecker power: the digits of an edge's number name an entry at each level."""
+    for p in prange(parts):
+        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
+        _power_part(
+            np.uint64(start), first, last, np.uint64(power), np.uint64(radix), rows, columns, src, dst
+        )
+
+
+@inline_step
+def _product_part(start, first, last, power, entries, out):
+    for i in range(first, last):
+        edge = start + i
+        product = 1.0
+        for _ in range(power):
+            product *= entries[edge % np.uint64(len(entries))]
+            edge //= np.uint64(len(entries))
+        out[i] = product
+
+
+@parallel
+def kronecker_weights(start, power, entries, out, parts):
+    """Weights of the exact Kronecker power: the product of the entries."""
+    for p in prange(parts):
+        first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
+        _product_part(np.uint64(start), first, last, np.uint64(power), entries, out)
+
+
+@inline_step
+def _weight_part(start, first, last, key, low, span, out):
+    for i in range(first, last):
+        edge = start + i
+        word, _, _, _ = philox(edge & LOW, edge >> WORD, ZERO, WEIGHTS, key)
+        out[i] = low + np.int64((word * span) >> WORD)
+
+
+@parallel
+def integer_weights(start, key, low, span, out, parts):
+    """Weights drawn evenly from ``low .. low + span - 1``."""
+    for p in prange(parts):
+        first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
+        _weight_part(np.uint64(start), first, last, np.uint64(key), np.int64(low), np.uint64(span), out)
+
+
+@inline_step
+def _real_part(start, first, last, key, out):
+    for i in range(first, last):
+        edge = start + i
+        word, _, _, _ = philox(edge & LOW, edge >> WORD, ZERO, WEIGHTS, key)
+        out[i] = np.float32((word >> np.uint64(8)) + ONE) * np.float32(2.0**-24)
+
+
+@parallel
+def real_weights(start, key, out, parts):
+    """Weights drawn evenly from the multiples of ``2**-24`` in (0, 1]."""
+    for p in prange(parts):
+        first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
+        _real_part(np.uint64(start), first, last, np.uint64(key), out)

@@ -1,0 +1,125 @@
+"""Memory at hand, and the refusal of what does not fit before any of it is allocated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from evener.errors import OutOfMemoryError
+
+__all__ = ["available", "readable", "require"]
+
+# A cgroup without a limit says "max" (version 2) or a number near 2^63 (version 1).
+_UNLIMITED = 1 << 62
+
+
+def available() -> int:
+    """Bytes this process can still allocate: the least of free memory, cgroup room and `RLIMIT_AS` room.
+
+    Examples
+    --------
+    >>> from evener import memory
+    >>> memory.available() > 0
+    True
+    """
+    return max(
+        0, min(_system(), _cgroup(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")), _address_space())
+    )
+
+
+def require(nbytes: int, what: str) -> None:
+    """Refuse, before allocating, what needs more memory than there is.
+
+    Parameters
+    ----------
+    nbytes : int
+        Bytes about to be allocated.
+    what : str
+        What they are for, as the subject of a sentence: "the graph rmat:40".
+
+    Raises
+    ------
+    OutOfMemoryError
+        If fewer than `nbytes` bytes are at hand; it carries both numbers.
+    """
+    at_hand = available()
+    if nbytes > at_hand:
+        msg = (
+            f"{what} needs {readable(nbytes)} of memory ({nbytes:,} bytes), but only {readable(at_hand)} "
+            f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory"
+        )
+        raise OutOfMemoryError(msg, needed=nbytes, available=at_hand)
+
+
+def readable(nbytes: int) -> str:
+    """Bytes in the largest binary unit that leaves a number of at least one: ``3.2 GiB``."""
+    size = float(nbytes)
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if size < 1024:
+            return f"{nbytes} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} EiB"
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """First number of every line of a /proc or cgroup table, by its name; empty if there is no such file."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.replace(":", " ").split() for line in lines)
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) > 1 and pair[1].isdigit()}
+
+
+def _system() -> int:
+    meminfo = _fields(Path("/proc/meminfo"))
+    if "MemAvailable" in meminfo:
+        return meminfo["MemAvailable"] * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _cgroup(root: Path, membership: Path) -> int:
+    """Room under the tightest memory limit of the cgroups we are in; page cache counts as room."""
+    try:
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return _UNLIMITED
+    room = _UNLIMITED
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            top, limit, usage, cache = root, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            top = root / "memory"
+            limit, usage, cache = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+        else:
+            continue
+        # In a container the path may lie outside what is mounted: then only the mount's root is seen.
+        folder = top / path.lstrip("/")
+        for group in (folder, *folder.parents):
+            room = min(room, _room(group / limit, group / usage, group / "memory.stat", cache))
+            if group == top:
+                break
+    return room
+
+
+def _room(limit: Path, usage: Path, stat: Path, cache: str) -> int:
+    try:
+        most, used = limit.read_text().strip(), int(usage.read_text())
+    except (OSError, ValueError):
+        return _UNLIMITED
+    if not most.isdigit() or int(most) >= _UNLIMITED:
+        return _UNLIMITED
+    return int(most) - used + _fields(stat).get(cache, 0)
+
+
+def _address_space() -> int:
+    try:
+        import resource
+    except ImportError:  # a system without POSIX limits
+        return _UNLIMITED
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return _UNLIMITED
+    used = _fields(Path("/proc/self/status")).get("VmSize", 0) * 1024
+    return limit - used

@@ -57,6 +57,7 @@ def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float6
         np.empty(shape, dtype=np.uint32),
         np.empty(shape),
         np.empty(shape),
+        np.empty(shape),
         score,
     )
     total: NDArray[np.float64] = score.sum(axis=0)

@@ -16,6 +16,11 @@ NONE = np.uint32(0xFFFFFFFF)
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
+# On a mesh of 1,000 x 1,000 there are 2^1994 paths to a corner, and 2^995 times as many to one vertex of a
+# level as to another: room for both below the largest float64, 2^1024.
+MANY_PATHS = 2.0**900
+SHRINK = 2.0**-64
+
 
 @inline_step
 def _edge_position(offsets, targets, tail, head):
@@ -194,17 +199,39 @@ def gather(offsets, targets, contribution, total, blocks):
 
 
 @inline_step
-def _add_dependencies(offsets, targets, source, queue, level, paths, dependency, score):
-    """Brandes' two passes from one source, by the book: a queue forward, the same queue backward."""
+def _shrink_level(queue, paths, head, tail):
+    """Scale the path counts of a whole level down when they near the end of float64; returns the factor."""
+    most = 0.0
+    for i in range(head, tail):
+        most = max(most, paths[queue[i]])
+    if most <= MANY_PATHS:
+        return 1.0
+    for i in range(head, tail):
+        paths[queue[i]] *= SHRINK
+    return SHRINK
+
+
+@inline_step
+def _add_dependencies(offsets, targets, source, queue, level, paths, dependency, shrunk, score):
+    """Brandes' two passes from one source, by the book: a queue forward, the same queue backward.
+
+    Only ratios of counts on neighbouring levels matter, so `shrunk[l]` remembers the factor of level l.
+    """
     level[:] = NONE
     paths[:] = 0.0
     queue[0] = source
     level[source] = 0
     paths[source] = 1.0
+    shrunk[0] = 1.0
+    deepest = np.uint32(0)
     head = ZERO
     tail = ONE
     while head < tail:
         v = np.uint64(queue[head])
+        if level[v] > deepest:
+            # All of a level is in the queue, and nothing below it, when its first vertex comes to the head.
+            deepest = level[v]
+            shrunk[deepest] = _shrink_level(queue, paths, head, tail)
         head += ONE
         for e in range(offsets[v], offsets[v + ONE]):
             w = targets[e]
@@ -221,14 +248,14 @@ def _add_dependencies(offsets, targets, source, queue, level, paths, dependency,
         for e in range(offsets[v], offsets[v + ONE]):
             w = targets[e]
             if level[w] == level[v] + np.uint32(1):
-                through += (1.0 + dependency[w]) / paths[w]
+                through += (1.0 + dependency[w]) / paths[w] * shrunk[level[w]]
         dependency[v] = through * paths[v]
         if v != np.uint64(source):
             score[v] += dependency[v]
 
 
 @parallel
-def dependencies(offsets, targets, sources, queue, level, paths, dependency, score):
+def dependencies(offsets, targets, sources, queue, level, paths, dependency, shrunk, score):
     """Brandes' dependencies of every vertex on `sources`, one row of the scratch arrays a thread.
 
     The scratch arrays have shape (threads, n); `score[t]` receives thread t's part of the sum.
@@ -236,5 +263,5 @@ def dependencies(offsets, targets, sources, queue, level, paths, dependency, sco
     for t in prange(len(score)):
         for s in range(t, len(sources), len(score)):
             _add_dependencies(
-                offsets, targets, sources[s], queue[t], level[t], paths[t], dependency[t], score[t]
+                offsets, targets, sources[s], queue[t], level[t], paths[t], dependency[t], shrunk[t], score[t]
             )

@@ -1,0 +1,28 @@
+"""What the verifiers' tests share: answers put as claims, changed in one place, and refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evener.errors import VerificationError
+from evener.verify import Claim, verify
+
+
+def claim(algorithm, graph, parameters=None, **arrays):
+    return Claim(algorithm, graph, arrays, parameters or {})
+
+
+def refused(answer, rule=None):
+    with pytest.raises(VerificationError, match=rule and re.escape(rule)) as caught:
+        verify(answer)
+    return str(caught.value)
+
+
+def changed(array, **positions):
+    """A copy of the array with `v3=7` meaning: position 3 becomes 7."""
+    copy = array.copy()
+    for name, value in positions.items():
+        copy[int(name[1:])] = value
+    return copy

@@ -1,0 +1,149 @@
+"""The verifiers of PageRank and betweenness accept NetworkX's answers and refuse each single mutation."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import reference
+from claims import changed, claim, refused
+from evener.graph import Graph
+from evener.verify import Claim, verify
+from reference import as_networkx, random_graph
+
+
+@pytest.fixture(params=[True, False], ids=["directed", "undirected"])
+def graph(request):
+    return random_graph(directed=request.param)
+
+
+# ---- PageRank ---------------------------------------------------------------------------------------
+
+
+def pagerank_claim(graph, rank, **parameters):
+    # NetworkX's rule allows n * tol.
+    parameters = {"damping": 0.85, "tol": 1e-6 / graph.n, "max_iter": 100, **parameters}
+    outcome = {name: parameters.pop(name) for name in ("iterations", "converged") if name in parameters}
+    return Claim("pagerank", graph, {"rank": rank}, parameters, outcome)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pagerank_accepts_networkx(graph, dtype):
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None)
+    verify(pagerank_claim(graph, np.array(list(wanted.values()), dtype=dtype)))
+
+
+def test_pagerank_accepts_a_personalization(graph):
+    wish = {3: 1.0, 7: 2.0}
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None, personalization=wish)
+    rank = np.array(list(wanted.values()))
+    verify(pagerank_claim(graph, rank, personalization=wish))
+    vector = np.zeros(graph.n)
+    vector[[3, 7]] = 5.0, 10.0
+    verify(pagerank_claim(graph, rank, personalization=vector))
+    refused(pagerank_claim(graph, rank), "another iteration")
+    refused(pagerank_claim(graph, rank, personalization={3: 2.0, 7: 1.0}), "another iteration")
+
+
+def test_pagerank_refuses_every_rank_off(graph):
+    rank = reference.pagerank(graph)
+    for v in range(graph.n):
+        refused(pagerank_claim(graph, changed(rank, **{f"v{v}": rank[v] * 1.001})), "ranks sum to one")
+        # What one vertex gains another loses: the sum stays.
+        moved = changed(rank, **{f"v{v}": rank[v] * 1.001})
+        moved[(v + 1) % graph.n] -= rank[v] * 0.001
+        refused(pagerank_claim(graph, moved), "another iteration leaves the ranks in place")
+        for wrong in (-rank[v], np.nan, np.inf):
+            refused(
+                pagerank_claim(graph, changed(rank, **{f"v{v}": wrong})), "a rank is a non-negative number"
+            )
+
+
+def test_pagerank_refuses_too_few_iterations_and_another_damping(graph):
+    early = reference.pagerank(graph, iterations=5)
+    refused(pagerank_claim(graph, early), "another iteration")
+    refused(pagerank_claim(graph, reference.pagerank(graph), damping=0.9), "another iteration")
+    refused(pagerank_claim(graph, np.ones(graph.n, dtype=int)), "ranks are float32 or float64")
+
+
+def test_pagerank_of_a_run_that_tells_its_iterations(graph):
+    rank = reference.pagerank(graph, iterations=9)
+    loose = {"tol": 1.0, "iterations": 9}
+    verify(pagerank_claim(graph, rank, **loose))
+    verify(pagerank_claim(graph, reference.pagerank(graph, iterations=2), iterations=2, converged=False))
+    refused(pagerank_claim(graph, rank, **{**loose, "iterations": 8}), "ranks are those of 8 iterations")
+    for v in range(graph.n):
+        moved = changed(rank, **{f"v{v}": rank[v] * (1 + 1e-6)})
+        moved[(v + 1) % graph.n] -= rank[v] * 1e-6
+        refused(pagerank_claim(graph, moved, **loose), "ranks are those of 9 iterations")
+
+
+@pytest.mark.parametrize("fixed", [{"semantics": "graphalytics"}, {"tol": 0}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pagerank_of_fixed_length(graph, fixed, dtype):
+    rank = reference.pagerank(graph, iterations=4).astype(dtype)
+    verify(pagerank_claim(graph, rank, max_iter=4, **fixed))
+    refused(pagerank_claim(graph, rank, max_iter=5, **fixed), "ranks are those of 5 iterations")
+    swapped = rank.copy()
+    swapped[[3, 7]] = rank[[7, 3]]
+    refused(pagerank_claim(graph, swapped, max_iter=4, **fixed), "ranks are those of 4 iterations: vertex 3")
+
+
+# ---- betweenness ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_betweenness_accepts_networkx(directed, normalized):
+    g = nx.gnp_random_graph(30, 0.1, seed=4, directed=directed)
+    src, dst = np.array(g.edges()).T
+    graph = Graph.from_edges(src, dst, directed=directed, n=30)
+    wanted = np.array(list(nx.betweenness_centrality(g, normalized=normalized).values()))
+    for dtype in (np.float32, np.float64):
+        verify(
+            claim(
+                "betweenness",
+                graph,
+                {"sources": None, "normalized": normalized},
+                centrality=wanted.astype(dtype),
+            )
+        )
+    for v in range(30):
+        wrong = changed(wanted, **{f"v{v}": wanted[v] + 1e-4})
+        refused(
+            claim("betweenness", graph, {"sources": None, "normalized": normalized}, centrality=wrong),
+            f"vertex {v} has",
+        )
+
+
+def test_betweenness_of_some_sources(graph):
+    sources = [3, 8, 21]
+    total = reference.betweenness(graph, sources=sources)
+    scale = graph.n / len(sources) / (1 if graph.directed else 2)
+    parameters = {"sources": sources, "normalized": False}
+    verify(claim("betweenness", graph, parameters, centrality=total * scale))
+    refused(
+        claim("betweenness", graph, {**parameters, "sources": [3, 8]}, centrality=total * scale),
+        "dependencies on 2 sources",
+    )
+    refused(claim("betweenness", graph, parameters, centrality=np.full(graph.n, np.nan)), "vertex 0 has nan")
+    refused(claim("betweenness", graph, parameters, centrality=np.zeros(graph.n, int)), "float32 or float64")
+
+
+def test_betweenness_where_paths_outgrow_float64():
+    """A ladder of 1,500 squares, joined at their corners: the paths double at each, to 2^1500."""
+    squares = 1500
+    joints, sides = np.arange(squares) * 3, np.arange(squares) * 3 + 1
+    src = np.concatenate([joints, joints, sides, sides + 1])
+    dst = np.concatenate([sides, sides + 1, joints + 3, joints + 3])
+    ladder = Graph.from_edges(src, dst, directed=True, n=3 * squares + 1)
+    # Every later vertex is reached through each joint, and through each of a square's two sides half of them.
+    after = 3 * squares - np.arange(3 * squares + 1)
+    expected = np.where(after % 3 == 0, after, 0).astype(float)
+    expected[0] = 0
+    expected[sides] = expected[sides + 1] = (after[joints + 3] + 1) / 2
+    scale = ladder.n
+    parameters = {"sources": [0], "normalized": False}
+    verify(claim("betweenness", ladder, parameters, centrality=expected * scale))
+    refused(claim("betweenness", ladder, parameters, centrality=changed(expected, v4400=1.0) * scale))

@@ -244,18 +244,7 @@ class TestEnds:
         assert (done.status, done.err) == (2, "evener: not enough memory: an allocation failed\n")
 
     def test_a_reader_that_stops_early(self):
-        words = [
-            sys.executable,
-            "-m",
-            "evener",
-            "run",
-            "pagerank",
-            "grid:9x9",
-            "--top",
-            "50",
-            "--max-iter",
-            "99",
-        ]
+        words = [sys.executable, "-m", "evener", "info", "grid:9x9"]
         read, write = os.pipe()
         os.close(read)
         done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, check=False, timeout=120)

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.cli.job import Interrupted, Job, supervise
-from evener.errors import EvenerError
+from evener.errors import EvenerError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main"]
 
-_OK, _BUG, _BAD_ARGUMENT, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 130, 141
+_OK, _BUG, _BAD_ARGUMENT, _WRONG_ANSWER, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 2 for a bad argument or file, 130 after Ctrl-C, 1 for a bug of Evener.
+        0 if all went well, 2 for a bad argument or file, 3 for an answer that did not pass its verifier, 130
+        after Ctrl-C, 1 for a bug of Evener.
     """
     job = Job()
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -73,7 +74,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else _OK
     if isinstance(error, EvenerError):
-        return _say(str(error), _BAD_ARGUMENT)
+        return _say(str(error), _WRONG_ANSWER if isinstance(error, VerificationError) else _BAD_ARGUMENT)
     if hasattr(error, "format_message"):  # what typer raises for words it cannot take
         return _say(error.format_message(), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):

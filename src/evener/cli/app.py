@@ -25,6 +25,9 @@ from evener.cli.options import (
 
 __all__ = ["app"]
 
+# Share of a run's time above which compiling is told: then the rate is not the machine's.
+_WORTH_TELLING = 0.05
+
 app = typer.Typer(
     help="Graph algorithms on every processor you have, in one run.",
     pretty_exceptions_enable=False,
@@ -69,6 +72,7 @@ def run(
     check_algorithm(algorithm)
     place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
+    from evener.report.units import seconds_text
 
     work.check_outputs(table=output, page=report)
     job = context.ensure_object(Job)
@@ -87,9 +91,15 @@ def run(
             job.written.append(report)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
-        text.say(text.as_json({**content, "verified": verify, "written": job.written}))
+        text.say(
+            text.as_json(
+                {**content, "seconds_compiling": job.compiling, "verified": verify, "written": job.written}
+            )
+        )
         return
     text.show_result(result, top=top, timeline=timeline)
+    if job.compiling > _WORTH_TELLING * result.seconds:
+        text.say(f"{seconds_text(job.compiling)} went into compiling kernels, which is done once.")
     if verify:
         text.say("The answer is verified.")
     for path in job.written:

@@ -14,7 +14,7 @@ from evener.cli.options import vertex, vertices
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evener.cli.job import Job
     from evener.graph import Graph
@@ -48,9 +48,26 @@ def compute(
     job: Job, algorithm: str, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
 ) -> Result:
     """Run `algorithm`, showing its progress."""
+    from numba.core import event
+
     job.stage(f"preparing {algorithm}")
-    result: Result = getattr(ev, algorithm)(graph, **arguments, progress=job.progress)
+    with event.install_recorder("numba:compile") as compiled:
+        result: Result = getattr(ev, algorithm)(graph, **arguments, progress=job.progress)
+    job.compiling = _covered(compiled.buffer)
     return result
+
+
+def _covered(events: Sequence[tuple[float, Any]]) -> float:
+    """Seconds between the beginnings and ends of events, counted once where they overlap."""
+    total, depth, began = 0.0, 0, 0.0
+    for at, one in events:
+        if one.is_start:
+            began = at if depth == 0 else began
+            depth += 1
+        else:
+            depth -= 1
+            total += at - began if depth == 0 else 0.0
+    return total
 
 
 def check_answer(job: Job, answer: Answer) -> None:

@@ -151,7 +151,7 @@ class Graph:
         >>> g.n, g.targets.tolist(), g.weights.tolist()
         (2, [1], [2.0])
         """
-        shape = getattr(matrix, "shape", ())
+        shape: tuple[int, ...] = getattr(matrix, "shape", ())
         if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
             msg = f"expected a square SciPy sparse matrix, not {type(matrix).__name__} of shape {shape}"
             raise ArgumentError(msg)
@@ -182,7 +182,7 @@ class Graph:
         >>> import evener as ev, networkx as nx
         >>> g = ev.Graph.from_networkx(nx.path_graph(["b", "a", "c"]))
         >>> g.ids.tolist(), g.offsets.tolist(), g.targets.tolist()
-        (['a', 'b', 'c'], [0, 1, 3, 4], [1, 0, 2, 1])
+        (['a', 'b', 'c'], [0, 2, 3, 4], [1, 2, 0, 0])
         """
         if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
             msg = f"expected a NetworkX graph, not {type(graph).__name__}"

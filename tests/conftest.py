@@ -38,24 +38,25 @@ def evener(capsys):
     return call
 
 
-@pytest.fixture
+def run_apart(*words: object, timeout: float = 120, stdin: str | None = None, **environment: str) -> Outcome:
+    """Run Python in a process of its own under a memory limit: ``run_apart("-m", "evener", "devices")``."""
+    done = subprocess.run(
+        [sys.executable, *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, **environment},
+        preexec_fn=_limit_memory,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
 def apart():
-    """Run Python in a process of its own under a memory limit: ``apart("-m", "evener", "devices")``."""
-
-    def call(*words: object, timeout: float = 120, stdin: str | None = None, **environment: str) -> Outcome:
-        done = subprocess.run(
-            [sys.executable, *map(str, words)],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            env={**os.environ, **environment},
-            preexec_fn=_limit_memory,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr)
-
-    return call
+    """`run_apart`."""
+    return run_apart
 
 
 def _limit_memory() -> None:

@@ -1,0 +1,236 @@
+"""Bad calls: each ends with status 2, one sentence, and nothing written.
+
+The calls on the command line run one after another in a process of their own, under a memory limit, so that a
+crash or a runaway allocation is seen for what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evener as ev
+
+# What is there before the calls: a path, one with a negative weight, one named by strings, a table, a folder.
+SETUP = """
+    from pathlib import Path
+    Path("path.txt").write_text("0 1\\n1 2\\n2 3\\n")
+    Path("heavy.txt").write_text("0 1 2.5\\n1 2 -1.0\\n")
+    Path("names.csv").write_text("source,target\\nann,bob\\nbob,eve\\n")
+    Path("table.csv").write_text("vertex,distance,parent\\n0,0,0\\n")
+    Path("broken.parquet").write_bytes(b"PAR1" + bytes(40))
+    Path("folder").mkdir()
+"""
+
+# Runs every call, and says for each its status, what it printed, and which files it left.
+BATCH = (
+    """
+    import contextlib, io, json, os, sys, tempfile
+    os.chdir(tempfile.mkdtemp(dir=sys.argv[1]))
+"""
+    + SETUP
+    + """
+    from evener.cli import main
+
+    def files():
+        return sorted(str(path) for path in Path().rglob("*"))
+
+    before = files()
+    for words in json.load(sys.stdin):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(words)
+        left = [name for name in files() if name not in before]
+        print(json.dumps([status, out.getvalue(), err.getvalue(), left]))
+"""
+)
+
+CALLS = {
+    # words of the command line: what its sentence must say
+    "run": "Missing argument",
+    "rnu pagerank path.txt": "No such command 'rnu'",
+    "run pagerank": "Missing argument",
+    "run pagerankk path.txt": "did you mean 'pagerank'?",
+    "run dijkstra path.txt": "choose one of bfs, pagerank",
+    "run pagerank path.txt --dampign 0.5": "No such option: --dampign",
+    "run pagerank path.txt --damping much": "--damping",
+    "run pagerank path.txt --damping 1.5": "damping",
+    "run pagerank path.txt --damping nan": "damping",
+    "run pagerank path.txt --tol -1": "tol",
+    "run pagerank path.txt --max-iter -3": "max_iter",
+    "run pagerank path.txt --max-iter 2.5": "--max-iter",
+    "run pagerank path.txt --dtype float16": "float16",
+    "run pagerank path.txt --semantics gap": "gap",
+    "run pagerank path.txt --source 1": "pagerank does not take --source; it takes --damping",
+    "run wcc path.txt --damping 0.5": "wcc does not take --damping; it takes no options of its own",
+    "run pagerank path.txt --top -1": "--top",
+    "run pagerank path.txt --on gpu": "'gpu' is not an element",
+    "run pagerank path.txt --on cuda:0": "'cuda:0' is not an element",
+    "run pagerank path.txt --on cpu:0": "cpu:0",
+    "run pagerank path.txt --on cpu:9999": "cpu:9999",
+    "run pagerank path.txt --on cpu,": "''",
+    "run pagerank path.txt --policy hihg": "'hihg'",
+    "run pagerank path.txt --alpha 1.01": "a number from 0 to 1 or auto, not '1.01'",
+    "run pagerank path.txt --alpha -0.1": "not '-0.1'",
+    "run pagerank path.txt --alpha nan": "not 'nan'",
+    "run pagerank path.txt --alpha half": "not 'half'",
+    "run bfs path.txt --source 99": "vertex 99 is not in the graph",
+    "run bfs path.txt --source -1": "vertex -1 is not in the graph",
+    "run bfs path.txt --source ann": "named by integers, not 'ann'",
+    "run bfs path.txt --source 99999999999999999999": "99999999999999999999",
+    "run bfs names.csv --source 0": "0 is not in the graph",
+    "run sssp path.txt --source 0 --delta 0": "delta",
+    "run sssp path.txt --source 0 --delta -2": "delta",
+    "run sssp heavy.txt --source 0": "negative",
+    "run betweenness path.txt --sources 0,77": "77",
+    "run betweenness path.txt --sources 0,x": "'x'",
+    "run betweenness path.txt -k 0": "k",
+    "run betweenness path.txt -k 2 --sources 0": "k",
+    "run wcc absent.txt": "absent.txt",
+    "run wcc rmat": "rmat",
+    "run wcc rmat20": "did you mean the spec rmat:20?",
+    "run wcc rmat:": "rmat",
+    "run wcc rmat:-3": "rmat",
+    "run wcc rmat:x": "rmat",
+    "run wcc rmat:4,edge_factor=-1": "edge_factor",
+    "run wcc rmat:4,colour=red": "colour",
+    "run wcc rmta:4": "rmta",
+    "run wcc grid:0x": "grid",
+    "run wcc rmat:60": "scale",
+    "run wcc rmat:31": "memory",
+    "run wcc grid:1000000x1000000": "1,000,000,000,000 vertices",
+    "run wcc rmat:4 --directed": "spec",
+    "run wcc path.txt --directed --format nonsense": "nonsense",
+    "run wcc names.csv --columns source,absent": "absent",
+    "run wcc path.txt --self-loops maybe": "maybe",
+    "run wcc folder": "folder",
+    "run wcc path.txt -o absent/c.csv": "there is no folder absent",
+    "run wcc path.txt -o c.xlsx": "this name has suffix '.xlsx'",
+    "run wcc path.txt -o components": "this name has no suffix",
+    "run wcc path.txt -o folder": "no suffix",
+    "run wcc path.txt -o path.txt/c.csv": "cannot write path.txt/c.csv",
+    "run wcc path.txt -o /proc/c.csv": "cannot write /proc/c.csv",
+    "run wcc path.txt --report absent/run.html": "there is no folder absent",
+    "generate rmat:4": "Missing option",
+    "generate path.txt -o g.evg": "not a specification",
+    "generate rmat:4 -o g.xyz": ".xyz",
+    "generate rmat:4 -o absent/g.evg": "there is no folder absent",
+    "generate rmat:4 -o /proc/g.txt": "cannot write /proc/g.txt",
+    "generate rmat:4 -o /dev/full": "no suffix",
+    "generate rmat:40 -o g.evg": "bytes) are at hand",
+    "convert path.txt": "Missing argument",
+    "convert absent.txt g.evg": "absent.txt",
+    "convert names.csv g.sg": "ids",
+    "convert path.txt g.evg --ids some": "some",
+    "plan path.txt --policy best": "'best'",
+    "verify bfs path.txt --source 0 extra.csv more": "extra argument",
+    "verify bfs path.txt absent.parquet --source 0": "absent.parquet",
+    "verify bfs path.txt broken.parquet --source 0": "broken.parquet: expected a table of results",
+    "verify bfs path.txt table.csv --source 0": "1 rows are not the 4 vertices",
+    "verify pagerank path.txt names.csv": "expected a column 'vertex'",
+    "bench wcc path.txt --repeats 0": "--repeats",
+    "bench bfs grid:1x1": "nothing to time",
+    "devices --all": "No such option: --all",
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory, apart):
+    """What each call of the table came to."""
+    folder = tmp_path_factory.mktemp("calls")
+    words = json.dumps([call.split() for call in CALLS])
+    done = apart("-c", textwrap.dedent(BATCH), str(folder), stdin=words, timeout=280)
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
+    assert len(lines) == len(CALLS), done.err
+    return dict(zip(CALLS, map(json.loads, lines), strict=True))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_one_sentence_and_nothing_left(outcomes, call):
+    status, out, err, left = outcomes[call]
+    assert status == 2, err
+    assert out == ""
+    assert err.startswith("evener: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert CALLS[call].lower() in err.lower()
+    assert left == []
+
+
+def test_a_full_disk(apart, tmp_path):
+    """A device that takes no bytes stands for the disk: results go to it through a link."""
+    (tmp_path / "ranks.csv").symlink_to("/dev/full")
+    done = apart("-m", "evener", "run", "wcc", "grid:3x3", "-o", tmp_path / "ranks.csv")
+    assert done.status == 2
+    assert "no space left" in done.err.lower()
+    assert done.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["ranks.csv"]
+
+
+PATH = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
+
+API = {
+    "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
+    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "no element"),
+    "a policy that is none": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
+    "alpha above one": (
+        lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=1.5),
+        ev.ArgumentError,
+        "1.5",
+    ),
+    "alpha below zero": (lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=-1), ev.ArgumentError, "-1"),
+    "alpha in words": (
+        lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha="all"),
+        ev.ArgumentError,
+        "all",
+    ),
+    "not a graph": (lambda: ev.partition([1, 2, 3]), ev.ArgumentError, "list"),
+    "a source elsewhere": (lambda: ev.bfs(PATH, source=4), ev.UnknownVertexError, "vertex 4"),
+    "a source of a wrong kind": (lambda: ev.bfs(PATH, source="0"), ev.UnknownVertexError, "integers"),
+    "a source between vertices": (lambda: ev.bfs(PATH, source=0.5), ev.UnknownVertexError, "0.5"),
+    "a placed graph placed again": (
+        lambda: ev.bfs(ev.partition(PATH), source=0, alpha=0.5),
+        ev.ArgumentError,
+        "already placed",
+    ),
+    "arrays of unequal length": (lambda: ev.Graph.from_edges([0, 1], [1]), ev.ArgumentError, "2"),
+    "a negative id": (lambda: ev.Graph.from_edges([0, -1], [1, 2]), ev.ArgumentError, "-1"),
+    "a weight that is no number": (
+        lambda: ev.Graph.from_edges([0], [1], weights=[float("nan")]),
+        ev.ArgumentError,
+        "nan",
+    ),
+    "rows out of bounds": (
+        lambda: ev.Graph(np.array([0, 1], np.uint64), np.array([7], np.uint32), directed=True),
+        ev.ArgumentError,
+        "7",
+    ),
+    "negative weights for distances": (
+        lambda: ev.sssp(ev.Graph.from_edges([0], [1], weights=[-1.0]), source=0),
+        ev.ArgumentError,
+        "negative",
+    ),
+    "an unknown array of a result": (lambda: ev.wcc(PATH)["rank"], KeyError, "component"),
+}
+
+
+@pytest.mark.parametrize("call", API)
+def test_the_library_says_what_is_wrong(call):
+    bad, kind, word = API[call]
+    with pytest.raises(kind) as caught:
+        bad()
+    message = str(caught.value)
+    assert word in message.lower()
+    assert "\n" not in message
+
+
+def test_nothing_is_written_where_nothing_may_be():
+    with pytest.raises(ev.FileError, match="/proc"):
+        ev.write(PATH, "/proc/graph.evg")
+    with pytest.raises(ev.FileError, match="/proc"):
+        ev.wcc(PATH).write(Path("/proc/components.csv"))

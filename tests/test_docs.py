@@ -1,0 +1,85 @@
+"""What the documentation says is run: its Python, its commands, its links, and the examples in docstrings."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import importlib
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import evener as ev
+from evener.cli import main
+from evener.formats.registry import all_formats
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """An empty folder but for the files that the pages speak of as the reader's own."""
+    monkeypatch.chdir(tmp_path)
+    edges = "# a path\n" + "".join(f"{i}\t{i + 1}\n" for i in range(20))
+    Path("soc-Epinions1.txt.gz").write_bytes(gzip.compress(edges.encode()))
+    ev.write(ev.Graph.from_edges(range(20), range(1, 21), weights=[1] * 20), "roads.gr")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=name_of)
+@pytest.mark.usefixtures("elsewhere")
+def test_blocks_run(page, capsys):
+    names: dict[str, object] = {}
+    for kind, block in BLOCK.findall(page.read_text()):
+        if kind == "python":
+            exec(compile(block, name_of(page), "exec"), names)
+            continue
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["evener"]:
+                assert main(words[1:]) == 0, (line, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+
+
+def test_the_site_lists_every_page():
+    listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(
+        str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")
+    )
+
+
+def test_the_table_of_formats_is_whole():
+    page = (ROOT / "docs/reference/formats.md").read_text()
+    rows = {
+        row[0].strip(): row[1] for row in (line.split("|")[1:3] for line in page.splitlines() if "|" in line)
+    }
+    for kind in all_formats():
+        assert re.findall(r"`(\.\w+)`", rows[kind.name]) == list(kind.suffixes)
+        assert ("*" in rows[kind.name]) == (not kind.compressed)
+
+
+def modules():
+    names = (found.name for found in pkgutil.walk_packages(ev.__path__, "evener."))
+    return ["evener", *(name for name in names if ".kernels" not in name and not name.endswith("__main__"))]
+
+
+@pytest.mark.parametrize("module", modules())
+@pytest.mark.usefixtures("elsewhere")
+def test_examples_in_docstrings(module):
+    failed, _ = doctest.testmod(importlib.import_module(module))
+    assert failed == 0

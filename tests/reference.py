@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from evener.graph import Graph
 
 
-def random_graph(*, directed, n=40, edges=70, seed=1, integer=False):
+def random_graph(*, directed, n=24, edges=44, seed=6, integer=False):
     """A sparse random graph with some vertices out of reach, a self-loop and a repeated edge."""
     rng = np.random.default_rng(seed)
     src, dst = rng.integers(0, n - 4, (2, edges))

@@ -25,7 +25,7 @@ clean:
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Evener needs Python 3.11 or newer, and $(PYTHON) is older or missing: name another with make PYTHON=..." >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable .

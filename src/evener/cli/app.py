@@ -72,7 +72,6 @@ def run(
     check_algorithm(algorithm)
     place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
-    from evener.report.units import seconds_text
 
     work.check_outputs(table=output, page=report)
     job = context.ensure_object(Job)
@@ -99,7 +98,7 @@ def run(
         return
     text.show_result(result, top=top, timeline=timeline)
     if job.compiling > _WORTH_TELLING * result.seconds:
-        text.say(f"{seconds_text(job.compiling)} went into compiling kernels, which is done once.")
+        text.say_compiling(result, job.compiling)
     if verify:
         text.say("The answer is verified.")
     for path in job.written:

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from evener.result import Result
     from evener.timeline import Superstep, Timeline
 
-__all__ = ["as_json", "columns", "note", "partitions", "result_json", "say", "show_result", "show_timings"]
+__all__ = [
+    "as_json",
+    "columns",
+    "note",
+    "partitions",
+    "result_json",
+    "say",
+    "say_compiling",
+    "show_result",
+    "show_timings",
+]
 
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
@@ -72,6 +82,13 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     if result.outcome.get("converged") is False:
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
+
+
+def say_compiling(result: Result, seconds: float) -> None:
+    """Print what part of a run was compiling kernels, and the rate of the rest."""
+    rest = result.seconds - seconds
+    rate = f": without it, {rate_text(result.edges / rest)}" if rest > 0 else ""
+    say(f"Of this, {seconds_text(seconds)} went into compiling kernels, which is done once{rate}")
 
 
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:

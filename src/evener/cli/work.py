@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,12 @@ def compute(
     job.stage(f"preparing {algorithm}")
     with event.install_recorder("numba:compile") as compiled:
         result: Result = getattr(ev, algorithm)(graph, **arguments, progress=job.progress)
-    job.compiling = _covered(compiled.buffer)
+    job.compiling = _covered(compiled.buffer, since=time.time() - result.seconds)
     return result
 
 
-def _covered(events: Sequence[tuple[float, Any]]) -> float:
-    """Seconds between the beginnings and ends of events, counted once where they overlap."""
+def _covered(events: Sequence[tuple[float, Any]], *, since: float) -> float:
+    """Seconds from `since` on that lie between the beginnings and ends of events, each counted once."""
     total, depth, began = 0.0, 0, 0.0
     for at, one in events:
         if one.is_start:
@@ -66,7 +67,7 @@ def _covered(events: Sequence[tuple[float, Any]]) -> float:
             depth += 1
         else:
             depth -= 1
-            total += at - began if depth == 0 else 0.0
+            total += max(0.0, at - max(began, since)) if depth == 0 else 0.0
     return total
 
 

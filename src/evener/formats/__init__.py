@@ -11,6 +11,7 @@ Examples
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from evener.graph import Graph
@@ -86,7 +86,7 @@ def read(
             raise ArgumentError(f"{name} must be 'keep' or 'drop', not {choice!r}")
     chosen_columns = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     wishes = Wishes(directed, weighted, n, self_loops, duplicates, chosen_columns)
-    if format is None and isinstance(path, str) and _SPEC.fullmatch(path) and not Path(path).exists():
+    if format is None and isinstance(path, str) and _SPEC.fullmatch(path) and not _exists(path):
         from evener.generate import from_spec
 
         if wishes != Wishes():
@@ -98,7 +98,7 @@ def read(
     file = Path(path)
     if "\0" in str(file):
         raise FileError(f"cannot read {str(file)!r}: a path holds no NUL character")
-    if format is None and not file.exists() and not file.suffix:
+    if format is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, format)
     return kind.read(Source(file, compression), wishes)
@@ -150,6 +150,10 @@ def write(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
     kind.write(graph, target, compression)
+
+
+def _exists(path: str | Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises where a folder may not be entered
 
 
 def _missing(name: str) -> str:

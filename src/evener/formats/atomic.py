@@ -148,7 +148,8 @@ def _telling(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         folder = path.parent
-        cause = f"there is no folder {folder}" if not folder.exists() else _cause(error)
+        there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises where a folder may not be entered
+        cause = _cause(error) if there else f"there is no folder {folder}"
         raise FileError(f"cannot write {path}: {cause}; nothing was left behind") from error
 
 

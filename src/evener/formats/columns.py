@@ -81,7 +81,7 @@ def _named(column: str | int, names: list[str], path: Path, there: str) -> str:
     return str(column)
 
 
-def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> Edges:  # noqa: ANN401 - Arrow's
+def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> Edges:
     """Take edges from a table of two or three columns.
 
     Parameters
@@ -129,7 +129,7 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
     return edges
 
 
-def _plain(column: Any) -> Any:  # noqa: ANN401 - Arrow's types
+def _plain(column: Any) -> Any:
     """Give a dictionary-encoded column decoded, any other as it is."""
     import pyarrow as pa
 
@@ -138,7 +138,7 @@ def _plain(column: Any) -> Any:  # noqa: ANN401 - Arrow's types
     return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
 
 
-def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDArray[Any]:  # noqa: ANN401
+def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = column.type
@@ -158,7 +158,7 @@ def _at(msg: str, row: int, path: Path, first_line: int | None) -> FormatError:
     return FormatError(msg, path=path, line=first_line + row)
 
 
-def _made(table: Any) -> dict[str, Any]:  # noqa: ANN401 - Arrow's
+def _made(table: Any) -> dict[str, Any]:
     """Return what `schema_of` has kept of the graph; nothing if another tool wrote the table."""
     try:
         made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
@@ -175,7 +175,7 @@ def _made(table: Any) -> dict[str, Any]:  # noqa: ANN401 - Arrow's
     return sound
 
 
-def schema_of(graph: Graph) -> Any:  # noqa: ANN401 - a pyarrow schema
+def schema_of(graph: Graph) -> Any:
     """Give the columns src, dst and weight, with what they alone would lose as metadata."""
     import pyarrow as pa
 

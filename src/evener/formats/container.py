@@ -29,7 +29,7 @@ from evener.errors import ArgumentError, FormatError
 from evener.formats import trust
 from evener.formats.atomic import replacing_folder
 from evener.formats.edgelist import refuse_columns
-from evener.formats.npy import Header, read_header
+from evener.formats.npy import Header, read_header, write_array
 from evener.formats.registry import Format
 from evener.formats.rows import check_symmetric, wished
 from evener.formats.source import Source
@@ -191,7 +191,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
     manifest = {"format": _KIND, "version": _VERSION, "directed": graph.directed, "arrays": entries}
     with replacing_folder(target, ours=lambda folder: (folder / MANIFEST).is_file()) as temporary:
         for name, array in arrays.items():
-            np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+            write_array(temporary / f"{name}.npy", array)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
         stamp = trust.stamp([temporary / MANIFEST, *(temporary / f"{name}.npy" for name in arrays)])
     trust.remember(stamp)

@@ -80,11 +80,11 @@ def _decoded(line: bytes | None, path: Path) -> str:
         raise FormatError(f"expected UTF-8 text, but {error.reason} came", path=path, line=1) from error
 
 
-def _table(source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool) -> Any:  # noqa: ANN401 - a pyarrow table
+def _table(source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    def attempt(*, threads: bool) -> Any:  # noqa: ANN401 - a pyarrow table
+    def attempt(*, threads: bool) -> Any:
         with source.reading(), pa.input_stream(str(source.path), compression=source.compression) as stream:
             return csv.read_csv(
                 stream,

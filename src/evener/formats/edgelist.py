@@ -180,7 +180,7 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
     return Edges(src, dst, weights, heading.directed, names=names)
 
 
-def _as_lines(source: Source) -> Any:  # noqa: ANN401 - a pyarrow table
+def _as_lines(source: Source) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -197,7 +197,7 @@ def _as_lines(source: Source) -> Any:  # noqa: ANN401 - a pyarrow table
             raise FormatError(f"expected lines of UTF-8 text, but {error}", path=source.path) from error
 
 
-def _weights(column: Any, line: Any, path: Path, dtype: str | None) -> Any:  # noqa: ANN401 - Arrow's types
+def _weights(column: Any, line: Any, path: Path, dtype: str | None) -> Any:
     import pyarrow as pa
 
     try:
@@ -249,7 +249,7 @@ def _refuse_unsplittable(graph: Graph) -> None:
         raise ArgumentError(msg)
 
 
-def write_lines(graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none") -> None:  # noqa: ANN401
+def write_lines(graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none") -> None:
     """Write the edges of a graph, each undirected one once, as lines of its own ids."""
     import pyarrow as pa
     from pyarrow import csv

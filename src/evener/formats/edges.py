@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.errors import ArgumentError, FormatError
+from evener.errors import ArgumentError, FormatError, OutOfMemoryError
 from evener.formats.rows import check_symmetric
 from evener.graph import Graph
 
@@ -34,7 +34,7 @@ class Wishes:
     duplicates: str = "keep"
     columns: tuple[str | int, ...] | None = None
 
-    def but(self, **changes: Any) -> Wishes:  # noqa: ANN401 - any field
+    def but(self, **changes: Any) -> Wishes:
         """Give these wishes with some changed."""
         return replace(self, **changes)
 
@@ -74,6 +74,8 @@ def graph_of(edges: Edges, wishes: Wishes, path: Path) -> Graph:
     ------
     FormatError
         If the edges do not form a graph.
+    OutOfMemoryError
+        Before it is built, if it does not fit.
     """
     directed = next((d for d in (wishes.directed, edges.directed) if d is not None), True)
     n = len(edges.names) if edges.names is not None else wishes.n if wishes.n is not None else edges.n
@@ -92,6 +94,9 @@ def graph_of(edges: Edges, wishes: Wishes, path: Path) -> Graph:
         )
     except ArgumentError as error:
         raise FormatError(str(error), path=path) from error
+    except OutOfMemoryError as error:
+        msg = f"{path}: {error}"
+        raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
     if edges.names is None and directed == graph.directed:
         return graph
     graph = Graph(

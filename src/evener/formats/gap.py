@@ -14,6 +14,7 @@ from evener import memory
 from evener.errors import ArgumentError, FormatError
 from evener.formats.atomic import replacing
 from evener.formats.edgelist import refuse_columns
+from evener.formats.npy import write_bytes
 from evener.formats.registry import Format
 from evener.formats.rows import graph_of_rows
 
@@ -65,7 +66,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     return graph_of_rows(offsets, targets, weights, directed=directed, wishes=wishes, path=path)
 
 
-def _fill(file: Any, row: np.dtype[Any], targets: NDArray[Any], weights: NDArray[Any] | None) -> None:  # noqa: ANN401
+def _fill(file: Any, row: np.dtype[Any], targets: NDArray[Any], weights: NDArray[Any] | None) -> None:
     for at in range(0, len(targets), _PIECE):
         piece = np.fromfile(file, row, min(_PIECE, len(targets) - at))
         if weights is None:
@@ -88,17 +89,17 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
         raise ArgumentError(msg)
     halves = [graph, graph.reverse] if graph.directed else [graph]
     with replacing(target) as temporary, temporary.open("wb") as file:
-        np.array([(graph.directed, graph.m, graph.n)], dtype=_HEADER).tofile(file)
+        write_bytes(file, np.array([(graph.directed, graph.m, graph.n)], dtype=_HEADER))
         for half in halves:
-            half.offsets.astype("<i8").tofile(file)
+            write_bytes(file, half.offsets.astype("<i8", copy=False))
             for at in range(0, half.m, _PIECE):
                 heads = half.targets[at : at + _PIECE]
                 if half.weights is None:
-                    heads.astype("<i4").tofile(file)
+                    write_bytes(file, heads)
                 else:
                     rows = np.empty(len(heads), dtype=_WEIGHTED)
                     rows["head"], rows["weight"] = heads, half.weights[at : at + _PIECE]
-                    rows.tofile(file)
+                    write_bytes(file, rows)
 
 
 def _fits(weights: NDArray[Any]) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from evener import memory
 from evener.errors import FormatError
 from evener.formats.edges import Edges, narrowed
-from evener.kernels.cpu import text as kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,6 +103,8 @@ class _Rows:
 
     def add(self, window: Window) -> None:
         """Parse one window."""
+        from evener.kernels.cpu import text as kernel
+
         view = np.frombuffer(window.bytes, dtype=np.uint8)
         bounds = _cut(window)
         lines = np.empty(len(bounds) - 1, dtype=np.int64)
@@ -190,7 +191,7 @@ class _Rows:
             late = np.flatnonzero(np.isnan(weights))
             if len(late):
                 characters = np.ascontiguousarray(spelled[begin - int(first[0]) + late])
-                weights[late] = characters.view(f"S{kernel.SPELLED}").ravel().astype(np.float64)
+                weights[late] = characters.view(f"S{spelled.shape[1]}").ravel().astype(np.float64)
 
     def _close_gaps(self, first: NDArray[np.uint64], found: NDArray[np.int64]) -> None:
         """Move edges down over the rows that comments and empty lines left."""
@@ -201,6 +202,8 @@ class _Rows:
             self._count += int(count)
 
     def _refuse(self, kind: int, window: Window, start: int, line: int) -> None:
+        from evener.kernels.cpu import text as kernel
+
         end = window.bytes.index(b"\n", start)
         whole = bytes(memoryview(window.bytes)[start:end])
         came = repr(whole[:60].decode("utf-8", "replace").strip())

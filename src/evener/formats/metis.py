@@ -150,7 +150,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             sink.write(_lines(graph, first, last, target))
 
 
-def _lines(graph: Graph, first: int, last: int, target: Path) -> Any:  # noqa: ANN401 - a pyarrow buffer
+def _lines(graph: Graph, first: int, last: int, target: Path) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 

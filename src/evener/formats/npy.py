@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.lib import format as npy
 
 from evener.errors import FormatError
@@ -12,9 +13,22 @@ from evener.errors import FormatError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["Header", "read_header"]
+__all__ = ["Header", "read_header", "write_array", "write_bytes"]
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write one array; unlike NumPy's own writer, a full disk is told as what it is."""
+    with path.open("wb") as file:
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
+        write_bytes(file, array)
+
+
+def write_bytes(file: IO[bytes], array: NDArray[Any]) -> None:
+    """Write the elements of an array."""
+    if len(array):
+        file.write(np.ascontiguousarray(array).view(np.uint8).data)
 
 
 class Header(NamedTuple):

@@ -89,7 +89,9 @@ def format_of(path: Path, name: str | None = None) -> tuple[Format, str | None]:
             raise ArgumentError(_unknown(path, suffix, sorted(by_suffix)))
         chosen = by_suffix[suffix]
     else:
-        by_name = {s.lstrip("."): f for s, f in by_suffix.items()} | {f.name: f for f in all_formats()}
+        by_name = {s.lstrip("."): f for s, f in by_suffix.items()} | {
+            f.name.lower(): f for f in all_formats()
+        }
         if name.lower().lstrip(".") not in by_name:
             known = ", ".join(f.name for f in all_formats())
             msg = f"unknown format {name!r}: expected one of {known}"

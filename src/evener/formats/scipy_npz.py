@@ -84,7 +84,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     return graph_of(edges, wishes, path)
 
 
-def _edges_by_column(matrix: Any, n: int, path: Path) -> Edges:  # noqa: ANN401 - a SciPy matrix
+def _edges_by_column(matrix: Any, n: int, path: Path) -> Edges:
     counts = np.diff(matrix.indptr)
     if len(counts) != n or matrix.indptr[0] != 0 or (counts < 0).any() or counts.sum() != len(matrix.indices):
         raise FormatError(

@@ -129,7 +129,7 @@ class Source:
         return b"".join(pieces)
 
 
-def compressing(target: Path, compression: str | None) -> Any:  # noqa: ANN401 - a pyarrow stream
+def compressing(target: Path, compression: str | None) -> Any:
     """Open a file for writing through a compression; use it in a ``with``."""
     import pyarrow as pa
 

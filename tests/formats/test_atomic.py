@@ -1,0 +1,127 @@
+"""Whole or not at all: what is on disk after success, errors and interrupts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import evener as ev
+from evener.formats import atomic
+from evener.formats.atomic import remove_unfinished, replacing, replacing_folder
+
+
+def _names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "a.txt") as temporary:
+            temporary.write_text("new")
+            assert temporary.parent == tmp_path
+            assert not (tmp_path / "a.txt").exists()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+    assert _names(tmp_path) == ["a.txt"]
+
+
+def test_permissions_and_links_stay(tmp_path):
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "a.txt"
+    target.write_text("old")
+    target.chmod(0o604)
+    (tmp_path / "link.txt").symlink_to(target)
+    with replacing(tmp_path / "link.txt") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o604
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_after_an_error_all_is_as_before(error, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(error), replacing(tmp_path / "a.txt") as temporary:  # noqa: PT012 - the block is the test
+        temporary.write_text("half")
+        raise error
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert _names(tmp_path) == ["a.txt"]
+
+
+def test_an_error_of_the_system_names_the_file(tmp_path):
+    with (
+        pytest.raises(ev.FileError, match=r"a\.txt: no space left on device; nothing was left behind"),
+        replacing(tmp_path / "a.txt"),
+    ):
+        raise OSError(28, "No space left on device")
+    assert _names(tmp_path) == []
+
+
+def test_devices_are_written_directly():
+    with replacing("/dev/null") as temporary:
+        assert str(temporary) == "/dev/null"
+
+
+def _ours(folder):
+    return (folder / "mark").exists()
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_is_replaced(exchange, tmp_path, monkeypatch):
+    if not exchange:
+        monkeypatch.setattr(atomic.ctypes, "CDLL", lambda *_, **__: object())
+    target = tmp_path / "g"
+    for content in ("one", "two"):
+        with replacing_folder(target, ours=_ours) as temporary:
+            (temporary / "mark").write_text(content)
+        assert (target / "mark").read_text() == content
+    assert _names(tmp_path) == ["g"]
+
+
+def test_a_folder_stays_after_an_error(tmp_path):
+    with replacing_folder(tmp_path / "g", ours=_ours) as temporary:
+        (temporary / "mark").write_text("one")
+    with (
+        pytest.raises(ZeroDivisionError),
+        replacing_folder(tmp_path / "g", ours=_ours) as temporary,
+    ):
+        (temporary / "mark").write_text(f"{1 / 0}")
+    assert (tmp_path / "g" / "mark").read_text() == "one"
+    assert _names(tmp_path) == ["g"]
+
+
+def test_what_is_unfinished_can_be_removed(tmp_path):
+    with pytest.raises(ev.FileError), replacing(tmp_path / "a") as file:  # noqa: PT012 - the block is the test
+        file.write_text("half")
+        remove_unfinished()
+        assert _names(tmp_path) == []
+    with pytest.raises(ev.FileError), replacing_folder(tmp_path / "g", ours=_ours) as folder:  # noqa: PT012
+        (folder / "mark").write_text("half")
+        remove_unfinished()
+        assert _names(tmp_path) == []
+
+
+def test_an_interrupted_program_leaves_nothing(tmp_path):
+    code = (
+        "import sys, os, signal, evener as ev\n"
+        "from evener.formats import edgelist\n"
+        "whole = edgelist.write_lines\n"
+        "def slow(*a, **k):\n"
+        "    whole(*a, **k)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "edgelist.write_lines = slow\n"
+        "ev.write(ev.Graph.from_edges([0, 1], [1, 2]), sys.argv[1])\n"
+    )
+    (tmp_path / "g.txt").write_text("old")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "g.txt")], capture_output=True, check=False
+    )
+    assert b"KeyboardInterrupt" in done.stderr
+    assert (tmp_path / "g.txt").read_text() == "old"
+    assert _names(tmp_path) == ["g.txt"]

@@ -1,0 +1,121 @@
+"""The container: plain arrays and a manifest, mapped, checked once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.formats import container, trust
+
+
+@pytest.fixture
+def graph():
+    rng = np.random.default_rng(0)
+    src, dst = rng.integers(0, 5000, (2, 60_000))
+    return ev.Graph.from_edges(src * 3, dst * 3, rng.random(60_000), directed=False)
+
+
+def test_arrays_are_plain(graph, tmp_path):
+    ev.write(graph, tmp_path / "g.evg")
+    assert sorted(p.name for p in (tmp_path / "g.evg").iterdir()) == [
+        "evener.json",
+        "ids.npy",
+        "offsets.npy",
+        "targets.npy",
+        "weights.npy",
+    ]
+    assert np.array_equal(np.load(tmp_path / "g.evg" / "targets.npy"), graph.targets)
+    manifest = json.loads((tmp_path / "g.evg" / "evener.json").read_text())
+    assert manifest["arrays"]["weights"]["dtype"] == "<f8"
+    assert manifest["directed"] is False
+
+
+def test_it_is_mapped_and_opens_in_milliseconds(graph, tmp_path):
+    ev.write(graph, tmp_path / "g.evg")
+    ev.read(tmp_path / "g.evg")
+    start = time.perf_counter()
+    mapped = ev.read(tmp_path / "g.evg")
+    assert time.perf_counter() - start < 0.05
+    base = mapped.targets
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    assert isinstance(base, np.memmap)
+    assert not mapped.targets.flags.writeable
+
+
+def _count_checks(monkeypatch):
+    calls = []
+    whole = container.check
+    monkeypatch.setattr(container, "check", lambda path: (calls.append(path), whole(path)))
+    return calls
+
+
+def test_content_is_checked_once_in_each_state(graph, tmp_path, monkeypatch):
+    calls = _count_checks(monkeypatch)
+    ev.write(graph, tmp_path / "g.evg")
+    ev.read(tmp_path / "g.evg")
+    assert calls == []
+    shutil.copytree(tmp_path / "g.evg", tmp_path / "h.evg")
+    ev.read(tmp_path / "h.evg")
+    ev.read(tmp_path / "h.evg")
+    assert len(calls) == 1
+    (tmp_path / "g.evg" / "targets.npy").touch()
+    ev.read(tmp_path / "g.evg")
+    assert len(calls) == 2
+
+
+def test_a_change_behind_an_old_date_is_seen(graph, tmp_path):
+    ev.write(graph, tmp_path / "g.evg")
+    file = tmp_path / "g.evg" / "targets.npy"
+    times = file.stat().st_atime_ns, file.stat().st_mtime_ns
+    content = bytearray(file.read_bytes())
+    content[-1] = 0xFF
+    with file.open("r+b") as handle:
+        handle.write(content)
+    os.utime(file, ns=times)
+    with pytest.raises(ev.FormatError, match="targets"):
+        ev.read(tmp_path / "g.evg")
+
+
+def test_without_a_cache_it_is_checked_every_time(graph, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    calls = _count_checks(monkeypatch)
+    ev.write(graph, tmp_path / "g.evg")
+    ev.read(tmp_path / "g.evg")
+    ev.read(tmp_path / "g.evg")
+    assert len(calls) == 2
+
+
+def test_old_stamps_are_forgotten(monkeypatch):
+    monkeypatch.setattr(trust, "_MOST", 10)
+    for i in range(25):
+        trust.remember(f"{i}")
+    assert trust.known("24")
+    assert sum(trust.known(f"{i}") for i in range(25)) <= 10
+
+
+def test_it_is_replaced_while_mapped(graph, same, tmp_path):
+    ev.write(graph, tmp_path / "g.evg")
+    mapped = ev.read(tmp_path / "g.evg")
+    ev.write(ev.Graph.from_edges([0], [1]), tmp_path / "g.evg")
+    same(mapped, graph)
+    assert ev.read(tmp_path / "g.evg").m == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["g.evg"]
+
+
+def test_it_is_written_over_itself(graph, same, tmp_path):
+    ev.write(graph, tmp_path / "g.evg")
+    ev.write(ev.read(tmp_path / "g.evg"), tmp_path / "g.evg")
+    same(ev.read(tmp_path / "g.evg"), graph)
+
+
+def test_the_manifest_names_the_container_too(graph, same, tmp_path):
+    ev.write(graph, tmp_path / "g.evg")
+    same(ev.read(tmp_path / "g.evg" / "evener.json", format="evg"), graph)

@@ -1,0 +1,191 @@
+"""What is written is read back: every format, every kind of graph, or a refusal that says why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import evener as ev
+
+FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".feather", ".evg"]
+NUMBERED = [".mtx", ".mtx.gz", ".sg", ".wsg", ".gr", ".gr.zst", ".graph", ".metis.gz", ".npz"]
+
+# What a format cannot hold, and the words of the refusal.
+REFUSED = {
+    ".sg": lambda g: "write .wsg" if g.weights is not None else None,
+    ".wsg": lambda g: "write .sg" if g.weights is None else "int32" if g.weights.dtype.kind == "f" else None,
+    ".gr": lambda g: "integer weights" if g.weights is not None and g.weights.dtype.kind == "f" else None,
+    ".graph": lambda g: (
+        "undirected"
+        if g.directed
+        else "positive integers"
+        if g.weights is not None and g.weights.dtype.kind == "f"
+        else "self-loops"
+        if _has_loops(g)
+        else None
+    ),
+}
+REFUSED[".metis"] = REFUSED[".graph"]
+
+
+def _has_loops(g):
+    rows = np.repeat(np.arange(g.n), np.diff(g.offsets).astype(int))
+    return bool((rows == g.targets).any())
+
+
+@pytest.mark.parametrize("suffix", FULL)
+def test_formats_that_hold_everything(suffix, kind, graphs, same, tmp_path):
+    path = tmp_path / f"g{suffix}"
+    ev.write(graphs[kind], path)
+    same(graphs[kind], ev.read(path))
+
+
+@pytest.mark.parametrize("suffix", NUMBERED)
+def test_formats_that_number_vertices(suffix, kind, graphs, same, tmp_path):
+    graph = graphs[kind]
+    path = tmp_path / f"g{suffix}"
+    if graph.has_own_ids:
+        with pytest.raises(ev.ArgumentError, match="ids='drop'"):
+            ev.write(graph, path)
+        graph = ev.Graph(graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed)
+    reason = REFUSED.get("." + suffix.split(".")[1], lambda _: None)(graph)
+    if reason is not None:
+        with pytest.raises(ev.ArgumentError, match=reason):
+            ev.write(graphs[kind], path, ids="drop")
+        assert not list(tmp_path.iterdir())
+        return
+    ev.write(graphs[kind], path, ids="drop")
+    directed = None if suffix != ".npz" else graph.directed
+    same(graph, ev.read(path, directed=directed), weight_dtype=kind != "float32 weights")
+
+
+@pytest.mark.parametrize("suffix", [".properties", ".v.gz", ".e.zst"])
+def test_graphalytics(suffix, kind, graphs, same, tmp_path):
+    if kind.startswith("names"):
+        with pytest.raises(ev.ArgumentError, match="integers"):
+            ev.write(graphs[kind], tmp_path / f"g{suffix}")
+        return
+    ev.write(graphs[kind], tmp_path / f"g{suffix}")
+    assert len(list(tmp_path.iterdir())) == 3
+    same(graphs[kind], ev.read(tmp_path / f"g{suffix}"), weight_dtype=kind != "float32 weights")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_csv_keeps_the_edges(suffix, kind, graphs, same, tmp_path):
+    graph = graphs[kind]
+    ev.write(graph, tmp_path / f"g{suffix}")
+    if kind.endswith("a vertex without edges"):
+        # CSV has no place for one that has an id of its own: vertices 1 and 4 have no edges.
+        assert ev.read(tmp_path / f"g{suffix}").ids.tolist() == [graph.ids[0], *graph.ids[2:4]]
+        return
+    back = ev.read(tmp_path / f"g{suffix}", directed=graph.directed, n=None if graph.has_own_ids else graph.n)
+    same(graph, back, weight_dtype=kind != "float32 weights")
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        ("edge list", ".dat"),
+        ("csv", ".dat"),
+        ("Matrix Market", ".dat"),
+        ("parquet", ".bin"),
+        ("evg", ".folder"),
+        (".npz", ".x"),
+        ("arrow", ""),
+    ],
+)
+def test_format_by_name(name, suffix, graphs, same, tmp_path):
+    path = tmp_path / f"g{suffix}"
+    ev.write(graphs["directed"], path, format=name)
+    assert path.exists()
+    same(graphs["directed"], ev.read(path, format=name, n=50 if name == "csv" else None))
+
+
+@st.composite
+def _graphs(draw):
+    kind = draw(st.sampled_from(["numbers", "ids", "names"]))
+    one = {
+        "numbers": st.integers(0, 9),
+        "ids": st.integers(0, 2**63 - 1),
+        "names": st.text("abcXYZ019_.äß-", min_size=1, max_size=6),
+    }[kind]
+    ends = draw(st.lists(st.tuples(one, one), min_size=kind != "numbers", max_size=20))
+    weight = draw(
+        st.sampled_from(
+            [
+                None,
+                st.floats(allow_nan=False, allow_infinity=False),
+                st.floats(allow_nan=False, allow_infinity=False, width=32).map(np.float32),
+                st.integers(-(2**31), 2**31 - 1),
+            ]
+        )
+    )
+    weights = None
+    if weight is not None:
+        given_weights = draw(st.lists(weight, min_size=len(ends), max_size=len(ends)))
+        dtype = None if given_weights else np.float64
+        weights = np.array(given_weights, dtype=dtype)
+    return ev.Graph.from_edges(
+        [a for a, _ in ends],
+        [b for _, b in ends],
+        weights,
+        directed=draw(st.booleans()),
+        n=12 if kind == "numbers" else None,
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=_graphs(), suffix=st.sampled_from(FULL))
+def test_any_graph(graph, suffix, same, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / f"g{suffix}"
+    ev.write(graph, path)
+    same(graph, ev.read(path))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".sg", ".evg", ".graph", ".txt"])
+def test_loops_and_duplicates_are_dropped_as_asked(suffix, tmp_path):
+    loops = suffix != ".graph"
+    src = [0, 0, 1, 2, *([2] if loops else [])]
+    dst = [1, 1, 2, 0, *([2] if loops else [])]
+    ev.write(ev.Graph.from_edges(src, dst, directed=False), tmp_path / f"g{suffix}")
+    kept = ev.read(tmp_path / f"g{suffix}", directed=False)
+    assert kept.m == 8 + loops
+    dropped = ev.read(tmp_path / f"g{suffix}", directed=False, self_loops="drop", duplicates="drop")
+    assert dropped.targets.tolist() == [1, 2, 0, 2, 0, 1]
+    assert not dropped.directed
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".sg", ".evg", ".gr", ".mtx", ".properties"])
+def test_the_caller_overrides_direction(suffix, tmp_path):
+    both = ev.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], n=3)
+    ev.write(both, tmp_path / f"both{suffix}")
+    undirected = ev.read(tmp_path / f"both{suffix}", directed=False)
+    assert not undirected.directed
+    assert undirected.m == (8 if suffix == ".properties" else 4)
+    assert ev.read(tmp_path / f"both{suffix}", directed=True).m == 4
+
+    one_way = ev.Graph.from_edges([0, 1], [1, 2], n=3)
+    ev.write(one_way, tmp_path / f"one{suffix}")
+    if suffix == ".properties":
+        assert ev.read(tmp_path / f"one{suffix}", directed=False).m == 4
+    else:
+        with pytest.raises(ev.FormatError, match="both directions"):
+            ev.read(tmp_path / f"one{suffix}", directed=False)
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".sg", ".evg"])
+def test_an_undirected_file_read_as_directed_has_both_edges(suffix, tmp_path):
+    ev.write(ev.Graph.from_edges([0, 1], [1, 2], directed=False), tmp_path / f"g{suffix}")
+    graph = ev.read(tmp_path / f"g{suffix}", directed=True)
+    assert graph.directed
+    assert graph.targets.tolist() == [1, 0, 2, 1]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".parquet", ".mtx", ".gr", ".wsg", ".npz", ".evg", ".v"])
+def test_weights_are_left_out_as_asked(suffix, tmp_path):
+    graph = ev.Graph.from_edges([0, 1], [1, 0], np.array([3, 4], dtype=np.int32))
+    ev.write(graph, tmp_path / f"g{suffix}")
+    assert ev.read(tmp_path / f"g{suffix}", weighted=False).weights is None
+    assert ev.read(tmp_path / f"g{suffix}", weighted=True).weights.tolist() == [3, 4]

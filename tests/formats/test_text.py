@@ -1,0 +1,209 @@
+"""Edge lists as people write them: blanks, comments, line ends, ids and numbers of all kinds."""
+
+from __future__ import annotations
+
+import gzip
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.formats import lines, windows
+
+
+def _edges(g):
+    rows = np.repeat(np.arange(g.n), np.diff(g.offsets).astype(int))
+    return [(g.ids[a], g.ids[b]) for a, b in zip(rows, g.targets, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 1\n1 2\n",
+        "0\t1\n1\t2\n",
+        "0,1\n1,2\n",
+        "0 , 1\n1, 2\n",
+        "  0   1  \n\t1 \t 2\t\n",
+        "0 1\r\n1 2\r\n",
+        "0 1\n1 2",
+        "# c\n% c\n\n0 1\n# 7 8\n\n%9 9\n1 2\n\n",
+        "0 1 # x\n1 2 # y\n",
+        "00 01\n1 0002\n",
+        "\n\n0 1\n1 2\n",
+    ],
+)
+def test_ways_to_write_two_edges(text, tmp_path):
+    (tmp_path / "g.txt").write_bytes(text.encode())
+    assert _edges(ev.read(tmp_path / "g.txt")) == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("comment", "directed"),
+    [
+        ("# Undirected graph: ../../data/com-dblp.txt", False),
+        ("# Directed graph (each unordered pair of nodes is saved once)", True),
+        ("% sym unweighted", False),
+        ("% asym positive", True),
+        ("# nothing of the kind", True),
+    ],
+)
+def test_the_file_says_whether_it_is_directed(comment, directed, tmp_path):
+    (tmp_path / "g.txt").write_text(f"{comment}\n0 1\n1 2\n")
+    assert ev.read(tmp_path / "g.txt").directed is directed
+    assert ev.read(tmp_path / "g.txt", directed=not directed).directed is not directed
+
+
+WEIGHTS = [
+    "0",
+    "1.5",
+    "2e3",
+    "-7.25E-2",
+    "+4",
+    ".5",
+    "5.",
+    "1e-300",
+    "1.7976931348623157e308",
+    "4.9e-324",
+    "123456789012345678901234567890",
+    "0.1",
+    "0.30000000000000004",
+    "2.2250738585072014e-308",
+    "9007199254740993",
+    "3.141592653589793238462643383279",
+    "1e22",
+    "1e23",
+    "0.000000000000000000000000000001234567890123",
+    "179769313486231570000000000000",
+    "1e0",
+    "1e+5",
+    "1e-5",
+    "-0.0",
+]
+
+
+def test_weights_are_rounded_as_python_rounds_them(tmp_path):
+    text = "".join(f"{i} {i} {w}\n" for i, w in enumerate(WEIGHTS))
+    (tmp_path / "g.wel").write_text(text)
+    weights = ev.read(tmp_path / "g.wel").weights
+    assert weights.tolist() == [float(w) for w in WEIGHTS]
+
+
+def test_random_weights_are_exact(tmp_path):
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal(20_000) * 10.0 ** rng.integers(-30, 30, 20_000)
+    (tmp_path / "g.wel").write_text("".join(f"{i} {i} {v!r}\n" for i, v in enumerate(values.tolist())))
+    assert np.array_equal(ev.read(tmp_path / "g.wel").weights, values)
+
+
+@pytest.mark.parametrize(
+    ("weights", "dtype"),
+    [
+        ("1 2 3", np.int32),
+        ("-2147483647 2147483647 0", np.int32),
+        ("2147483648 1 1", np.int64),
+        ("1 2.0 3", np.float64),
+        ("1 2e1 3", np.float64),
+        ("1 2 9007199254740994", np.float64),
+    ],
+)
+def test_whole_weights_are_integers(weights, dtype, tmp_path):
+    (tmp_path / "g.txt").write_text("".join(f"{i} {i} {w}\n" for i, w in enumerate(weights.split())))
+    read = ev.read(tmp_path / "g.txt").weights
+    assert read.dtype == dtype
+    assert read.tolist() == [float(w) for w in weights.split()]
+
+
+def test_ids_of_all_sizes(tmp_path):
+    ids = [0, 7, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1]
+    (tmp_path / "g.txt").write_text("".join(f"{a} {b}\n" for a, b in pairwise(ids)))
+    assert ev.read(tmp_path / "g.txt").ids.tolist() == ids
+
+
+def test_a_late_large_id(tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 1 << 12)
+    text = "".join(f"{i} {i + 1}\n" for i in range(3000)) + f"3000 {2**40}\n# c\n1 1\n"
+    (tmp_path / "g.txt").write_text(text)
+    graph = ev.read(tmp_path / "g.txt")
+    assert graph.m == 3002
+    assert graph.ids[-1] == 2**40
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
+def test_many_windows_and_chunks(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 5000)
+    monkeypatch.setattr(windows, "ROOM", 100)
+    monkeypatch.setattr(lines, "CHUNK", 700)
+    rng = np.random.default_rng(2)
+    src, dst = rng.integers(0, 10**6, (2, 9000))
+    rows = [
+        f"{a}{' ' * (1 + a % 3)}{b}\n" + "# note\n" * int(a % 7 == 0) for a, b in zip(src, dst, strict=True)
+    ]
+    content = "".join(rows).encode()
+    path = tmp_path / f"g{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+    expected = ev.Graph.from_edges(src, dst)
+    graph = ev.read(path)
+    assert np.array_equal(graph.targets, expected.targets)
+    assert np.array_equal(graph.offsets, expected.offsets)
+    assert np.array_equal(graph.ids, expected.ids)
+
+    line = sum(row.count("\n") for row in rows[:8000]) + 1
+    rows.insert(8000, "1 -1\n")
+    content = "".join(rows).encode()
+    path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+    with pytest.raises(ev.FormatError, match=f"line {line}:") as raised:
+        ev.read(path)
+    assert raised.value.line == line
+
+
+def test_names(tmp_path):
+    (tmp_path / "g.txt").write_text("# who knows whom\nann  bob 2\n\nbob\tcarl 3.5\n# x y z\nann,carl,1\n")
+    graph = ev.read(tmp_path / "g.txt")
+    assert _edges(graph) == [("ann", "bob"), ("ann", "carl"), ("bob", "carl")]
+    assert graph.weights.tolist() == [2, 1, 3.5]
+
+
+def test_a_fourth_field_is_read_over(tmp_path):
+    (tmp_path / "g.txt").write_text("% asym\n1 2 5 1131312\n2 3 6 1131313\n")
+    assert ev.read(tmp_path / "g.txt").weights.tolist() == [5, 6]
+
+
+def test_a_comment_a_few_edges_off_is_forgiven(tmp_path):
+    rows = "".join(f"{i} {i + 1}\n" for i in range(999))
+    (tmp_path / "g.txt").write_text(f"# Nodes: 1000 Edges: 1000\n{rows}")
+    assert ev.read(tmp_path / "g.txt").m == 999
+
+
+def test_csv_as_people_write_it(tmp_path):
+    (tmp_path / "a.csv").write_text('Source,Target,Type,Weight\n"x, y",b,Directed,2\nb,"x, y",Directed,3\n')
+    graph = ev.read(tmp_path / "a.csv")
+    assert _edges(graph) == [("b", "x, y"), ("x, y", "b")]
+    assert graph.weights.tolist() == [3, 2]
+    (tmp_path / "b.csv").write_text("5,6\n6,7\n")
+    assert _edges(ev.read(tmp_path / "b.csv")) == [(5, 6), (6, 7)]
+    (tmp_path / "c.csv").write_text("time;a;b\n1;5;6\n2;6;7\n")
+    assert _edges(ev.read(tmp_path / "c.csv", columns=["a", "b"])) == [(5, 6), (6, 7)]
+    (tmp_path / "d.csv").write_text("1,ann,bob\n2,bob,cy\n")
+    assert _edges(ev.read(tmp_path / "d.csv", columns=[1, 2])) == [("ann", "bob"), ("bob", "cy")]
+
+
+def test_csv_weights_that_turn_out_not_whole(tmp_path):
+    (tmp_path / "g.csv").write_text("src,dst,weight\n0,1,1\n1,2,2.5\n")
+    assert ev.read(tmp_path / "g.csv").weights.tolist() == [1, 2.5]
+
+
+def test_names_that_would_not_come_back_are_refused(tmp_path):
+    for name in ("a b", "#a", "", "a,b"):
+        with pytest.raises(ev.ArgumentError, match=r"\.parquet"):
+            ev.write(ev.Graph.from_edges(["x"], [name]), tmp_path / "g.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_specs(tmp_path, monkeypatch):
+    assert ev.read("grid:3x4").n == 12
+    with pytest.raises(ev.ArgumentError, match="within it"):
+        ev.read("rmat:4", directed=True)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rmat:4").write_text("0 1\n")
+    assert ev.read("rmat:4", format="txt").n == 2

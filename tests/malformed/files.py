@@ -1,0 +1,363 @@
+"""Bad files, and calls that must fail: how to make each, and what must be said of it.
+
+`CASES` is one table, for the library (`test_files.py`) and for the command line: every case that is
+`on_command_line` makes a path that ``evener info PATH`` must refuse with exit status 2 and one line.
+"""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from malformed import makers as make
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["CASES", "Case"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bad file or call.
+
+    Parameters
+    ----------
+    name : str
+    make : callable
+        Makes the file in a folder and returns the path or spec to read.
+    error : str
+        The exact type that must be raised.
+    words : tuple of str
+        What the message must hold, besides the path.
+    line : int, optional
+        The line it must name.
+    options : dict
+        For `evener.read`, or for `evener.write` if `action` is "write".
+    action : {"read", "write"}
+    as_nobody : bool
+        Whether the call is made without root's rights.
+    file_limit : int, optional
+        The largest file, in bytes, the call may write.
+    """
+
+    name: str
+    make: Callable[[Path], Path | str]
+    error: str
+    words: tuple[str, ...]
+    line: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    action: str = "read"
+    as_nobody: bool = False
+    file_limit: int | None = None
+
+    @property
+    def on_command_line(self) -> bool:
+        """Whether ``evener info PATH`` meets the same."""
+        return self.action == "read" and not self.options and not self.as_nobody
+
+
+FILE, FORMAT, MEMORY, ARGUMENT = "FileError", "FormatError", "OutOfMemoryError", "ArgumentError"
+
+CASES = [
+    # ---- not a file at all
+    Case("missing", lambda d: d / "missing.txt", FILE, ("there is no file",)),
+    Case("missing, no suffix", lambda d: d / "missing", FILE, ("there is no file",)),
+    Case("spec without colon", lambda _: "rmat20", FILE, ("rmat:20",)),
+    Case("spec of no generator", lambda _: "rmta:20", ARGUMENT, ("rmta", "rmat")),
+    Case("dangling link", make.dangling, FILE, ("link",)),
+    Case("folder", make.folder("f.txt"), FILE, ("is a folder",)),
+    Case("unknown suffix", make.file("g.mxt", "1 2\n"), ARGUMENT, (".mtx", ".evg")),
+    Case("no permission", make.closed, FILE, ("permission denied",), as_nobody=True),
+    # ---- edge lists
+    Case("empty", make.file("e.txt", ""), FORMAT, ("empty",)),
+    Case("empty, compressed", make.file("e.txt.gz", gzip.compress(b"")), FORMAT, ("empty",)),
+    Case("binary", make.file("b.txt", b"\0\1\2\3" + make.noise(4000)), FORMAT, ("binary",)),
+    Case("a gzip file named .txt", make.file("g.txt", gzip.compress(make.EDGES)), FORMAT, ("gzip", ".gz")),
+    Case("a text file named .gz", make.file("t.txt.gz", make.EDGES), FORMAT, ("damaged or cut short",)),
+    Case("half a .gz", make.half("h.txt.gz"), FORMAT, ("cut short", "fetch it again")),
+    Case("half a .zst", make.half("h.txt.zst"), FORMAT, ("cut short", "fetch it again")),
+    Case("half a .bz2", make.half("h.txt.bz2"), FORMAT, ("cut short", "fetch it again")),
+    Case(
+        "damaged .gz", make.file("d.txt.gz", gzip.compress(make.EDGES)[:-8] + b"\1" * 8), FORMAT, ("damaged",)
+    ),
+    Case("negative id", make.file("n.txt", "0 1\n# x\n2 -3\n"), FORMAT, ("negative", "2 -3"), 3),
+    Case("huge id", make.file("h.txt", "0 1\n1 99999999999999999999\n"), FORMAT, ("larger",), 2),
+    Case("id of 2^63", make.file("h.txt", "0 9223372036854775808\n"), FORMAT, ("larger",), 1),
+    Case("id beyond n", make.file("n.txt", "0 1\n\n1 7\n"), FORMAT, ("from 0 to 4",), 3, {"n": 5}),
+    Case("fraction for an id", make.file("f.txt", "0 1\n1.5 2\n"), FORMAT, ("integers", "1.5"), 2),
+    Case("word for an id", make.file("w.txt", "0 1\n0 2\n1 x\n"), FORMAT, ("integers", "1 x"), 3),
+    Case("one field", make.file("o.txt", "7\n8\n"), FORMAT, ("two ends",), 1),
+    Case("ragged rows", make.file("r.txt", "0 1\n1 2\n2\n"), FORMAT, ("2 fields",), 3),
+    Case("ragged rows, more", make.file("r.txt", "0 1\n1 2 3\n"), FORMAT, ("2 fields",), 2),
+    Case("missing weight", make.file("m.wel", "0 1 5\n1 2\n"), FORMAT, ("weight",), 2),
+    Case("NaN weight", make.file("n.wel", "0 1 5\n1 2 nan\n"), FORMAT, ("weight",), 2),
+    Case("infinite weight", make.file("i.wel", "0 1 inf\n"), FORMAT, ("weight",), 1),
+    Case("word for a weight", make.file("w.wel", "0 1 5\n1 2 5x\n"), FORMAT, ("weight", "5x"), 2),
+    Case(
+        "no weights", make.file("w.txt", "0 1\n"), FORMAT, ("weights were asked for",), 1, {"weighted": True}
+    ),
+    Case("far line", make.file("f.txt", make.EDGES * 400 + b"1 x\n"), FORMAT, ("integers",), 2_000_001),
+    Case(
+        "far line, compressed",
+        make.file("f.txt.gz", gzip.compress(make.EDGES * 900 + b"1\n", 1)),
+        FORMAT,
+        (),
+        4_500_001,
+    ),
+    Case(
+        "cut within a line",
+        make.file("c.txt", "# Nodes: 9 Edges: 4\n0 1\n1 2\n2 "),
+        FORMAT,
+        ("downloaded whole",),
+        4,
+    ),
+    Case(
+        "cut, whole lines",
+        make.file("c.txt", "# Nodes: 9 Edges: 400\n0 1\n1 2\n"),
+        FORMAT,
+        ("400", "2 came"),
+        3,
+    ),
+    Case("one endless line", make.file("l.txt", b"1" * (40 << 20)), FORMAT, ("longer",)),
+    Case("names without a pair", make.file("s.txt", "ann bob\nbob\n"), FORMAT, ("2 fields",), 2),
+    Case("names of columns", make.file("s.txt", "from to\n1 2\n"), FORMAT, ("names of columns",), 1),
+    Case("not UTF-8", make.file("s.txt", b"ann b\xff\xfeb\n"), FORMAT, ("utf",)),
+    Case(
+        "columns for an edge list",
+        make.file("c.txt", "0 1\n"),
+        ARGUMENT,
+        ("columns",),
+        None,
+        {"columns": ["a", "b"]},
+    ),
+    # ---- tables
+    Case("CSV without known names", make.file("c.csv", "a,b\n1,2\n"), FORMAT, ("'a', 'b'", "columns=")),
+    Case(
+        "CSV, no such column",
+        make.file("c.csv", "a,b\n1,2\n"),
+        FORMAT,
+        ("'z'",),
+        None,
+        {"columns": ["a", "z"]},
+    ),
+    Case("CSV with ragged rows", make.file("c.csv", "src,dst\n1,2\n3\n"), FORMAT, ("2 columns",), 3),
+    Case("CSV with a word for an id", make.file("c.csv", "src,dst\n1,2\n3,x\n"), FORMAT, ("int64", "x"), 3),
+    Case("CSV with a negative id", make.file("c.csv", "src,dst\n1,2\n3,-4\n"), FORMAT, ("-4",), 3),
+    Case(
+        "CSV without a weight", make.file("c.csv", "src,dst,weight\n1,2,.5\n3,4,\n"), FORMAT, ("no value",), 3
+    ),
+    Case("CSV with NaN", make.file("c.csv", "src,dst,weight\n1,2,.5\n3,4,nan\n"), FORMAT, ("NaN",), 3),
+    Case("Parquet that is text", make.file("p.parquet", "src,dst\n1,2\n"), FORMAT, ("Parquet",)),
+    Case(
+        "half a Parquet",
+        make.table("p.parquet", {"src": [1] * 99, "dst": [2] * 99}, cut=0.5),
+        FORMAT,
+        ("Parquet",),
+    ),
+    Case(
+        "Parquet with fractions", make.table("p.parquet", {"src": [1.5], "dst": [2.0]}), FORMAT, ("double",)
+    ),
+    Case(
+        "Parquet with nulls", make.table("p.parquet", {"src": [1, None], "dst": [2, 3]}), FORMAT, ("row 2",)
+    ),
+    Case(
+        "Parquet with mixed ids",
+        make.table("p.parquet", {"src": [1], "dst": ["x"]}),
+        FORMAT,
+        ("all integers",),
+    ),
+    Case(
+        "half an Arrow file",
+        make.table("a.arrow", {"src": [1] * 99, "dst": [2] * 99}, cut=0.5),
+        FORMAT,
+        ("Arrow",),
+    ),
+    Case("Arrow that is noise", make.file("a.feather", make.noise(3000)), FORMAT, ("Arrow",)),
+    # ---- Matrix Market, DIMACS, METIS
+    Case("Matrix Market without banner", make.file("m.mtx", "3 3 1\n1 2\n"), FORMAT, ("MatrixMarket",), 1),
+    Case(
+        "dense Matrix Market",
+        make.file("m.mtx", "%%MatrixMarket matrix array real general\n"),
+        FORMAT,
+        ("sparse",),
+        1,
+    ),
+    Case(
+        "complex Matrix Market",
+        make.file("m.mtx", f"{make.BANNER} complex general\n"),
+        FORMAT,
+        ("complex",),
+        1,
+    ),
+    Case(
+        "Matrix Market, no sizes",
+        make.file("m.mtx", f"{make.BANNER} pattern general\n%\n"),
+        FORMAT,
+        ("size line",),
+        3,
+    ),
+    Case(
+        "not square",
+        make.file("m.mtx", f"{make.BANNER} pattern general\n2 3 1\n1 3\n"),
+        FORMAT,
+        ("square",),
+        2,
+    ),
+    Case(
+        "too few entries",
+        make.file("m.mtx", f"{make.BANNER} pattern general\n3 3 9\n1 3\n"),
+        FORMAT,
+        ("9", "1 came"),
+        2,
+    ),
+    Case(
+        "entry beyond n",
+        make.file("m.mtx", f"{make.BANNER} real general\n3 3 1\n1 4 1\n"),
+        FORMAT,
+        ("1 to 3",),
+        3,
+    ),
+    Case(
+        "entry 0", make.file("m.mtx", f"{make.BANNER} pattern general\n3 3 1\n0 1\n"), FORMAT, ("1 to 3",), 3
+    ),
+    Case(
+        "matrix beyond memory",
+        make.file("m.mtx", f"{make.BANNER} pattern general\n{3 * 10**9} {3 * 10**9} 1\n1 2\n"),
+        MEMORY,
+        ("GiB",),
+    ),
+    Case("DIMACS without p", make.file("d.gr", "c hi\na 1 2 3\n"), FORMAT, ("problem line",), 2),
+    Case("DIMACS count", make.file("d.gr", "p sp 3 2\na 1 2 3\n"), FORMAT, ("2 arcs", "1 came"), 1),
+    Case("DIMACS stray line", make.file("d.gr", "p sp 3 2\na 1 2 3\ne 2 3 1\n"), FORMAT, ("'a'",), 3),
+    Case("DIMACS without weight", make.file("d.gr", "p sp 3 1\na 1 2\n"), FORMAT, ("weight",), 2),
+    Case("METIS heading", make.file("m.graph", "3 x\n"), FORMAT, ("heading",), 1),
+    Case("METIS vertices", make.file("m.graph", "3 1\n2\n1\n"), FORMAT, ("3 vertices", "2 lines"), 1),
+    Case("METIS edges", make.file("m.graph", "2 5\n2\n1\n"), FORMAT, ("5 edges", "2 came"), 1),
+    Case("METIS neighbour", make.file("m.graph", "2 1\n2\n9\n"), FORMAT, ("1 to 2", "9"), 3),
+    Case("METIS word", make.file("m.graph", "2 1\n2\nx\n"), FORMAT, ("'x'",), 3),
+    Case("METIS one-sided", make.file("m.graph", "3 1\n2\n3\n\n"), FORMAT, ("both directions",)),
+    Case("METIS beyond memory", make.file("m.graph", "900000000000 1\n"), MEMORY, ("GiB",)),
+    # ---- Graphalytics
+    Case(
+        "LDBC without direction", make.ldbc("graph.g.vertex-file = g.v\n", "1\n", ""), FORMAT, ("directed",)
+    ),
+    Case("LDBC no property", make.ldbc("hello\n", "1\n", ""), FORMAT, ("PROPERTY",), 1),
+    Case("LDBC unknown end", make.ldbc(make.PROPERTIES, "1\n2\n", "1 2\n2 9\n"), FORMAT, ("vertex 9",)),
+    Case(
+        "LDBC vertex twice", make.ldbc(make.PROPERTIES, "1\n2\n1\n", "1 2\n"), FORMAT, ("vertex 1", "twice")
+    ),
+    Case("LDBC word vertex", make.ldbc(make.PROPERTIES, "1\nx\n", "1 2\n"), FORMAT, ("integer",), 2),
+    Case(
+        "LDBC counts",
+        make.ldbc(make.PROPERTIES + "graph.g.meta.edges = 7\n", "1\n2\n", "1 2\n"),
+        FORMAT,
+        ("7", "1 came"),
+    ),
+    Case(
+        "LDBC outside",
+        make.ldbc(make.PROPERTIES.replace("= g.v", "= ../g.v"), "1\n", ""),
+        FORMAT,
+        ("same folder",),
+    ),
+    Case(
+        "LDBC no edge file",
+        make.ldbc(make.PROPERTIES.replace("= g.e", "= h.e"), "1\n", ""),
+        FILE,
+        ("edge-file",),
+    ),
+    # ---- GAP
+    Case("short .sg", make.file("s.sg", b"\0\1\2"), FORMAT, ("header",)),
+    Case(".sg count", make.sg("s.sg", 3, 9, make.q(0, 1, 2, 2) + make.i(1, 0)), FORMAT, ("9 stored edges",)),
+    Case(".sg negative count", make.sg("s.sg", -1, 2, make.i(1, 0)), FORMAT, ("-1 vertices",)),
+    Case(".sg head", make.sg("s.sg", 3, 2, make.q(0, 1, 2, 2) + make.i(1, 7)), FORMAT, ("vertex 7",)),
+    Case(".sg negative head", make.sg("s.sg", 3, 2, make.q(0, 1, 2, 2) + make.i(1, -7)), FORMAT, ("vert",)),
+    Case(".sg offsets", make.sg("s.sg", 3, 2, make.q(0, 9, 1, 2) + make.i(1, 0)), FORMAT, ("offsets",)),
+    Case(
+        ".sg one-sided",
+        make.sg("s.sg", 3, 2, make.q(0, 1, 2, 2) + make.i(1, 2)),
+        FORMAT,
+        ("both directions",),
+    ),
+    Case(".sg beyond memory", make.huge_sg, MEMORY, ("GiB",)),
+    # ---- SciPy
+    Case("npz that is noise", make.file("n.npz", make.noise(999)), FORMAT, ("npz",)),
+    Case("npz of other arrays", make.npz("n.npz", a=np.arange(3)), FORMAT, ("save_npz",)),
+    Case("npz with a pickle", make.npz("n.npz", a=np.array([{}], dtype=object)), FORMAT, ("pickle",)),
+    Case(
+        "npz out of range",
+        make.npz("n.npz", **make.csr([0, 1, 2], [0, 1 << 30], (2, 2))),
+        FORMAT,
+        ("vertex",),
+    ),
+    Case("npz negative", make.npz("n.npz", **make.csr([0, 1, 2], [0, -5], (2, 2))), FORMAT, ("0 to 1",)),
+    Case("npz offsets", make.npz("n.npz", **make.csr([0, 1 << 30, 2], [0, 1], (2, 2))), FORMAT, ()),
+    Case("npz not square", make.npz("n.npz", **make.csr([0, 1, 2], [0, 1], (2, 5))), FORMAT, ("square",)),
+    Case(
+        "npz of complex",
+        make.npz("n.npz", **make.csr([0, 1], [0], (1, 1), np.array([1j]))),
+        FORMAT,
+        ("complex",),
+    ),
+    Case("npz bomb", make.npz_bomb, FORMAT, ("indptr", "bytes")),
+    # ---- container
+    Case("evg without manifest", make.folder("x.evg"), FORMAT, ("evener.json",)),
+    Case("evg that is a file", make.file("x.evg", "hi"), FORMAT, ("folder",)),
+    Case(
+        "evg manifest no JSON",
+        make.evg(touch=lambda p: (p / "evener.json").write_text("{")),
+        FORMAT,
+        ("JSON",),
+    ),
+    Case("evg of another version", make.evg(lambda m: m.update(version=99)), FORMAT, ("version", "99")),
+    Case(
+        "evg says length", make.evg(lambda m: m["arrays"]["targets"].update(length=9)), FORMAT, ("9 of <u4",)
+    ),
+    Case("evg says dtype", make.evg(lambda m: m["arrays"]["targets"].update(dtype="<u8")), FORMAT, ("<u8",)),
+    Case("evg of another dtype", make.evg(targets=np.array([1, 0, 2, 1], "<i8")), FORMAT, ("<u4", "<i8")),
+    Case("evg path outside", make.evg(make.escape), FORMAT, ("../../etc/passwd",)),
+    Case("evg cut array", make.evg(touch=make.shorten), FORMAT, ("targets", "copied whole")),
+    Case("evg pickle", make.evg(touch=make.pickled), FORMAT, ("pickle",)),
+    Case("evg link", make.evg(touch=make.link), FORMAT, ("plain file",)),
+    Case("evg one bit", make.evg(touch=make.flip), FORMAT, ("targets.npy", "changed")),
+    Case("evg out of range", make.evg(targets=np.array([1, 0, 2, 9], "<u4")), FORMAT, ("vertex 9",)),
+    Case("evg unsorted", make.evg(targets=np.array([1, 2, 0, 1], "<u4")), FORMAT, ("ascend",)),
+    Case("evg one-sided", make.evg(targets=np.array([1, 0, 2, 2], "<u4")), FORMAT, ("both directions",)),
+    Case("evg offsets", make.evg(offsets=np.array([0, 3, 1, 4], "<u8")), FORMAT, ("offsets",)),
+    Case("evg offsets end", make.evg(offsets=np.array([0, 1, 3, 5], "<u8")), FORMAT, ("offsets",)),
+    Case("evg NaN", make.evg(weights=np.array([1, np.nan, 1, 1])), FORMAT, ("NaN",)),
+    Case("evg ids", make.evg(ids=np.array([3, 2, 5])), FORMAT, ("ascend",)),
+    # ---- writing
+    Case("write to no folder", lambda d: d / "no" / "out.txt", FILE, ("no folder",), action="write"),
+    Case("write over a folder", make.folder("out.txt"), FILE, ("folder",), action="write"),
+    Case("write over another's folder", make.others_folder, FILE, ("other files",), action="write"),
+    Case("write to a closed folder", make.closed_folder, FILE, ("denied",), action="write", as_nobody=True),
+    Case("write, disk full", lambda _: "/dev/full", FILE, ("space",), None, {"format": "txt"}, "write"),
+    *(
+        Case(
+            f"write, no room for {suffix}",
+            lambda d, suffix=suffix: d / f"out{suffix}",
+            FILE,
+            ("too large", "nothing was left behind"),
+            action="write",
+            file_limit=5000,
+        )
+        for suffix in (
+            ".txt",
+            ".csv",
+            ".parquet",
+            ".arrow",
+            ".mtx",
+            ".sg",
+            ".gr",
+            ".npz",
+            ".evg",
+            ".properties",
+        )
+    ),
+    Case("write to an unknown suffix", lambda d: d / "out.xyz", ARGUMENT, (".evg",), action="write"),
+]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -319,6 +320,18 @@ class TestInterrupt:
         assert err == "evener: interrupted while reading graph.txt; nothing was written\n"
         assert took < 1
         assert not any(tmp_path.iterdir())
+
+    def test_work_that_stops_when_asked(self, evener, monkeypatch):
+        def endless(job, *_):
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            while True:
+                job.progress(TestProgress.REPORT)
+                time.sleep(0.01)
+
+        monkeypatch.setattr(work, "compute", endless)
+        done = evener("run", "bfs", "grid:2x2")
+        assert done.status == 130
+        assert done.err == "evener: interrupted after 3 supersteps of bfs (2 s); nothing was written\n"
 
     def test_supersteps_that_do_not_end(self, tmp_path):
         with self.start(ENDLESS, tmp_path) as process:

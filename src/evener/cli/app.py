@@ -121,7 +121,7 @@ def verify(
 ) -> None:
     """Check an answer against the rules that define it; exit status 3 if it breaks one."""
     check_algorithm(algorithm)
-    place, arguments = placement(given), choices(algorithm, given, needs=results is None)
+    place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
 
     job = context.ensure_object(Job)
@@ -159,7 +159,7 @@ def bench(
     Searches start from a different vertex each time, drawn with a fixed seed, unless --source is given.
     """
     check_algorithm(algorithm)
-    place, arguments = placement(given), choices(algorithm, given, needs=False)
+    place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
 
     job = context.ensure_object(Job)

@@ -43,8 +43,6 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "betweenness": ("sources", "k", "seed", "normalized"),
 }
 
-_NEEDED = {"bfs": "source", "sssp": "source"}
-
 GraphName = Annotated[
     str, typer.Argument(metavar="GRAPH", help="A graph file, or a specification such as rmat:20 or grid:9x9.")
 ]
@@ -85,7 +83,7 @@ PLACEMENT: dict[str, Any] = {
 }
 CHOICES: dict[str, Any] = {
     "source": Annotated[
-        str | None, typer.Option(help="bfs, sssp: id of the vertex to start from.", rich_help_panel=_HOW)
+        str | None, typer.Option(help="bfs, sssp: id of the vertex to start from, 0.", rich_help_panel=_HOW)
     ],
     "damping": Annotated[
         float | None, typer.Option(help="pagerank: damping factor, 0.85 if not given.", rich_help_panel=_HOW)
@@ -173,8 +171,8 @@ def placement(given: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def choices(algorithm: str, given: Mapping[str, Any], *, needs: bool = True) -> dict[str, Any]:
-    """Return the options that were given, refusing those that `algorithm` does not take, or lacks."""
+def choices(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, refusing those that `algorithm` does not take."""
     chosen = {name: given[name] for name in CHOICES if given.get(name) is not None}
     own = ALGORITHMS[algorithm]
     for name in chosen:
@@ -182,10 +180,6 @@ def choices(algorithm: str, given: Mapping[str, Any], *, needs: bool = True) -> 
             known = ", ".join(map(_flag, own)) or "no options of its own"
             msg = f"{algorithm} does not take {_flag(name)}; it takes {known}"
             raise ArgumentError(msg)
-    needed = _NEEDED.get(algorithm)
-    if needs and needed and needed not in chosen:
-        msg = f"{algorithm} needs {_flag(needed)}: the id of the vertex to start from"
-        raise ArgumentError(msg)
     return chosen
 
 

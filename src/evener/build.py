@@ -193,7 +193,8 @@ class _Builder:
         """Say how many records a pass may hold: its share, or what memory leaves beside the result."""
         width = self.weight_dtype.itemsize if self.weighted else 0
         result = 8 * (self.source.n + 1) + (4 + width) * stored
-        spare = (memory.available() - result) // (8 + width)
+        # Half of what is left: others use this machine too, and one pass more costs little.
+        spare = (memory.available() - result) // 2 // (8 + width)
         return max(1, min(max(-(-stored // share), _SMALL), max(spare, stored // 16)))
 
     def sort_range(

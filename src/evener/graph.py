@@ -189,7 +189,7 @@ class Graph:
             raise ArgumentError(msg)
         nodes = list(graph)
         strings = all(isinstance(node, str) for node in nodes)
-        if not strings and not all(isinstance(u, int) and not isinstance(u, bool) and u >= 0 for u in nodes):
+        if not strings and not all(_is_id(node) for node in nodes):
             msg = (
                 "nodes must be all non-negative integers or all strings; networkx.relabel_nodes renames them"
             )
@@ -336,6 +336,10 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         weighted = "" if self.weights is None else f", {self.weights.dtype} weights"
         return f"<Graph: {kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}>"
+
+
+def _is_id(node: Any) -> bool:
+    return isinstance(node, int | np.integer) and not isinstance(node, bool) and 0 <= node < 1 << 63
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

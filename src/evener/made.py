@@ -57,7 +57,7 @@ class SampledEdges(MadeEdges):
         if len(chances) > _OUTCOMES:
             msg = f"edges are drawn from a matrix of at most {_OUTCOMES} non-zero entries, not {len(chances)}"
             raise ArgumentError(msg)
-        levels = power
+        levels = max(1, power)
         while levels > 1 and len(chances) ** levels > _OUTCOMES:
             levels -= 1
         self.draws = -(-power // levels)

@@ -1,0 +1,232 @@
+"""The graph: its constructors against the libraries they read from, its shape, its ids."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evener import Graph
+from evener.errors import ArgumentError, UnknownVertexError
+
+
+def neighbours(graph):
+    """Neighbours of every vertex, in ids."""
+    rows = np.split(graph.ids[graph.targets], graph.offsets[1:-1].astype(np.int64)) if graph.n else []
+    return {name: row.tolist() for name, row in zip(graph.ids.tolist(), rows, strict=True)}
+
+
+def dense(graph):
+    matrix = np.zeros((graph.n, graph.n))
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.offsets).astype(int))
+    np.add.at(matrix, (rows, graph.targets), 1 if graph.weights is None else graph.weights)
+    return matrix
+
+
+# ---- SciPy ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok", "bsr"])
+@pytest.mark.parametrize("container", ["array", "matrix"])
+def test_from_scipy(kind, container):
+    rng = np.random.default_rng(1)
+    entries = np.where(rng.random((30, 30)) < 0.1, rng.random((30, 30)), 0)
+    g = Graph.from_scipy(getattr(sp, f"{kind}_{container}")(entries))
+    assert g.directed
+    np.testing.assert_array_equal(dense(g), entries)
+
+
+def test_from_scipy_sums_repeated_entries_and_leaves_the_matrix_alone():
+    matrix = sp.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))
+    assert Graph.from_scipy(matrix).weights.tolist() == [3.0]
+    assert matrix.nnz == 2
+
+
+def test_from_scipy_undirected_takes_one_triangle_or_both():
+    one = sp.csr_array(np.triu([[5.0, 1, 0], [1, 0, 2], [0, 2, 0]]))
+    both = sp.csr_array(np.array([[5.0, 1, 0], [1, 0, 2], [0, 2, 0]]))
+    for matrix in (one, both):
+        g = Graph.from_scipy(matrix, directed=False)
+        assert not g.directed
+        np.testing.assert_array_equal(dense(g), both.toarray())
+
+
+def test_from_scipy_boolean_has_no_weights():
+    g = Graph.from_scipy(sp.csr_array(np.eye(3, dtype=bool)))
+    assert (g.weights, g.targets.tolist()) == (None, [0, 1, 2])
+
+
+@pytest.mark.parametrize("bad", [sp.csr_array((2, 3)), np.eye(2), [[1]], sp.coo_array([1, 2])])
+def test_from_scipy_refuses_others(bad):
+    with pytest.raises(ArgumentError, match="square SciPy sparse matrix"):
+        Graph.from_scipy(bad)
+
+
+def test_from_scipy_refuses_nan():
+    with pytest.raises(ArgumentError, match="NaN"):
+        Graph.from_scipy(sp.csr_array(np.array([[0, np.nan], [0, 0]])))
+
+
+# ---- NetworkX ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.sampled_from([nx.Graph, nx.DiGraph]),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=60),
+    st.lists(st.integers(0, 60), max_size=5),
+    st.booleans(),
+)
+def test_from_networkx(kind, edges, alone, strings):
+    theirs = kind()
+    name = "v{:03}".format if strings else int
+    theirs.add_nodes_from(map(name, alone))
+    theirs.add_edges_from((name(u), name(v)) for u, v in edges)
+    g = Graph.from_networkx(theirs)
+    assert g.directed == theirs.is_directed()
+    assert neighbours(g) == {u: sorted(theirs[u]) for u in sorted(theirs)}
+
+
+def test_from_networkx_weights():
+    theirs = nx.Graph()
+    theirs.add_edge(3, 1, weight=2.5, cost=7)
+    theirs.add_edge(1, 9)
+    assert Graph.from_networkx(theirs).weights.tolist() == [2.5, 1.0, 2.5, 1.0]
+    assert Graph.from_networkx(theirs, weight="cost").weights.tolist() == [7, 1, 7, 1]
+    assert Graph.from_networkx(theirs, weight=None).weights is None
+    assert Graph.from_networkx(theirs, weight="none").weights is None
+
+
+def test_from_networkx_multigraph():
+    theirs = nx.MultiDiGraph([(0, 1), (0, 1), (1, 1)])
+    assert Graph.from_networkx(theirs).targets.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("nodes", [[(1, 2)], [-1], [1.5], [True], [1 << 63], [0, "a"]])
+def test_from_networkx_refuses_other_nodes(nodes):
+    theirs = nx.Graph()
+    theirs.add_nodes_from(nodes)
+    with pytest.raises(ArgumentError, match="relabel_nodes"):
+        Graph.from_networkx(theirs)
+
+
+def test_from_networkx_refuses_others():
+    with pytest.raises(ArgumentError, match="expected a NetworkX graph, not dict"):
+        Graph.from_networkx({0: [1]})
+
+
+# ---- Arrow ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda t: t, lambda t: t.to_pandas(), lambda t: t.to_reader(), lambda t: t.to_batches()[0]]
+)
+def test_from_arrow(wrap):
+    table = pa.table({"time": [1, 2, 3], "to": [5, 7, 5], "from": [9, 9, 7], "w": [0.5, 2.0, 1.0]})
+    g = Graph.from_arrow(wrap(table), source="from", target="to", weight="w")
+    assert neighbours(g) == {5: [], 7: [5], 9: [5, 7]}
+    assert g.weights.tolist() == [1.0, 0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())], ids=str
+)
+def test_from_arrow_strings(kind):
+    ends = [pa.array(["b", "a"]).cast(kind), pa.array(["a", "c"]).cast(kind)]
+    g = Graph.from_arrow(pa.table(dict(zip("st", ends, strict=True))), directed=False)
+    assert neighbours(g) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
+
+
+def test_from_arrow_keeps_isolated_vertices():
+    assert Graph.from_arrow(pa.table({"s": [0], "t": [1]}), n=4).n == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "choices", "sentence"),
+    [
+        (pd.Series([1]), {}, "table"),
+        ([1, 2], {}, "not list"),
+        (pa.table({"s": [1]}), {}, "a column for each end"),
+        (pa.table({"s": [1], "t": [2]}), {"source": "x"}, 'one column "x", but its columns are s, t'),
+        (pa.table({"s": [1], "t": [2]}), {"weight": "w"}, 'one column "w"'),
+        (pa.table({"s": [1, 2], "t": [2, None]}), {}, 'column "t" has no value in row 1'),
+        (pa.table({"s": [True], "t": [False]}), {}, "Python objects|not bool"),
+        (pa.table({"s": [-1], "t": [0]}), {}, "negative"),
+    ],
+)
+def test_from_arrow_refuses(table, choices, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        Graph.from_arrow(table, **choices)
+
+
+# ---- the graph --------------------------------------------------------------------------------------
+
+
+def test_shape():
+    g = Graph.from_edges([0, 0, 2], [1, 0, 0], [1.0, 2.0, 3.0], directed=False, n=4)
+    assert (g.n, g.m, g.directed, g.has_own_ids) == (4, 5, False, False)
+    assert g.out_degree().tolist() == g.in_degree().tolist() == [3, 1, 1, 0]
+    assert g.ids.tolist() == [0, 1, 2, 3]
+    assert g.nbytes == 5 * 8 + 5 * 4 + 5 * 8
+    assert g.reverse is g
+    assert repr(g) == "<Graph: undirected, 4 vertices, 5 stored edges, float64 weights>"
+
+
+def test_reverse():
+    g = Graph.from_edges([10, 10, 30], [20, 30, 20], [1, 2, 3])
+    assert neighbours(g.reverse) == {10: [], 20: [10, 30], 30: [10]}
+    assert g.reverse.weights.tolist() == [1, 3, 2]
+    assert g.in_degree().tolist() == [0, 2, 1]
+
+
+def test_arrays_cannot_be_written():
+    g = Graph.from_edges([5], [6], [1.0])
+    for array in (g.offsets, g.targets, g.weights, g.ids):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_validates_rows_given():
+    with pytest.raises(ArgumentError, match="leads to vertex 9"):
+        Graph([0, 1], [9], directed=True)
+    assert Graph([0, 1], [9], directed=True, validate=False).m == 1
+
+
+def test_numbers_of_integers():
+    g = Graph.from_edges([10, 30], [20, 10])
+    assert g.numbers_of([30, 10]).tolist() == [2, 0]
+    assert g.numbers_of([]).tolist() == []
+    plain = Graph.from_edges([0], [1])
+    assert plain.numbers_of(np.array([1], np.uint8)).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("edges", "ids", "sentence"),
+    [
+        (
+            ([10, 30], [20, 10]),
+            [10, 15],
+            "vertex 15 is not in the graph .3 vertices; its ids run from 10 to 30",
+        ),
+        (([10, 30], [20, 10]), [31], "vertex 31"),
+        (([0], [1]), [2], "vertex 2"),
+        (([0], [1]), [-1], "vertex -1"),
+        (([0], [1]), ["0"], "named by integers, not .*'0'"),
+        (([0], [1]), [0.5], "named by integers"),
+        ((["a"], ["b"]), [0], "named by strings"),
+        ((["a"], ["b"]), ["c"], "vertex c is not in the graph"),
+        (([], []), [0], "it has no vertices"),
+    ],
+)
+def test_numbers_of_unknown_vertices(edges, ids, sentence):
+    with pytest.raises(UnknownVertexError, match=sentence):
+        Graph.from_edges(*edges).numbers_of(ids)
+
+
+def test_numbers_of_strings():
+    assert Graph.from_edges(["b", "a"], ["a", "c"]).numbers_of(["c", "a"]).tolist() == [2, 0]

@@ -135,6 +135,7 @@ CASES = [
         None,
         {"columns": ["a", "b"]},
     ),
+    Case("bipartite", make.file("b.txt", "% bip unweighted\n1 1\n"), FORMAT, ("bipartite",), 1),
     # ---- tables
     Case("CSV without known names", make.file("c.csv", "a,b\n1,2\n"), FORMAT, ("'a', 'b'", "columns=")),
     Case(

@@ -101,7 +101,9 @@ def read(
     if format is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, format)
-    return kind.read(Source(file, compression), wishes)
+    source = Source(file, compression)
+    with source.reading():
+        return kind.read(source, wishes)
 
 
 def write(

@@ -46,6 +46,7 @@ class Heading:
     """What the comments before the first edge say."""
 
     directed: bool | None = None
+    bipartite: bool = False
     edges: int | None = None
     n: int | None = None
     weights: str | None = None
@@ -58,6 +59,7 @@ class Heading:
             self.directed = word[1] is None if self.directed is None else self.directed
         elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
             self.directed = word[1] != "sym"
+            self.bipartite = word[1] == "bip"
         if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
             self.edges = int(count[1])
         if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
@@ -76,6 +78,12 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     source.check()
     with opened(source) as text:
         heading = _heading(text)
+        if heading.bipartite and wishes.directed is None:
+            msg = (
+                "the comment says bipartite ('bip'), where the two ends are numbered apart, so 1 and 1 are "
+                "two vertices; make the ids distinct, or give directed= to take them as they are"
+            )
+            raise FormatError(msg, path=source.path, line=1)
         first = text.peek()
         fields = lines.fields_of(first) if first is not None else []
         numbers = not heading.strings and all(_NUMBER.match(f) for f in fields[:2])

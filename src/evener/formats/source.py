@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import EvenerError, FileError, FormatError
+from evener import memory
+from evener.errors import EvenerError, FileError, FormatError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +99,13 @@ class Source:
             yield
         except EvenerError:
             raise
+        except MemoryError as error:
+            at_hand = memory.available()
+            msg = (
+                f"reading {self.path} needs more memory than the {memory.readable(at_hand)} at hand; take a "
+                "smaller graph or a machine with more memory"
+            )
+            raise OutOfMemoryError(msg, needed=max(self.size, at_hand + 1), available=at_hand) from error
         except EOFError as error:
             raise FormatError(f"the file is cut short: {error}", path=self.path) from error
         except OSError as error:

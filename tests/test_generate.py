@@ -147,8 +147,8 @@ def test_alias_table_has_the_exact_chances(matrix, levels):
     matrix = np.asarray(matrix, float)
     rows, columns = np.nonzero(matrix)
     chances = matrix[rows, columns] / matrix.sum()
-    if len(chances) ** levels > 1024:
-        pytest.skip("more outcomes than the table has places")
+    while len(chances) ** levels > 1024:  # more outcomes than the table has places
+        levels -= 1
     cut, alias, row, column = made._alias_table(chances, rows, columns, len(matrix), levels)
     chance = np.bincount(np.arange(1024), cut, 1024) + np.bincount(alias, 2.0**22 - cut, 1024)
     size = len(matrix) ** levels

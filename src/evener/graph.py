@@ -339,7 +339,7 @@ class Graph:
 
 
 def _is_id(node: Any) -> bool:
-    return isinstance(node, int | np.integer) and not isinstance(node, bool) and 0 <= node < 1 << 63
+    return isinstance(node, int | np.integer) and not isinstance(node, bool) and bool(0 <= node < 1 << 63)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

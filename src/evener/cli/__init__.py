@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.cli.job import Interrupted, Job, supervise
+from evener.cli.output import note, point_output_at_nothing
 from evener.errors import EvenerError, VerificationError
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     job = Job()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return supervise(lambda: _dispatch(words, job), job)
+        return supervise(lambda: _dispatch(words, job), job, own_process=arguments is None)
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python's own flush at exit would complain once more.
-        _point_output_at_nothing()
+        point_output_at_nothing()
         return _BROKEN_PIPE
     except Interrupted:
         return _INTERRUPTED
@@ -53,18 +54,9 @@ def _dispatch(words: list[str], job: Job) -> int:
 
     try:
         status = app(args=words, prog_name="evener", obj=job, standalone_mode=False)
-        sys.stdout.flush()
     except SystemExit as error:
         # Typer ends the process when its output's reader has gone.
         raise error.__context__ if isinstance(error.__context__, BrokenPipeError) else error  # noqa: B904
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if isinstance(error, EvenerError) or error.filename is not None:
-            raise
-        msg = f"the output cannot be written: {error.strerror or error}"
-        _point_output_at_nothing()
-        raise EvenerError(msg) from error
     return status if isinstance(status, int) else _OK
 
 
@@ -89,11 +81,5 @@ def _failed(error: BaseException) -> int:
 
 
 def _say(message: str, status: int) -> int:
-    print(f"evener: {' '.join(message.split())}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+    note(" ".join(message.split()))
     return status
-
-
-def _point_output_at_nothing() -> None:
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)

@@ -22,6 +22,7 @@ from evener.cli.options import (
     reading,
     takes,
 )
+from evener.cli.output import say
 
 __all__ = ["app"]
 
@@ -42,7 +43,6 @@ def _start(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
     from evener import __version__
-    from evener.cli.text import say
 
     if version:
         say(f"evener {__version__}")
@@ -90,7 +90,7 @@ def run(
             job.written.append(report)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
-        text.say(
+        say(
             text.as_json(
                 {**content, "seconds_compiling": job.compiling, "verified": verify, "written": job.written}
             )
@@ -100,9 +100,9 @@ def run(
     if job.compiling > _WORTH_TELLING * result.seconds:
         text.say_compiling(result, job.compiling)
     if verify:
-        text.say("The answer is verified.")
+        say("The answer is verified.")
     for path in job.written:
-        text.say(f"Wrote {path}.")
+        say(f"Wrote {path}.")
 
 
 @app.command()
@@ -138,9 +138,9 @@ def verify(
             claim = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
             work.check_answer(job, claim)
     if as_json:
-        text.say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
+        say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
     else:
-        text.say(f"{algorithm} on {graph}: the answer is right.")
+        say(f"{algorithm} on {graph}: the answer is right.")
 
 
 @app.command()
@@ -167,7 +167,7 @@ def bench(
         opened = work.open_graph(job, graph, reading(given))
         timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
     if as_json:
-        text.say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))
+        say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))
     else:
         text.show_timings(algorithm, graph, timed)
 

@@ -8,6 +8,7 @@ import typer
 
 from evener.cli.job import Job
 from evener.cli.options import READING, GraphName, Json, reading, takes
+from evener.cli.output import say
 
 if TYPE_CHECKING:
     from evener.graph import Graph
@@ -66,10 +67,10 @@ def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **g
     with job.shown():
         facts = describe(work.open_graph(job, graph, reading(given)))
     if as_json:
-        text.say(text.as_json(facts))
+        say(text.as_json(facts))
         return
     rows = [(name.replace("_", " "), _in_words(name, value)) for name, value in facts.items()]
-    text.say("\n".join(f"{name:<15} {value}" for name, value in rows))
+    say("\n".join(f"{name:<15} {value}" for name, value in rows))
 
 
 def describe(graph: Graph) -> dict[str, Any]:
@@ -117,9 +118,9 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
         ev.write(graph, output, ids=ids)
         job.written.append(output)
     if as_json:
-        text.say(text.as_json({**describe(graph), "written": job.written}))
+        say(text.as_json({**describe(graph), "written": job.written}))
     else:
-        text.say(f"Wrote {output}: {repr(graph)[len('<Graph: ') : -1]}.")
+        say(f"Wrote {output}: {repr(graph)[len('<Graph: ') : -1]}.")
 
 
 def _in_words(name: str, value: object) -> str:

@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from evener.cli.output import note
 from evener.progress import Display, display
 from evener.report.units import seconds_text
 
@@ -22,7 +23,7 @@ __all__ = ["Interrupted", "Job", "supervise"]
 
 # Seconds the work gets to stop by itself, at the end of a superstep, once it is asked to: with the clean-up
 # after it, Ctrl-C is answered within a second.
-_GRACE = 0.5
+_GRACE = 0.3
 
 # Seconds between looks at whether a signal has come: one may be delivered to a thread other than the waiting.
 _LOOK = 0.2
@@ -86,11 +87,11 @@ class Job:
             raise Interrupted
 
 
-def supervise(work: Callable[[], int], job: Job) -> int:
+def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
     """Run `work` in a thread and return its status; on Ctrl-C clean up and end within a second.
 
     A kernel does not look for signals and cannot be stopped from Python, so a run that is still inside one
-    after the grace time is ended with the process.
+    after the grace time is ended with the process; so is any, if the process is the command's own.
     """
     outcome: list[int | BaseException] = []
     done = threading.Event()
@@ -110,23 +111,23 @@ def supervise(work: Callable[[], int], job: Job) -> int:
                 pass
         except KeyboardInterrupt as interrupt:
             status = 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
-            return _stop(job, done, status)
+            _stop(job, done)
+            if own_process or not done.is_set():
+                # A kernel in another thread holds up the interpreter's own end, and so may many threads.
+                os._exit(status)
+            return status
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
 
 
-def _stop(job: Job, done: threading.Event, status: int) -> int:
+def _stop(job: Job, done: threading.Event) -> None:
     job.stopping.set()
     with contextlib.suppress(KeyboardInterrupt):
         done.wait(_GRACE)
     job.close()
     _remove_unfinished_files()
-    print(f"evener: interrupted {job.so_far()}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
-    if not done.is_set():
-        # The interpreter cannot end normally while a kernel runs in another thread.
-        os._exit(status)
-    return status
+    note(f"interrupted {job.so_far()}")
 
 
 def _remove_unfinished_files() -> None:

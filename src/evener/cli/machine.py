@@ -8,6 +8,7 @@ import typer  # noqa: TC002 - typer reads annotations as it starts
 
 from evener.cli.job import Job
 from evener.cli.options import PLACEMENT, READING, GraphName, Json, placement, reading, takes
+from evener.cli.output import say
 
 __all__ = ["add_to"]
 
@@ -30,13 +31,13 @@ def devices(*, as_json: Json = False) -> None:
     layer = str(vars(numba.config)["THREADING_LAYER"])
     if as_json:
         element = {"name": "cpu", "threads": cores, "available_bytes": at_hand, "threading_layer": layer}
-        text.say(text.as_json({"elements": [element], "gpus": []}))
+        say(text.as_json({"elements": [element], "gpus": []}))
         return
     heads = ("element", "threads", "memory at hand", "threading layer")
-    text.say(text.columns(heads, [("cpu", cores, memory.readable(at_hand), layer)], left=1))
-    text.say()
-    text.say("cpu:N is N threads; several elements are written with commas, as in cpu:1,cpu:1.")
-    text.say("No GPU is used: this version runs on CPU cores.")
+    say(text.columns(heads, [("cpu", cores, memory.readable(at_hand), layer)], left=1))
+    say()
+    say("cpu:N is N threads; several elements are written with commas, as in cpu:1,cpu:1.")
+    say("No GPU is used: this version runs on CPU cores.")
 
 
 @takes(PLACEMENT, READING)
@@ -63,10 +64,8 @@ def plan(
         partitioned = ev.partition(opened, **place)
         statistics = partitioned.statistics
     if as_json:
-        text.say(
-            text.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes})
-        )
+        say(text.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
     else:
-        text.say(f"{opened!r}"[len("<Graph: ") : -1] + f"; policy {partitioned.policy}")
-        text.say()
-        text.say(text.partitions(statistics))
+        say(f"{opened!r}"[len("<Graph: ") : -1] + f"; policy {partitioned.policy}")
+        say()
+        say(text.partitions(statistics))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.cli.output import say
 from evener.memory import readable
 from evener.report.explain import headline, shares_sentence
 from evener.report.units import rate_text, seconds_text, share_text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "as_json",
     "columns",
-    "note",
     "partitions",
     "result_json",
     "say",
@@ -34,16 +33,6 @@ __all__ = [
 
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
-
-
-def say(text: str = "") -> None:
-    """Print to standard output."""
-    print(text)  # noqa: T201 - the command line
-
-
-def note(text: str) -> None:
-    """Print to standard error, which programs that read our output do not see."""
-    print(f"evener: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
 
 
 def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 0) -> str:

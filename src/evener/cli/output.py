@@ -1,0 +1,42 @@
+"""The two streams a command prints to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from evener.errors import FileError
+
+__all__ = ["note", "point_output_at_nothing", "say"]
+
+
+def say(text: str = "") -> None:
+    """Print to standard output, at once.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written: a full disk.
+    """
+    try:
+        print(text, flush=True)  # noqa: T201 - the command line
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        point_output_at_nothing()
+        msg = f"the output cannot be written: {(error.strerror or str(error)).lower()}"
+        raise FileError(msg) from error
+
+
+def note(text: str) -> None:
+    """Print to standard error, which programs that read our output do not see."""
+    print(f"evener: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+
+
+def point_output_at_nothing() -> None:
+    """Let what standard output still holds go nowhere: the flush at the process's end would fail again."""
+    with contextlib.suppress(OSError, ValueError):  # a standard output that is no file
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)

@@ -1,0 +1,235 @@
+"""Betweenness agrees with NetworkX, the reference twin and hand counts, however the graph is split."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from evener.algorithms import betweenness as module
+from evener.algorithms.betweenness import betweenness
+from evener.errors import ArgumentError, UnknownVertexError
+from evener.graph import Graph
+from evener.partition import partition
+from evener.verify import verify
+
+splits = pytest.mark.parametrize(
+    ("parts", "policy"),
+    [(1, "random")] + [(parts, policy) for parts in (2, 4) for policy in ("random", "high", "low")],
+)
+
+
+# Every step by the cheaper side, every step pushed, every step pulled.
+pushes = st.sampled_from([module.PUSH_COST, 0, 1e9])
+
+
+@st.composite
+def edge_lists(draw):
+    """Edges among up to 16 vertices, with self-loops, repeats, and vertices that have none."""
+    n = draw(st.integers(1, 16))
+    ends = st.integers(0, n - 1)
+    return n, draw(st.lists(st.tuples(ends, ends), max_size=40)), draw(st.booleans())
+
+
+def graph_of(n, edges, directed, **options):
+    src, dst = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    return Graph.from_edges(src, dst, directed=directed, n=n, **options)
+
+
+def place(graph, parts, policy):
+    return partition(graph, ["cpu:1"] * parts, policy=policy)
+
+
+def run(graph, push_cost=module.PUSH_COST, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PUSH_COST", push_cost)
+        return betweenness(graph, **options)
+
+
+# ---- against other implementations ------------------------------------------------------------------
+
+
+@splits
+@settings(max_examples=12, deadline=None)
+@given(drawn=edge_lists(), push_cost=pushes, normalized=st.booleans())
+def test_agrees_with_networkx(parts, policy, drawn, push_cost, normalized):
+    n, edges, directed = drawn
+    g = (nx.DiGraph if directed else nx.Graph)()
+    g.add_nodes_from(range(n))
+    g.add_edges_from(edges)
+    wanted = list(nx.betweenness_centrality(g, normalized=normalized).values())
+    graph = graph_of(n, edges, directed, duplicates="drop")
+    result = run(place(graph, parts, policy), push_cost, normalized=normalized)
+    assert result["centrality"].dtype == np.float64
+    np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-14)
+
+
+@splits
+@settings(max_examples=8, deadline=None)
+@given(drawn=edge_lists(), push_cost=pushes, choice=st.data())
+def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, choice):
+    """Parallel edges are kept here, and count as paths of their own; sources may repeat."""
+    n, edges, directed = drawn
+    graph = graph_of(n, edges, directed)
+    sources = choice.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6))
+    total = reference.betweenness(graph, sources=sources)
+    result = run(place(graph, parts, policy), push_cost, sources=sources, normalized=False)
+    wanted = total * n / len(sources) / (1 if directed else 2)
+    np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-14)
+    verify(result)
+
+
+@splits
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("push_cost", [0, 1e9])
+def test_larger_graphs_on_many_threads(parts, policy, directed, push_cost):
+    """Enough vertices that levels span words, runs and blocks."""
+    rng = np.random.default_rng(5)
+    n = 3000
+    tails = (n * rng.random(24_000) ** 3).astype(np.int64)
+    graph = Graph.from_edges(tails, rng.integers(0, n, 24_000), directed=directed, n=n)
+    sources = [0, 17, 2999]
+    total = reference.betweenness(graph, sources=sources)
+    wanted = total * n / 3 / ((n - 1) * (n - 2))
+    threads = 2 if parts == 1 else 1
+    placed = partition(graph, [f"cpu:{threads}"] * parts, policy=policy)
+    result = run(placed, push_cost, sources=sources)
+    np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-18)
+
+
+def test_the_sample_is_drawn_by_seed_and_named():
+    graph = reference.random_graph(directed=True)
+    first, again = betweenness(graph, k=7, seed=3), betweenness(graph, k=7, seed=3)
+    sources = first.parameters["sources"]
+    assert len(set(sources)) == 7
+    assert sources == again.parameters["sources"] != betweenness(graph, k=7, seed=4).parameters["sources"]
+    np.testing.assert_array_equal(first["centrality"], betweenness(graph, sources=sources)["centrality"])
+    verify(first)
+
+
+def test_a_sample_of_all_is_networkx_on_all():
+    g = nx.gnp_random_graph(30, 0.1, seed=4)
+    wanted = list(nx.betweenness_centrality(g, k=30).values())
+    graph = graph_of(30, list(g.edges()), directed=False)
+    np.testing.assert_allclose(betweenness(graph, k=30)["centrality"], wanted, rtol=1e-12, atol=1e-15)
+
+
+# ---- by hand ----------------------------------------------------------------------------------------
+
+
+def test_parallel_edges_are_paths_of_their_own():
+    """Three paths lead from 0 to 3: two through 1, by either of its edges, and one through 2."""
+    graph = Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 3, 3])
+    result = betweenness(graph, sources=[0], normalized=False)
+    np.testing.assert_allclose(result["centrality"], [0, 4 * 2 / 3, 4 * 1 / 3, 0], rtol=1e-15)
+    single = Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 3, 3], duplicates="drop")
+    np.testing.assert_allclose(betweenness(single, normalized=False)["centrality"], [0, 0.5, 0.5, 0])
+
+
+def test_self_loops_lie_on_no_shortest_path():
+    graph = Graph.from_edges([0, 1, 1, 2], [1, 1, 2, 2])
+    assert betweenness(graph, normalized=False)["centrality"].tolist() == [0, 1, 0]
+
+
+def test_ids_with_gaps_and_of_strings():
+    graph = Graph.from_edges([10, 500], [500, 7])
+    assert betweenness(graph, sources=[10], normalized=False)["centrality"].tolist() == [0, 0, 3]
+    graph = Graph.from_edges(["x", "b"], ["b", "a"])
+    result = betweenness(graph, sources=["x"], normalized=False)
+    assert result.top(1) == [("b", 3.0)]
+    assert result.parameters["sources"] == ["x"]
+
+
+@splits
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_too_few_vertices_to_lie_between(parts, policy, n):
+    graph = Graph.from_edges([0], [1], n=2) if n == 2 else graph_of(n, [], directed=True)
+    assert betweenness(place(graph, parts, policy))["centrality"].tolist() == [0.0] * n
+
+
+def test_no_sources_give_zeros():
+    assert betweenness(reference.random_graph(directed=True), sources=[])["centrality"].sum() == 0
+
+
+# ---- numbers of paths -------------------------------------------------------------------------------
+
+
+def diamonds(stages, width):
+    """Joints 0..stages, each pair joined through `width` middles: `width` times as many paths each time."""
+    joints = np.arange(stages + 1)
+    middles = (stages + 1 + np.arange(stages * width)).reshape(stages, width)
+    src = np.concatenate([np.repeat(joints[:-1], width), middles.ravel()])
+    dst = np.concatenate([middles.ravel(), np.repeat(joints[1:], width)])
+    return src, dst, joints, middles
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("push_cost", [0, 1e9])
+def test_more_paths_than_float64_can_count(parts, push_cost):
+    """4^700 of them. All that lies behind a joint depends on it, and its middles share it evenly."""
+    stages, width = 700, 4
+    src, dst, joints, middles = diamonds(stages, width)
+    graph = Graph.from_edges(src, dst)
+    result = run(partition(graph, ["cpu:1"] * parts), push_cost, sources=[0], normalized=False)
+    found = result["centrality"] / graph.n
+    behind = (width + 1.0) * (stages - joints)
+    np.testing.assert_allclose(found[joints[1:]], behind[1:], rtol=1e-12)
+    np.testing.assert_allclose(found[middles], np.repeat((1 + behind[1:]) / width, width).reshape(-1, width))
+
+
+def test_too_many_beside_too_few_are_refused():
+    """4^950 paths to one vertex at distance 1900 and a single path to another."""
+    src, dst, _, middles = diamonds(950, 4)
+    path = 1 + middles.max() + np.arange(2 * 950)
+    src = np.concatenate([src, [0], path[:-1]])
+    dst = np.concatenate([dst, path])
+    with pytest.raises(
+        ArgumentError, match=r"at distance 1\d\d\d from source 0, some have over 2\^1700 times"
+    ):
+        betweenness(Graph.from_edges(src, dst), sources=[0])
+
+
+# ---- arguments, timeline, progress ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"sources": [1], "k": 2}, "not both"),
+        ({"k": 0}, "at least 1, not 0"),
+        ({"k": 41}, "of the 40 vertices"),
+        ({"k": 2.5}, "not 2.5"),
+        ({"k": True}, "not True"),
+        ({"k": 2, "seed": -1}, "seed is a whole number of at least 0, not -1"),
+    ],
+)
+def test_refuses_arguments(options, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        betweenness(graph_of(40, [(0, 1)], directed=True), **options)
+
+
+def test_refuses_a_source_that_is_not_there():
+    with pytest.raises(UnknownVertexError, match="vertex 99 is not in the graph"):
+        betweenness(graph_of(40, [(0, 1)], directed=True), sources=[1, 99])
+
+
+def test_few_sources_have_a_superstep_a_level():
+    """Along a path of four edges: a start, four steps out, and three back, none for the source itself."""
+    graph = graph_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)], directed=True)
+    result = betweenness(graph, sources=[0], on=["cpu:1"])
+    kinds = [span.phase.split()[0] for span in result.timeline]
+    assert kinds == ["begin"] + ["paths"] * 4 + ["dependencies"] * 3
+    assert result.edges == 4
+
+
+def test_many_sources_have_a_bounded_timeline(monkeypatch):
+    monkeypatch.setattr(module, "RUNS_OF_SOURCES", 7)
+    graph = graph_of(40, [(v, v + 1) for v in range(39)], directed=False)
+    seen = []
+    result = betweenness(graph, on=["cpu:1"], progress=seen.append)
+    assert [span.phase for span in result.timeline] == ["sources"] * 7
+    assert [round(p.fraction * 40) for p in seen] == [0, 6, 12, 18, 24, 30, 36]
+    assert result.edges == 40 * 39

@@ -90,21 +90,18 @@ def wcc(
 
 def _label(engine: Engine, *, directed: bool) -> Spread:
     component = engine.array("uint32")
-    offsets, targets, blocks = engine.out
+    offsets, targets, _ = engine.out
 
     engine.superstep("link", active=engine.owned)
     engine.compute("wcc.begin", component)
     for k in range(LINKED_FIRST):
         engine.compute("wcc.link_one", offsets, targets, engine.out_rows, k, component)
         engine.compute("wcc.compress", component)
-    engine.compute(
-        "wcc.link_rest", offsets, targets, blocks, engine.owned, engine.out_rows, LINKED_FIRST, component
-    )
+    giant = engine.counter()
+    engine.compute("wcc.commonest", component, engine.out_rows, giant)
+    engine.compute("wcc.link_rest", *engine.out, engine.owned, LINKED_FIRST, giant, component)
     if directed:
-        in_offsets, in_targets, in_blocks = engine.in_
-        engine.compute(
-            "wcc.link_rest", in_offsets, in_targets, in_blocks, engine.owned, engine.in_rows, 0, component
-        )
+        engine.compute("wcc.link_rest", *engine.in_, engine.owned, 0, giant, component)
     engine.compute("wcc.compress", component)
 
     # label = min of the numbers in the tree

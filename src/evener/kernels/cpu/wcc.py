@@ -10,11 +10,12 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
-from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.jit import inline_step, parallel, serial
 
 __all__ = [
     "begin",
     "boundary_pairs",
+    "commonest",
     "compress",
     "count_roots",
     "link_one",
@@ -122,42 +123,36 @@ def _link_rest_run(offsets, targets, owned, linked, component, giant, first, las
                     _link(component, v, targets[e])
 
 
-@inline_step
-def _commonest(component, length):
-    """A tree that holds most of the vertices, if one does, from a sample of them (Boyer and Moore's vote)."""
-    step = np.uint64(length) // _SAMPLE + _ONE
-    commonest = component[_ZERO]
+@serial
+def commonest(component, rows, giant):
+    """``giant[0]``: a tree that holds most of the vertices, if one does, from a sample of them.
+
+    The vote is Boyer and Moore's. Rows from `rows` on have no edge and are not asked.
+    """
+    step = np.uint64(rows) // _SAMPLE + _ONE
     lead = 0
-    for v in range(_ZERO, np.uint64(length), step):
-        if component[v] == commonest:
+    for v in range(_ZERO, np.uint64(rows), step):
+        if lead == 0:
+            giant[_ZERO] = component[v]
+        if component[v] == giant[_ZERO]:
             lead += 1
-        elif lead == 0:
-            commonest = component[v]
         else:
             lead -= 1
-    return commonest
 
 
 @parallel
-def link_rest(offsets, targets, blocks, owned, rows, linked, component):
+def link_rest(offsets, targets, blocks, owned, linked, giant, component):
     """Link every vertex with its neighbours from the `linked`-th on.
 
-    Most vertices share one tree by now: a neighbour that does not will link to them itself, so they are
-    skipped, but for the edges that lead to mirrors. Rows from `rows` on have no edge.
+    Most vertices share the tree ``giant[0]`` by now: a neighbour that does not will link to them itself, so
+    they are skipped, but for the edges that lead to mirrors. A neighbour sees a directed edge from its other
+    end: both directions must be given one `giant`, for an edge between two is skipped from both its ends.
     """
-    if rows > 0:
-        giant = _commonest(component, rows)
-        for b in prange(len(blocks) - 1):
-            _link_rest_run(
-                offsets,
-                targets,
-                np.uint64(owned),
-                np.uint64(linked),
-                component,
-                giant,
-                blocks[b],
-                blocks[b + 1],
-            )
+    for b in prange(len(blocks) - 1):
+        _link_rest_run(
+            offsets, targets, np.uint64(owned), np.uint64(linked), component, np.uint32(giant[_ZERO]),
+            blocks[b], blocks[b + 1],
+        )  # fmt: skip
 
 
 @inline_step

@@ -1,0 +1,92 @@
+"""Components against NetworkX, SciPy and the twin."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import evener as ev
+import reference
+from reference import as_networkx, random_graph
+
+ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@ONE_TWO_FOUR
+def test_components_are_networkx_s(directed, elements):
+    g = random_graph(directed=directed, n=60, edges=50, seed=elements)
+    component = ev.wcc(g, on=["cpu:1"] * elements)["component"]
+    expected = {frozenset(c) for c in nx.weakly_connected_components(as_networkx(g))}
+    found = {frozenset(np.flatnonzero(component == c).tolist()) for c in set(component.tolist())}
+    assert found == expected
+    assert all(component[v] == min(c) for c in expected for v in c)
+
+
+def test_a_directed_edge_between_two_large_trees_is_seen_from_one_end_at_least():
+    """The giant tree may be skipped at both ends of an edge, but then both ends must mean the same tree."""
+    # Drawn graphs with several trees of about the same size, of which either may be taken for the giant.
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        n = int(rng.choice([40, 63, 65]))
+        edges = int(rng.integers(n // 2, 5 * n // 4))
+        g = ev.Graph.from_edges(*rng.integers(0, n, (2, edges)), n=n)
+        assert (ev.wcc(g, on="cpu:1")["component"] == reference.wcc(g)).all()
+
+
+@pytest.mark.parametrize("elements", [1, 2])
+def test_the_same_every_time_whoever_comes_first(elements):
+    """Threads link trees in any order; the answer may not depend on it."""
+    rng = np.random.default_rng(4)
+    g = ev.Graph.from_edges(*rng.integers(0, 40_000, (2, 38_000)), n=40_000)
+    expected = reference.wcc(g)
+    pg = ev.partition(g, ["cpu"] * elements)
+    for _ in range(40):
+        assert (ev.wcc(pg)["component"] == expected).all()
+
+
+@ONE_TWO_FOUR
+def test_a_long_chain_takes_no_more_supersteps_than_a_short_one(elements):
+    lengths = [100, 5000]
+    supersteps = []
+    for n in lengths:
+        order = np.random.default_rng(n).permutation(n)
+        g = ev.Graph.from_edges(order[:-1], order[1:], directed=False, n=n)
+        r = ev.wcc(g, on=["cpu:1"] * elements)
+        assert not r["component"].any()
+        supersteps.append(r.timeline.supersteps)
+    assert supersteps[0] == supersteps[1] == (1 if elements == 1 else 2)
+
+
+def test_components_are_named_by_the_smallest_id_and_counted():
+    g = ev.Graph.from_edges([50, 30, 9, 70], [30, 20, 9, 80])
+    r = ev.wcc(g, on=["cpu:1", "cpu:1"])
+    assert dict(zip(g.ids.tolist(), r["component"].tolist(), strict=True)) == {
+        9: 9,
+        20: 20,
+        30: 20,
+        50: 20,
+        70: 70,
+        80: 70,
+    }
+    assert r["component"].dtype == np.int64
+    assert r.outcome["components"] == 3
+
+
+def test_components_of_named_vertices_are_positions():
+    g = ev.Graph.from_edges(["b", "d", "a"], ["c", "e", "a"])
+    assert ev.wcc(g)["component"].tolist() == [0, 1, 1, 3, 3]  # a | b c | d e
+
+
+def test_direction_makes_no_difference():
+    src, dst = np.random.default_rng(8).integers(0, 90, (2, 80))
+    one = ev.wcc(ev.Graph.from_edges(src, dst, n=90), on=["cpu:1", "cpu:1"])["component"]
+    assert (ev.wcc(ev.Graph.from_edges(dst, src, n=90))["component"] == one).all()
+    assert (ev.wcc(ev.Graph.from_edges(src, dst, directed=False, n=90))["component"] == one).all()
+
+
+def test_a_graph_placed_in_one_direction_is_refused():
+    g = ev.Graph.from_edges([0, 1], [1, 2])
+    with pytest.raises(ev.ArgumentError, match=r'needs edges in direction "both".*placed with "out"'):
+        ev.wcc(ev.partition(g, directions="out"))

@@ -1,0 +1,65 @@
+"""Bitmaps against one boolean a vertex."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts import packed, unpack
+from evener.kernels.cpu import bits
+from evener.kernels.cpu.jit import serial
+
+
+@serial
+def every_bit(words, length, answer):
+    for i in range(np.uint64(length)):
+        answer[i] = bits.is_set(words, i)
+
+
+@serial
+def lowest_and_count(word):
+    return bits.trailing_zeros(word), bits.population(word)
+
+
+@st.composite
+def ranges(draw, longest=400):
+    flags = np.array(draw(st.lists(st.booleans(), min_size=1, max_size=longest)))
+    begin = draw(st.integers(0, len(flags)))
+    return flags, begin, draw(st.integers(begin, len(flags)))
+
+
+@given(ranges())
+def test_count_range(drawn):
+    flags, begin, end = drawn
+    assert bits.count_range(packed(flags), begin, end) == flags[begin:end].sum()
+
+
+@given(ranges())
+def test_clear_range(drawn):
+    flags, begin, end = drawn
+    words = packed(flags)
+    bits.clear_range(words, begin, end)
+    flags[begin:end] = False
+    assert (unpack(words, len(flags)) == flags).all()
+
+
+@given(ranges())
+def test_is_set(drawn):
+    flags, _, _ = drawn
+    answer = np.zeros(len(flags), bool)
+    every_bit(packed(flags), len(flags), answer)
+    assert (answer == flags).all()
+
+
+@given(st.integers(1, 2**64 - 1))
+def test_lowest_bit_and_population(word):
+    assert lowest_and_count(np.uint64(word)) == ((word & -word).bit_length() - 1, word.bit_count())
+
+
+@pytest.mark.parametrize("begin", [0, 1, 63, 64, 65, 4096 * 64 - 1, 4096 * 64, 5000 * 64 + 7])
+@pytest.mark.parametrize("end", [5000 * 64 + 7, 3 * 4096 * 64 - 1, 3 * 4096 * 64])
+def test_count_range_over_many_threads_pieces(begin, end):
+    flags = np.random.default_rng(begin).random(3 * 4096 * 64) < 0.3
+    assert bits.count_range(packed(flags), begin, end) == flags[begin:end].sum()

@@ -1,0 +1,116 @@
+"""Elements: what any of them does, and how their names are read."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+from contracts import ElementContract
+from evener import ArgumentError
+from evener.elements import CpuElement, parse_elements, usable_cores
+from evener.elements import cpu as cpu_module
+from evener.kernels.cpu import jit
+
+CORES = usable_cores()
+
+
+class TestCpuElement(ElementContract):
+    name = "cpu:1"
+
+    def make(self, name):
+        return parse_elements([name])[0]
+
+
+class TestCpuElementWithAllCores(ElementContract):
+    name = "cpu"
+
+    def make(self, name):
+        return parse_elements([name])[0]
+
+
+class TestCpuElementBehindAWorkQueue(TestCpuElement):
+    """Where threads may not enter Numba together, elements take turns."""
+
+    @pytest.fixture(autouse=True)
+    def one_at_a_time(self, monkeypatch):
+        monkeypatch.setattr(jit, "ENTERED_BY_MANY", False)
+
+    def test_works_beside_another_element(self, element):
+        with cpu_module._one_at_a_time:
+            waiting = element.submit(divmod, 7, 2)
+            assert element.call(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again
+            assert not waiting.done()
+        assert waiting.result(timeout=60) == (3, 1)
+
+
+def test_kernels_use_the_elements_threads():
+    before = numba.get_num_threads()
+    for threads in range(1, CORES + 1):
+        element = CpuElement("cpu", threads)
+        assert element.call(numba.get_num_threads) == threads
+        assert element.submit(numba.get_num_threads).result(timeout=60) == threads
+    assert element.call(numba.get_parallel_chunksize) == 1
+    assert (numba.get_num_threads(), numba.get_parallel_chunksize()) == (before, 0)
+
+
+def test_threads_are_given_back_after_an_error():
+    before = numba.get_num_threads()
+    with pytest.raises(ZeroDivisionError):
+        CpuElement("cpu:1", 1).call(divmod, 1, 0)
+    assert (numba.get_num_threads(), numba.get_parallel_chunksize()) == (before, 0)
+
+
+def test_zero_of_a_float_is_not_taken_for_a_fresh_page():
+    assert np.signbit(CpuElement("cpu:1", 1).array(2, "float64", -0.0)).all()
+
+
+@pytest.mark.parametrize(
+    ("on", "names"),
+    [
+        (None, ["cpu"]),
+        ("cpu", ["cpu"]),
+        ("cpu:1", ["cpu:1"]),
+        (["cpu:1"], ["cpu:1"]),
+        ("cpu:1,cpu", ["cpu:1", "cpu"]),
+        (" cpu:1 , cpu:1", ["cpu:1#0", "cpu:1#1"]),
+        (["cpu", "cpu", "cpu"], ["cpu#0", "cpu#1", "cpu#2"]),
+        (("cpu:1", " cpu:1 "), ["cpu:1#0", "cpu:1#1"]),
+    ],
+)
+def test_names(on, names):
+    assert [element.name for element in parse_elements(on)] == names
+
+
+def test_cores_are_shared_out_among_those_that_name_none():
+    def threads(*on):
+        return [element.threads for element in parse_elements(on)]
+
+    assert threads("cpu") == [CORES]
+    assert threads("cpu:1") == [1]
+    assert threads("cpu:1", "cpu") == [1, max(1, CORES - 1)]
+    halves = threads("cpu", "cpu")
+    assert sum(halves) == max(2, CORES)
+    assert max(halves) - min(halves) <= 1
+    assert threads(*["cpu"] * (CORES + 3)) == [1] * (CORES + 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["gpu", "cpu:", "cpu:0", "cpu:-1", "cpu:1.5", "CPU", "", "cpu:1:1", "cpu:x", 3, None]
+)
+def test_unknown_names_are_refused_with_what_there_is(name):
+    with pytest.raises(ArgumentError, match=rf"element.*(cpu|{CORES})"):
+        parse_elements([name])
+
+
+def test_more_threads_than_cores_are_refused():
+    with pytest.raises(
+        ArgumentError, match=f"asks for {CORES + 1} threads; this machine offers 1 to {CORES}"
+    ):
+        parse_elements([f"cpu:{CORES + 1}"])
+
+
+@pytest.mark.parametrize("on", [[], ()])
+def test_no_element_at_all_is_refused(on):
+    with pytest.raises(ArgumentError, match="names no element"):
+        parse_elements(on)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import io
 import json
 import os
-import signal
 import subprocess
 import sys
-import textwrap
-import threading
-import time
 from pathlib import Path
 
 import networkx as nx
@@ -21,8 +16,6 @@ from pyarrow import parquet
 import evener as ev
 from evener.cli import work
 from evener.cli.options import ALGORITHMS, CHOICES, PLACEMENT
-from evener.progress import LiveDisplay, PlainDisplay, display, line
-from evener.timeline import Progress
 
 KARATE = nx.karate_club_graph()
 
@@ -259,131 +252,3 @@ class TestEnds:
             )
         assert done.returncode == 2
         assert done.stderr == "evener: the output cannot be written: no space left on device\n"
-
-
-# A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
-STUCK = """
-    import sys, time
-    import numba
-    import numpy as np
-    import evener as ev
-    from evener.formats.atomic import replacing
-
-    @numba.njit(nogil=True)
-    def forever(values):
-        while values[0] < 1:
-            values[1] += 1
-        return values[0]
-
-    def read(name):
-        with replacing(name + ".out"):
-            print("stuck", flush=True)
-            forever(np.zeros(2))
-
-    forever(np.ones(2))
-    ev.read = read
-    from evener.cli import main
-    sys.exit(main(["info", "graph.txt"]))
-"""
-
-# A command whose supersteps never end.
-ENDLESS = """
-    import sys
-    from evener.cli import main
-    words = "run pagerank grid:300x300 --tol 0 --max-iter 1000000000 -o ranks.csv"
-    sys.argv[1:] = words.split()
-    sys.exit(main())
-"""
-
-
-# Ctrl-C is answered within a second; half a second more is for a machine with other work.
-SOON = 1.5
-
-
-class TestInterrupt:
-    def start(self, program, folder):
-        return subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(program)],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-    def test_a_kernel_that_does_not_end(self, tmp_path, number, status):
-        with self.start(STUCK, tmp_path) as process:
-            assert process.stdout.readline() == "stuck\n"
-            assert any(tmp_path.iterdir())
-            time.sleep(0.1)
-            began = time.monotonic()
-            process.send_signal(number)
-            _, err = process.communicate(timeout=30)
-            took = time.monotonic() - began
-        assert process.returncode == status
-        assert err == "evener: interrupted while reading graph.txt; nothing was written\n"
-        assert took < SOON
-        assert not any(tmp_path.iterdir())
-
-    def test_work_that_stops_when_asked(self, evener, monkeypatch):
-        def endless(job, *_):
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-            while True:
-                job.progress(TestProgress.REPORT)
-                time.sleep(0.01)
-
-        monkeypatch.setattr(work, "compute", endless)
-        done = evener("run", "bfs", "grid:2x2")
-        assert done.status == 130
-        assert done.err == "evener: interrupted after 3 supersteps of bfs (2 s); nothing was written\n"
-
-    def test_supersteps_that_do_not_end(self, tmp_path):
-        with self.start(ENDLESS, tmp_path) as process:
-            assert "superstep" in process.stderr.readline()
-            began = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
-            took = time.monotonic() - began
-        assert process.returncode == 130
-        assert out == ""
-        assert " supersteps of pagerank (" in err.splitlines()[-1]
-        assert err.endswith("; nothing was written\n")
-        assert took < SOON
-        assert not any(tmp_path.iterdir())
-
-
-class TestProgress:
-    REPORT = Progress("bfs", 3, "top-down", 1234, 2.0, edges_per_second=5e8, fraction=0.25)
-
-    def test_the_line(self):
-        told = "bfs: superstep 3, top-down, 1,234 vertices active, 500 M edges/s, 2 s, about 6 s left"
-        assert line(self.REPORT) == told
-        assert line(Progress("wcc", 1, "", 5, 0.5)) == "wcc: superstep 1, 5 vertices active, 500 ms"
-
-    def test_plain_lines_come_now_and_then(self):
-        stream = io.StringIO()
-        with PlainDisplay(stream, every=0) as shown:
-            shown.stage("reading")
-            shown.superstep(self.REPORT)
-        assert stream.getvalue().startswith("bfs: superstep 3")
-        with PlainDisplay(stream := io.StringIO(), every=60) as shown:
-            shown.superstep(self.REPORT)
-        assert stream.getvalue() == ""
-
-    def test_a_terminal_gets_a_live_line(self, monkeypatch):
-        stream = io.StringIO()
-        monkeypatch.setattr(stream, "isatty", lambda: True)
-        monkeypatch.setenv("TERM", "xterm")
-        shown = display(stream)
-        assert isinstance(shown, LiveDisplay)
-        with shown:
-            shown.stage("reading x.txt")
-            time.sleep(0.4)
-            shown.superstep(self.REPORT)
-            time.sleep(0.4)
-        assert "reading x.txt" in stream.getvalue()
-        assert "superstep 3" in stream.getvalue()
-        assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
-
-    def test_elsewhere_lines_are_plain(self):
-        assert isinstance(display(io.StringIO()), PlainDisplay)

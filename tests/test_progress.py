@@ -1,0 +1,46 @@
+"""What a run shows while it goes."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from evener.progress import LiveDisplay, PlainDisplay, display, line
+from evener.timeline import Progress
+
+
+class TestProgress:
+    REPORT = Progress("bfs", 3, "top-down", 1234, 2.0, edges_per_second=5e8, fraction=0.25)
+
+    def test_the_line(self):
+        told = "bfs: superstep 3, top-down, 1,234 vertices active, 500 M edges/s, 2 s, about 6 s left"
+        assert line(self.REPORT) == told
+        assert line(Progress("wcc", 1, "", 5, 0.5)) == "wcc: superstep 1, 5 vertices active, 500 ms"
+
+    def test_plain_lines_come_now_and_then(self):
+        stream = io.StringIO()
+        with PlainDisplay(stream, every=0) as shown:
+            shown.stage("reading")
+            shown.superstep(self.REPORT)
+        assert stream.getvalue().startswith("bfs: superstep 3")
+        with PlainDisplay(stream := io.StringIO(), every=60) as shown:
+            shown.superstep(self.REPORT)
+        assert stream.getvalue() == ""
+
+    def test_a_terminal_gets_a_live_line(self, monkeypatch):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        shown = display(stream)
+        assert isinstance(shown, LiveDisplay)
+        with shown:
+            shown.stage("reading x.txt")
+            time.sleep(0.4)
+            shown.superstep(self.REPORT)
+            time.sleep(0.4)
+        assert "reading x.txt" in stream.getvalue()
+        assert "superstep 3" in stream.getvalue()
+        assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
+
+    def test_elsewhere_lines_are_plain(self):
+        assert isinstance(display(io.StringIO()), PlainDisplay)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evener.graph import Graph
     from evener.timeline import Timeline
 
-__all__ = ["VERTEX_VALUED", "Result"]
+__all__ = ["VERTEX_VALUED", "Result", "named_by_strings"]
 
 # Arrays whose values are vertices.
 VERTEX_VALUED = frozenset({"component", "parent"})
@@ -222,8 +222,12 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""
-        by_position = self.graph.has_own_ids and self.graph.ids.dtype.kind in "UST"
-        return self.graph.ids[vertices] if by_position else vertices
+        return self.graph.ids[vertices] if named_by_strings(self.graph) else vertices
+
+
+def named_by_strings(graph: Graph) -> bool:
+    """Whether a graph's ids are strings, so that arrays hold positions in place of them."""
+    return graph.has_own_ids and graph.ids.dtype.kind in "UST"
 
 
 def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats.atomic import replacing
-from evener.result import VERTEX_VALUED
+from evener.result import VERTEX_VALUED, named_by_strings
 from evener.verify import Claim
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     ArgumentError
         If it says that another algorithm made it.
     """
-    table = read_table(path, strings=("vertex", *VERTEX_VALUED) if _named_by_strings(graph) else ())
+    table = read_table(path, strings=("vertex", *VERTEX_VALUED) if named_by_strings(graph) else ())
     made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
     if made.get("algorithm", algorithm) != algorithm:
         msg = f"{path} holds a result of {made['algorithm']}, not of {algorithm}"
@@ -153,13 +153,9 @@ def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any
     named = values[present]
     vertices = np.full(len(values), -1, dtype=np.int64)
     vertices[present] = (
-        graph.numbers_of(named.astype(str)) if _named_by_strings(graph) else named.astype(np.int64)
+        graph.numbers_of(named.astype(str)) if named_by_strings(graph) else named.astype(np.int64)
     )
     return vertices
-
-
-def _named_by_strings(graph: Graph) -> bool:
-    return graph.has_own_ids and graph.ids.dtype.kind in "UST"
 
 
 def _first_line(error: BaseException) -> str:

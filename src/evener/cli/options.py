@@ -185,7 +185,9 @@ def choices(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def vertex(graph: Graph, word: str) -> int | str:
     """Read a vertex id as the graph names its vertices."""
-    if graph.has_own_ids and graph.ids.dtype.kind in "UST":
+    from evener.result import named_by_strings
+
+    if named_by_strings(graph):
         return word
     try:
         return int(word)

@@ -80,10 +80,12 @@ def _one_graph(spec, graph, options, folder, speed):
         ev.write(graph, plain)
         ev.write(weighted, heavy)
         contenders["GAP"] = Gap(options.gap, plain, heavy, options.threads)
+    # Ours and GAP know both graphs; of a library there is one for each.
+    with_weights = dict(contenders)
     for name in options.rivals:
         library = LIBRARIES[name]
         contenders[library.name] = library(graph, options.threads)
-        contenders[library.name].weighted = library(weighted, options.threads)
+        with_weights[library.name] = library(weighted, options.threads)
     sources = draw_sources(graph, options.sources)
     if options.gap:
         verdicts = contenders["GAP"].verified(int(sources[0]))
@@ -91,7 +93,7 @@ def _one_graph(spec, graph, options, folder, speed):
             sys.exit(f"GAP refuses an answer of its own: {verdicts}")
     rows = []
     for task in options.tasks:
-        times = _one_task(task, contenders, sources, options)
+        times = _one_task(task, with_weights if task == "sssp" else contenders, sources, options)
         floor = floor_bytes(task, graph.n, graph.m) / speed
         rows += _rows(spec, task, times, floor)
         _show(spec, task, rows)
@@ -110,7 +112,7 @@ def _one_task(task, contenders, sources, options):
     }[task]
     runs = {}
     for name, contender in contenders.items():
-        call = getattr(getattr(contender, "weighted", contender) if task == "sssp" else contender, task)
+        call = getattr(contender, task)
         if call is not None:
             runs[name] = _turn(name, call, argument)
     check = _Checks(task, contenders, argument)

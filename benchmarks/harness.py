@@ -22,6 +22,9 @@ RESULTS = Path(__file__).parent / "results"
 # OpenMP's defaults; the next contender waits until they sleep.
 _SETTLE_SECONDS = 0.05
 
+# How busy others kept the machine before we began: a reader of the record can tell a quiet run from another.
+_LOAD_BEFORE = os.getloadavg()[0]
+
 # A median of fewer says nothing.
 _LEAST_TIMES = 3
 
@@ -116,6 +119,7 @@ def record(name, *, question, rows, **more):
         "command": " ".join(command),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.describe(),
+        "load before": round(_LOAD_BEFORE, 2),
         "versions": machine.versions(),
         **more,
         "rows": rows,

@@ -1,0 +1,264 @@
+"""Partitions keep every edge once, in one index space, whatever the policy, the share and the elements."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evener as ev
+from evener import memory
+from evener.partition import partition as place
+from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
+from evener.partition.policies import POLICIES
+from reference import edges as edges_of
+
+
+def edge_counts(graph):
+    """How often each (tail, head, weight) is stored."""
+    tails, heads = edges_of(graph)
+    weights = np.zeros(graph.m) if graph.weights is None else graph.weights
+    return Counter(zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True))
+
+
+def stored_edges(p, edges, *, reverse):
+    """The edges of one partition in the graph's numbers, as (tail, head, weight)."""
+    rows = np.repeat(np.arange(p.owned), np.diff(edges.offsets.astype(np.int64)))
+    here, there = p.vertices[rows].tolist(), p.vertices[edges.targets].tolist()
+    weights = [0.0] * edges.count if edges.weights is None else edges.weights.tolist()
+    return Counter(zip(there, here, weights) if reverse else zip(here, there, weights))  # noqa: B905 - all e long
+
+
+def check_index_space(pg):
+    """Owned in descending degree, then mirrors by owner and its numbering, and each vertex owned once."""
+    graph = pg.graph
+    degree = graph.out_degree() + (graph.in_degree() if graph.directed else 0)
+    owner_of, local_of = np.full(graph.n, -1), np.full(graph.n, -1)
+    for p in pg.partitions:
+        mine = p.vertices[: p.owned]
+        assert (owner_of[mine] == -1).all()
+        owner_of[mine], local_of[mine] = p.index, np.arange(p.owned)
+        assert (np.diff(degree[mine].astype(int)) <= 0).all()
+        assert (p.out_degree == graph.out_degree()[mine]).all()
+    assert (owner_of >= 0).all()
+    assert [pg.place_of(v) for v in range(graph.n)] == list(
+        zip(owner_of.tolist(), local_of.tolist(), strict=True)
+    )
+    for p in pg.partitions:
+        mirrors = p.vertices[p.owned :]
+        assert p.mirrors == len(mirrors)
+        assert (owner_of[mirrors] != p.index).all()
+        order = list(zip(owner_of[mirrors].tolist(), local_of[mirrors].tolist(), strict=True))
+        assert order == sorted(set(order))
+        assert p.mirror_bounds[0] == p.owned
+        assert np.diff(p.mirror_bounds).tolist() == [
+            int((owner_of[mirrors] == q).sum()) for q in range(len(pg.partitions))
+        ]
+        check_rows(p)
+        neighbours = {t for edges in p.directions for t in edges.targets.tolist() if t >= p.owned}
+        assert neighbours == set(range(p.owned, len(p.vertices)))  # no mirror that nobody needs
+
+
+def check_rows(p):
+    for edges in p.directions:
+        assert len(edges.offsets) == p.owned + 1
+        assert edges.offsets.dtype == np.uint64
+        assert edges.targets.dtype == np.uint32
+        assert edges.offsets[0] == 0
+        assert edges.offsets[-1] == edges.count == len(edges.targets)
+        assert (edges.targets < max(len(p.vertices), 1)).all()
+        for row in np.split(edges.targets, edges.offsets[1:-1].astype(int)):
+            assert (np.diff(row.astype(int)) >= 0).all()
+        lengths = np.diff(edges.offsets.astype(int))
+        assert edges.rows == (np.flatnonzero(lengths).max() + 1 if lengths.any() else 0)
+        assert edges.blocks[0] == 0
+        assert edges.blocks[-1] == p.owned
+        assert (np.diff(edges.blocks.astype(int)) > 0).all()
+
+
+def check_edges(pg):
+    """Every edge once among the out-edges, and once among the in-edges, with its own weight."""
+    expected = edge_counts(pg.graph)
+    if pg.directions != "in" or not pg.graph.directed:
+        assert sum((stored_edges(p, p.out, reverse=False) for p in pg.partitions), Counter()) == expected
+    if pg.directions != "out" or not pg.graph.directed:
+        assert sum((stored_edges(p, p.in_, reverse=True) for p in pg.partitions), Counter()) == expected
+    for p in pg.partitions:
+        if not pg.graph.directed:
+            assert p.in_ is p.out
+        else:
+            assert (p.out is None) == (pg.directions == "in")
+            assert (p.in_ is None) == (pg.directions == "out")
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.one_of(st.integers(1, 40), st.sampled_from([63, 64, 65, 127, 128, 129])))
+    m = draw(st.integers(0, 4 * n))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    src, dst = rng.integers(0, n, (2, m))
+    if draw(st.booleans()):
+        src[: m // 2] = 0  # a hub
+    kind = draw(st.sampled_from([None, "float32", "float64", "int32"]))
+    weights = None if kind is None else rng.integers(1, 50, m).astype(kind)
+    return ev.Graph.from_edges(src, dst, weights, directed=draw(st.booleans()), n=n)
+
+
+@settings(max_examples=150)
+@given(
+    graph=graphs(),
+    elements=st.sampled_from([1, 2, 3, 4, 9]),
+    policy=st.sampled_from(sorted(POLICIES)),
+    alpha=st.sampled_from([None, 0, 0.01, 0.3, 0.5, 0.99, 1]),
+    directions=st.sampled_from(["both", "out", "in"]),
+    seed=st.integers(0, 3),
+)
+def test_any_graph_any_split(graph, elements, policy, alpha, directions, seed):
+    pg = place(graph, ["cpu:1"] * elements, policy=policy, alpha=alpha, directions=directions, seed=seed)
+    check_index_space(pg)
+    check_edges(pg)
+    values = np.random.default_rng(seed).random(graph.n)
+    assert (pg.gather(pg.spread(values)) == values).all()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_rows_long_and_short_of_a_skewed_graph(directed):
+    """Rows beyond every sort's threshold, with parallel edges and weights to tell them apart."""
+    rng = np.random.default_rng(3)
+    n, m = 1000, 30_000
+    src, dst = (rng.random((2, m)) ** 3 * n).astype(np.int64)
+    pg = place(ev.Graph.from_edges(src, dst, np.arange(m), directed=directed, n=n), ["cpu:1"] * 3)
+    check_index_space(pg)
+    check_edges(pg)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_is_the_same_for_the_same_seed_alone(seed):
+    g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 200, (2, 900)), n=200)
+    first, again, other = (
+        place(g, ["cpu:1"] * 2, seed=s).partitions[0].vertices for s in (seed, seed, seed + 1)
+    )
+    assert first.tolist() == again.tolist()
+    assert set(first.tolist()) != set(other.tolist())
+
+
+@pytest.mark.parametrize("elements", [1, 2, 5])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_graphs_without_edges(n, directed, elements):
+    pg = place(ev.Graph.from_edges([], [], directed=directed, n=n), ["cpu:1"] * elements)
+    check_index_space(pg)
+    assert sum(p.owned for p in pg.partitions) == n
+    assert pg.statistics.beta == pg.statistics.beta_aggregated == 0
+    assert pg.routes == []
+    assert len(pg.gather([np.zeros(p.owned) for p in pg.partitions])) == n
+
+
+def test_more_elements_than_vertices():
+    g = ev.Graph.from_edges([0, 1, 2], [1, 2, 0], directed=False)
+    pg = place(g, ["cpu:1"] * 7)
+    check_index_space(pg)
+    check_edges(pg)
+
+
+@pytest.mark.slow
+def test_more_elements_than_a_byte_can_number():
+    g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 600, (2, 900)), n=600)
+    pg = place(g, ["cpu:1"] * 300)
+    check_index_space(pg)
+    check_edges(pg)
+
+
+def test_gather_gives_vertices_by_the_graphs_own_ids():
+    g = ev.Graph.from_edges([10, 20, 30], [20, 30, 40], directed=False)
+    pg = place(g, ["cpu:1"] * 2, policy="high")
+    nobody = np.uint32(0xFFFFFFFF)
+    themselves = [np.arange(p.owned, dtype=np.uint32) for p in pg.partitions]
+    assert pg.gather_vertices(themselves).tolist() == [10, 20, 30, 40]
+    assert pg.gather_vertices([np.full(p.owned, nobody) for p in pg.partitions]).tolist() == [-1] * 4
+    numbers = pg.spread(np.array([3, 2, 1, 0], np.uint32))
+    assert pg.gather_numbers(numbers).tolist() == [40, 30, 20, 10]
+
+
+def test_gather_leaves_numbers_where_ids_are_strings():
+    g = ev.Graph.from_edges(["a", "b"], ["b", "c"], directed=False)
+    pg = place(g, ["cpu:1"] * 2)
+    assert pg.gather_numbers(pg.spread(np.array([2, 1, 0], np.uint32))).tolist() == [2, 1, 0]
+    assert pg.gather_vertices([np.arange(p.owned, dtype=np.uint32) for p in pg.partitions]).tolist() == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_gather_of_more_than_a_threads_piece():
+    g = ev.Graph.from_edges([0], [49_999], n=50_000)
+    pg = place(g, ["cpu:1"] * 2)
+    values = np.random.default_rng(0).random(g.n).astype(np.float32)
+    assert (pg.gather(pg.spread(values)) == values).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"policy": "medium"}, "policy 'medium' does not exist; choose one of high, low, random"),
+        ({"alpha": -0.1}, "number from 0 to 1, not -0.1"),
+        ({"alpha": 1.5}, "number from 0 to 1, not 1.5"),
+        ({"alpha": float("nan")}, "number from 0 to 1, not nan"),
+        ({"alpha": "half"}, "number from 0 to 1, not 'half'"),
+        ({"alpha": True}, "number from 0 to 1, not True"),
+        ({"directions": "up"}, "not 'up'"),
+        ({"on": ["gpu:0"]}, "'gpu:0' is not an element"),
+        ({"on": []}, "names no element"),
+    ],
+)
+def test_what_does_not_exist_is_refused(change, sentence):
+    g = ev.Graph.from_edges([0], [1])
+    with pytest.raises(ev.ArgumentError, match=sentence):
+        place(g, **{"on": ["cpu:1", "cpu:1"], **change})
+
+
+def test_only_graphs_are_placed():
+    with pytest.raises(ev.ArgumentError, match="takes a Graph, not list"):
+        place([1, 2, 3])
+
+
+def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
+    g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 100, (2, 1000)), n=100)
+    monkeypatch.setattr(memory, "available", lambda: 4000)
+    monkeypatch.setattr(np, "empty", None)
+    with pytest.raises(ev.OutOfMemoryError, match="on 2 element") as refused:
+        place(g, ["cpu:1"] * 2)
+    assert refused.value.available == 4000
+    assert refused.value.needed >= 2 * g.m * 4  # the out-edges and the in-edges, at least
+    assert isinstance(refused.value, MemoryError)
+
+
+@pytest.mark.parametrize("directions", ["both", "out", "in"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_what_is_asked_for_is_enough(directions, directed):
+    """The refusal counts at least what the partitions, mirrors aside, turn out to take."""
+    ends = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
+    g = ev.Graph.from_edges(*ends, np.ones(200_000), directed=directed, n=20_000)
+    from evener.partition import _bytes_needed
+
+    pg = place(g, ["cpu:1"], directions=directions)
+    assert pg.statistics.nbytes <= _bytes_needed(g, directions)
+
+
+def test_blocks_hold_about_equal_work():
+    lengths = np.random.default_rng(1).integers(0, 200, 20_000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
+    work = np.diff((offsets + np.arange(20_001, dtype=np.uint64))[work_blocks(offsets)].astype(int))
+    assert work.sum() == lengths.sum() + 20_000
+    assert (work <= EDGES_PER_BLOCK + 201).all()
+    assert (work[:-1] >= EDGES_PER_BLOCK - 201).all()
+
+
+def test_one_row_longer_than_a_block_is_a_block():
+    offsets = np.array([0, 10 * EDGES_PER_BLOCK, 10 * EDGES_PER_BLOCK + 1], np.uint64)
+    assert work_blocks(offsets).tolist() == [0, 1, 2]
+    assert work_blocks(np.zeros(1, np.uint64)).tolist() == [0]

@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 
+from evener import build
 from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:
@@ -159,24 +161,24 @@ def work_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
 def build_partition(p: int, numbering: Numbering, graph: Graph, *, out: bool, in_: bool) -> Partition:
     """Build partition `p` of `graph` with the directions asked for.
 
-    Needs, beside the result, 5 bytes for each vertex of the graph while it runs.
+    Needs, beside the result, 5 bytes for each vertex of the graph while it runs, and what the builder needs.
     """
     owned = numbering.owned_by(p)
     out_degree = np.diff(graph.offsets)[owned].astype(np.uint32)
     wanted = [graph] if out or not graph.directed else []
     if in_ and graph.directed:
         wanted.append(graph.reverse)
-    shapes = [_row_shape(g, owned) for g in wanted]
+    bounds = [_row_bounds(g, owned) for g in wanted]
     partitions = len(numbering.bounds) - 1
     vertices, mirror_bounds, position = owned, np.full(partitions + 1, len(owned), np.int64), numbering.local
     if partitions > 1:
         needed = np.zeros(graph.n, dtype=np.uint8)
-        for g, (_, blocks) in zip(wanted, shapes, strict=True):
+        for g, rows in zip(wanted, bounds, strict=True):
+            blocks = work_blocks(rows)
             kernels.mark_remote(g.offsets, g.targets, owned, blocks, numbering.owner, p, needed)
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
     stored = [
-        _place(g, owned, position, offsets, blocks)
-        for g, (offsets, blocks) in zip(wanted, shapes, strict=True)
+        _renumbered(g, owned, rows, position, len(vertices)) for g, rows in zip(wanted, bounds, strict=True)
     ]
     if not graph.directed:
         return Partition(p, vertices, mirror_bounds, out_degree, stored[0], stored[0])
@@ -185,10 +187,11 @@ def build_partition(p: int, numbering: Numbering, graph: Graph, *, out: bool, in
     )
 
 
-def _row_shape(graph: Graph, owned: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    offsets = np.zeros(len(owned) + 1, dtype=np.uint64)
-    np.cumsum(np.diff(graph.offsets)[owned], out=offsets[1:])
-    return offsets, work_blocks(offsets)
+def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Where the rows of the owned vertices begin when they are laid one after another, shape (L + 1,)."""
+    bounds = np.zeros(len(owned) + 1, dtype=np.uint64)
+    np.cumsum(np.diff(graph.offsets)[owned], out=bounds[1:])
+    return bounds
 
 
 def _number_mirrors(
@@ -214,17 +217,42 @@ def _number_mirrors(
     return vertices, mirror_bounds, position
 
 
-def _place(
+def _renumbered(
     graph: Graph,
     owned: NDArray[np.uint32],
+    bounds: NDArray[np.uint64],
     position: NDArray[np.uint32],
-    offsets: NDArray[np.uint64],
-    blocks: NDArray[np.uint32],
+    vertices: int,
 ) -> Edges:
-    count = int(offsets[-1])
-    targets = np.empty(count, dtype=np.uint32)
-    weights = None if graph.weights is None else np.empty(count, dtype=graph.weights.dtype)
-    kernels.place_rows(
-        graph.offsets, graph.targets, graph.weights, owned, blocks, position, offsets, targets, weights
-    )
-    return Edges(offsets, targets, weights, blocks)
+    csr = build.from_slices(_OwnedEdges(graph, owned, bounds, position, vertices), symmetrise=False)
+    # The builder's rows include those of mirrors, which have no edges here.
+    return Edges(bounds, csr.targets, csr.weights, work_blocks(bounds))
+
+
+class _OwnedEdges:
+    """The edges of some vertices of a graph in a partition's numbers, as the builder reads them."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        owned: NDArray[np.uint32],
+        bounds: NDArray[np.uint64],
+        position: NDArray[np.uint32],
+        vertices: int,
+    ) -> None:
+        self.n, self.m = vertices, int(bounds[-1])
+        self.weight_dtype = None if graph.weights is None else graph.weights.dtype
+        self._graph, self._owned, self._bounds, self._position = graph, owned, bounds, position
+        self._parts = numba.get_num_threads()
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - the arrays say where to stop
+        kernels.renumber_ends(
+            self._graph.offsets, self._graph.targets, self._owned, self._bounds, self._position,
+            np.uint64(start), src, dst, self._parts,
+        )  # fmt: skip
+
+    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - as above
+        kernels.renumber_weights(
+            self._graph.offsets, self._graph.weights, self._owned, self._bounds, np.uint64(start), weights,
+            self._parts,
+        )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Placing vertices and edges: degree order, local numbers, mirrors, and the partition's own sorted rows."""
+"""Placing vertices and edges: degree order, local numbers, mirrors, and edges in a partition's numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = [
     "mark_remote",
     "number_locally",
     "order_by_degree",
-    "place_rows",
+    "renumber_ends",
+    "renumber_weights",
     "scatter_names",
     "scatter_to",
 ]
 
 _ONE = np.uint64(1)
+_ZERO = np.uint64(0)
 _NOBODY = np.uint32(0xFFFFFFFF)
-# Rows up to this length are sorted by insertion: below it, moving a few words beats partitioning them.
-_INSERTION_SORT_LENGTH = 24
 # Values scattered by a thread at a time: long enough that the hand-out costs nothing beside it.
 _SCATTER_RUN = np.uint64(1 << 14)
 
@@ -95,103 +95,70 @@ def append_mirrors(vertices, needed, first, mirrors, position):
 
 
 @inline_step
-def _sort_by_insertion(keys, weights, begin, end):
-    for i in range(begin + _ONE, end):
-        key = keys[i]
-        if weights is not None:
-            weight = weights[i]
-        j = i
-        while j > begin and keys[j - _ONE] > key:
-            keys[j] = keys[j - _ONE]
-            if weights is not None:
-                weights[j] = weights[j - _ONE]
-            j -= _ONE
-        keys[j] = key
-        if weights is not None:
-            weights[j] = weight
+def _row_of(edge, row_bounds):
+    """The row that edge number `edge` lies in."""
+    low = _ZERO
+    high = np.uint64(len(row_bounds)) - _ONE
+    while low < high:
+        middle = (low + high) >> _ONE
+        if row_bounds[middle + _ONE] <= edge:
+            low = middle + _ONE
+        else:
+            high = middle
+    return low
 
 
 @inline_step
-def _swap(keys, weights, i, j):
-    keys[i], keys[j] = keys[j], keys[i]
-    if weights is not None:
-        weights[i], weights[j] = weights[j], weights[i]
-
-
-@inline_step
-def _sort_row(keys, weights, begin, end):
-    """Sort ``keys[begin:end]`` (and `weights` with it) in place: quicksort, the larger part deferred."""
-    deferred_begin = np.empty(64, np.uint64)  # the smaller part is sorted first, so log2(length) suffice
-    deferred_end = np.empty(64, np.uint64)
-    depth = 0
-    while True:
-        while end - begin > np.uint64(_INSERTION_SORT_LENGTH):
-            middle = begin + ((end - begin) >> _ONE)
-            last = end - _ONE
-            if keys[middle] < keys[begin]:
-                _swap(keys, weights, middle, begin)
-            if keys[last] < keys[begin]:
-                _swap(keys, weights, last, begin)
-            if keys[last] < keys[middle]:
-                _swap(keys, weights, last, middle)
-            pivot = keys[middle]
-            i = begin
-            j = last
-            while True:
-                while keys[i] < pivot:
-                    i += _ONE
-                while keys[j] > pivot:
-                    j -= _ONE
-                if i >= j:
-                    break
-                _swap(keys, weights, i, j)
-                i += _ONE
-                j -= _ONE
-            split = j + _ONE
-            if split - begin < end - split:
-                deferred_begin[depth] = split
-                deferred_end[depth] = end
-                end = split
-            else:
-                deferred_begin[depth] = begin
-                deferred_end[depth] = split
-                begin = split
-            depth += 1
-        _sort_by_insertion(keys, weights, begin, end)
-        if depth == 0:
-            return
-        depth -= 1
-        begin = deferred_begin[depth]
-        end = deferred_end[depth]
-
-
-@inline_step
-def _place_block(
-    offsets, targets, weights, owned, position, new_offsets, new_targets, new_weights, begin, end
-):
-    for i in range(np.uint64(begin), np.uint64(end)):
-        v = owned[i]
-        start = offsets[v]
-        new_start = new_offsets[i]
-        length = new_offsets[np.uint64(i) + _ONE] - new_start
-        for k in range(length):
-            new_targets[new_start + k] = position[targets[start + k]]
-            if weights is not None:
-                new_weights[new_start + k] = weights[start + k]
-        _sort_row(new_targets, new_weights, new_start, new_start + length)
+def _ends_part(offsets, targets, owned, row_bounds, position, start, src, dst, first, last):
+    row = _row_of(start + first, row_bounds)
+    i = first
+    while i < last:
+        shift = offsets[owned[row]] - row_bounds[row] + start
+        end = min(row_bounds[row + _ONE] - start, last)
+        for k in range(i, end):
+            src[k] = row
+            dst[k] = position[targets[k + shift]]
+        i = end
+        row += _ONE
 
 
 @parallel
-def place_rows(offsets, targets, weights, owned, blocks, position, new_offsets, new_targets, new_weights):
-    """Copy the rows of the owned vertices, targets renumbered by `position`, each row sorted.
+def renumber_ends(offsets, targets, owned, row_bounds, position, start, src, dst, parts):
+    """Write the ends of edges ``start:start + len(src)`` of the owned vertices, in the partition's numbers.
 
-    `weights` and `new_weights` are both None for a graph without weights.
+    `row_bounds` (L + 1,) uint64 bounds the owned vertices' rows, laid one after another; `parts` is into how
+    many pieces the work is cut.
     """
-    for b in prange(len(blocks) - 1):
-        _place_block(
-            offsets, targets, weights, owned, position, new_offsets, new_targets, new_weights,
-            blocks[b], blocks[b + 1],
-        )  # fmt: skip
+    length = np.uint64(len(src))
+    for k in prange(parts):
+        first = length * np.uint64(k) // np.uint64(parts)
+        last = length * np.uint64(k + 1) // np.uint64(parts)
+        if first < last:
+            _ends_part(offsets, targets, owned, row_bounds, position, start, src, dst, first, last)
+
+
+@inline_step
+def _weights_part(offsets, weights, owned, row_bounds, start, out, first, last):
+    row = _row_of(start + first, row_bounds)
+    i = first
+    while i < last:
+        shift = offsets[owned[row]] - row_bounds[row] + start
+        end = min(row_bounds[row + _ONE] - start, last)
+        for k in range(i, end):
+            out[k] = weights[k + shift]
+        i = end
+        row += _ONE
+
+
+@parallel
+def renumber_weights(offsets, weights, owned, row_bounds, start, out, parts):
+    """Write the weights of edges ``start:start + len(out)`` of the owned vertices; see `renumber_ends`."""
+    length = np.uint64(len(out))
+    for k in prange(parts):
+        first = length * np.uint64(k) // np.uint64(parts)
+        last = length * np.uint64(k + 1) // np.uint64(parts)
+        if first < last:
+            _weights_part(offsets, weights, owned, row_bounds, start, out, first, last)
 
 
 @inline_step

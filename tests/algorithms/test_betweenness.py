@@ -88,10 +88,10 @@ def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, 
 def test_larger_graphs_on_many_threads(parts, policy, directed, push_cost):
     """Enough vertices that levels span words, runs and blocks."""
     rng = np.random.default_rng(5)
-    n = 3000
-    tails = (n * rng.random(24_000) ** 3).astype(np.int64)
-    graph = Graph.from_edges(tails, rng.integers(0, n, 24_000), directed=directed, n=n)
-    sources = [0, 17, 2999]
+    n = 12_000
+    tails = (n * rng.random(60_000) ** 3).astype(np.int64)
+    graph = Graph.from_edges(tails, rng.integers(0, n, 60_000), directed=directed, n=n)
+    sources = [0, 17, 11_999]
     total = reference.betweenness(graph, sources=sources)
     wanted = total * n / 3 / ((n - 1) * (n - 2))
     threads = 2 if parts == 1 else 1

@@ -212,8 +212,8 @@ def _count_paths(
         if out_edges * PUSH_COST < unexplored:
             pace.level("paths pushed")
             engine.compute(
-                "betweenness.step_down", offsets, targets, order, bounds, level - 1, value, visited,
-                arriving, state.arrived,
+                "betweenness.step_down", offsets, targets, order, bounds, level - 1, out_edges, value,
+                visited, arriving, state.arrived,
             )  # fmt: skip
             if engine.routes:
                 engine.compute("betweenness.tell", engine.owned, state.arrived, visited)
@@ -255,7 +255,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace:
             pace.level("dependencies pushed")
             engine.compute(
                 "betweenness.scatter", in_offsets, in_targets, engine.owned, order, bounds, level + 1,
-                value, visited, arriving, state.arrived,
+                levels[level + 1].in_edges, value, visited, arriving, state.arrived,
             )  # fmt: skip
             if engine.routes:
                 engine.push(arriving, "add", changed=state.arrived)
@@ -265,8 +265,9 @@ def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace:
             engine.compute("betweenness.mark", order, bounds, level + 1, state.frontier)
             engine.pull(value, changed=state.frontier)
             engine.compute(
-                "betweenness.gather", offsets, targets, order, bounds, level, value, state.frontier, arriving
-            )
+                "betweenness.gather", offsets, targets, order, bounds, level, levels[level].out_edges, value,
+                state.frontier, arriving,
+            )  # fmt: skip
         # dependency = paths × arriving; centrality += dependency
         engine.compute(
             "betweenness.settle", order, bounds, level, levels[level + 1].scale if receives else 1.0,

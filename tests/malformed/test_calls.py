@@ -85,7 +85,7 @@ CALLS = {
     "run bfs names.csv --source 0": "0 is not in the graph",
     "run sssp path.txt --source 0 --delta 0": "delta",
     "run sssp path.txt --source 0 --delta -2": "delta",
-    "run sssp heavy.txt --source 0": "negative",
+    "run sssp heavy.txt --source 0": "the edge from 1 to 2 weighs -1.0",
     "run betweenness path.txt --sources 0,77": "77",
     "run betweenness path.txt --sources 0,x": "'x'",
     "run betweenness path.txt -k 0": "k",
@@ -213,7 +213,7 @@ API = {
     "negative weights for distances": (
         lambda: ev.sssp(ev.Graph.from_edges([0], [1], weights=[-1.0]), source=0),
         ev.ArgumentError,
-        "negative",
+        "weighs -1.0",
     ),
     "an unknown array of a result": (lambda: ev.wcc(PATH)["rank"], KeyError, "component"),
 }

@@ -149,7 +149,7 @@ def partition(
     >>> g = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 2], directed=False)
     >>> pg = ev.partition(g, on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
     >>> [(p.vertices, p.mirrors) for p in pg.statistics.partitions]
-    [(2, 2), (2, 2)]
+    [(1, 3), (3, 1)]
     """
     if not isinstance(graph, Graph):
         got = type(graph).__name__

@@ -19,7 +19,7 @@ from evener.exchange import memory
 from evener.timeline import Progress, Span, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -84,6 +84,7 @@ class Engine:
         self.out = _adjacency([p.out for p in self.partitions])
         self.in_ = _adjacency([p.in_ for p in self.partitions])
         self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
+        self.in_weights = Spread([None if p.in_ is None else p.in_.weights for p in self.partitions])
         self.out_rows = Spread([0 if p.out is None else p.out.rows for p in self.partitions])
         self.in_rows = Spread([0 if p.in_ is None else p.in_.rows for p in self.partitions])
         self.owned = Spread([p.owned for p in self.partitions])
@@ -161,7 +162,9 @@ class Engine:
                 Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, fraction=fraction)
             )
 
-    def compute(self, kernel: str, *args: Any, wakes: bool = False) -> Any:
+    def compute(
+        self, kernel: str, *args: Any, wakes: bool = False, reduce: Callable[[Iterable[Any]], Any] = sum
+    ) -> Any:
         """Run a kernel on every element at once.
 
         Parameters
@@ -172,11 +175,13 @@ class Engine:
             The kernel's arguments; a `Spread` stands for each partition's own part of it.
         wakes : bool, default False
             Whether the first vote counts vertices that will be at work in the next superstep.
+        reduce : callable, default sum
+            Makes one vote of the elements' votes: `sum`, `min` or `max`.
 
         Returns
         -------
         number, tuple of numbers, or None
-            The kernels' votes, summed over elements.
+            The kernels' votes, reduced over elements.
         """
         calls = [
             (element, element.kernel(kernel), [a.parts[p] if isinstance(a, Spread) else a for a in args])
@@ -188,7 +193,7 @@ class Engine:
                 awake + int(vote[0] if isinstance(vote, tuple) else vote)
                 for awake, vote in zip(self._awake, votes, strict=True)
             ]
-        return _sum(votes)
+        return _reduced(votes, reduce)
 
     def push(self, array: Spread, op: str, *, changed: Spread | None = None) -> None:
         """Carry mirrors to their owners and reduce them there.
@@ -268,12 +273,12 @@ def _timed(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, floa
     return function(*args), perf_counter()
 
 
-def _sum(votes: list[Any]) -> Any:
+def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
     if len(votes) == 1 or votes[0] is None:
         return votes[0]
     if isinstance(votes[0], tuple):
-        return tuple(sum(column) for column in zip(*votes, strict=True))
-    return sum(votes)
+        return tuple(reduce(column) for column in zip(*votes, strict=True))
+    return reduce(votes)
 
 
 def _adjacency(directions: list[Any]) -> tuple[Spread, Spread, Spread]:

@@ -292,6 +292,13 @@ class Graph:
         return build.in_degree(self.targets, self.n) if self.directed else self.out_degree()
 
     @cached_property
+    def weight_range(self) -> tuple[float, float]:
+        """The lightest and the heaviest weight, both NaN if one is; (1, 1) for a graph without weights."""
+        if self.weights is None or self.m == 0:
+            return 1.0, 1.0
+        return float(self.weights.min()), float(self.weights.max())
+
+    @cached_property
     def reverse(self) -> Graph:
         """The graph with every edge turned round, built at first use; an undirected graph is its own."""
         if not self.directed:

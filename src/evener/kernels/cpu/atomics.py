@@ -47,7 +47,7 @@ def _read_modify_write(name, *, signed, unsigned, real=None):
 fetch_add = _read_modify_write("add", signed="add", unsigned="add", real="fadd")
 fetch_and = _read_modify_write("and", signed="and", unsigned="and")
 fetch_or = _read_modify_write("or", signed="or", unsigned="or")
-fetch_min = _read_modify_write("min", signed="min", unsigned="umin")
+fetch_min = _read_modify_write("min", signed="min", unsigned="umin", real="fmin")
 fetch_max = _read_modify_write("max", signed="max", unsigned="umax")
 
 

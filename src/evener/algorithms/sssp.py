@@ -1,0 +1,290 @@
+"""Shortest paths from one source, by delta-stepping that turns to pulling, on any number of partitions.
+
+Idea: vertices wait in buckets of width delta; the nearest bucket is settled by relaxing its vertices'
+out-edges again and again. When a bucket would relax a good part of the graph, every vertex rather looks over
+its in-edges for a shorter way: an edge matters only if its weight leads from the nearest waiting vertex to
+below the distance already known, and nine in ten do not. Buckets settle what these sweeps leave.
+Distances are the least fixed point of rounded addition, so no split and no order changes a bit of them.
+
+Encoding: `distance` uint32 for integer weights, as long as it lasts, else float64; `parent` a local number,
+known to the sweeps and found afterwards for the others; `pending` a bitmap of the buckets' vertices.
+
+Meyer, Sanders: Δ-stepping: a parallelizable shortest path algorithm (J. Algorithms 2003); Chakaravarthy et
+al.: Scalable Single Source Shortest Path Algorithms for Massively Parallel Systems (IPDPS 2014).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from evener.algorithms.bfs import bfs
+from evener.algorithms.prepare import NOBODY, placed, source_in
+from evener.engine import Engine, Spread
+from evener.errors import ArgumentError
+from evener.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.graph import Graph
+    from evener.partition import PartitionedGraph
+    from evener.timeline import Progress
+
+__all__ = ["sssp"]
+
+# Sweep when a bucket would relax more than 1/20 of the edges, and go on while more than 1/5 lead out of
+# the vertices a sweep lowered: an edge that is swept costs about a fifth of one that is relaxed.
+EDGES_TO_SWEEP = 20
+EDGES_TO_SWEEP_AGAIN = 5
+# Integer distances below this are held in 32 bits: with any weight below it, no sum overflows.
+FAR = np.uint32(0x7FFFFFFF)
+# Edges whose weights are looked at to choose delta.
+_SAMPLE = 1 << 16
+_NO_LIMIT = 1 << 62
+
+
+class _Tree(NamedTuple):
+    distance: Spread
+    parent: Spread
+    edges: int
+    beyond: int
+
+
+def sssp(
+    graph: Graph | PartitionedGraph,
+    source: Any = 0,
+    *,
+    delta: float | None = None,
+    on: str | Sequence[str] | None = None,
+    policy: str = "random",
+    alpha: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Result:
+    """Least distances from a source to every vertex, and a tree of shortest paths.
+
+    Parameters
+    ----------
+    graph : Graph or PartitionedGraph
+        Edges are followed from tail to head. Weights are 0 or more; an edge of infinite weight is never
+        used. A graph without weights has edges of length 1.
+    source : id, default 0
+        The vertex to start from, by the graph's own id.
+    delta : float, optional
+        Width of a bucket. It changes the time, not the answer. Default: mean weight over mean degree.
+    on, policy, alpha
+        Where to run, for a graph that is not yet placed: see `partition`.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+
+    Returns
+    -------
+    Result
+        ``distance``: float64, shape (n,), infinite where unreached; ``parent``: int64, shape (n,), the id of
+        the vertex before this one on a shortest path, the source's own for the source, -1 where unreached.
+
+    Raises
+    ------
+    ArgumentError
+        If a weight is negative or NaN, or delta not above 0.
+    UnknownVertexError
+        If the source is not in the graph.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 1, 3], [1, 2, 2, 0], weights=[1.5, 4.0, 2.0, 1.0])
+    >>> r = ev.sssp(g, source=0)
+    >>> r["distance"].tolist(), r["parent"].tolist()
+    ([0.0, 1.5, 3.5, inf], [0, 0, 1, -1])
+    """
+    if delta is not None and not delta > 0:
+        msg = f"delta is the width of a bucket, a number above 0, not {delta!r}"
+        raise ArgumentError(msg)
+    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
+    start = source_in(pg, source)
+    weights = pg.graph.weights
+    if weights is None:
+        return _in_edges(pg, source, delta, progress)
+    heaviest = _check_weights(pg.graph)
+    width = _bucket_width(pg.graph) if delta is None else float(delta)
+    engine = Engine(pg, "sssp", progress=progress)
+    fits = weights.dtype.kind in "biu" and heaviest < FAR
+    tree = _search(engine, start, pg.graph.m, width, FAR if fits else np.float64(np.inf))
+    if fits and tree.beyond:
+        tree = _search(engine, start, pg.graph.m, width, np.float64(np.inf))
+    distance, parent = tree.distance, tree.parent
+    return Result(
+        "sssp",
+        pg.graph,
+        {
+            "distance": lambda: _as_float(pg.gather(distance.parts)),
+            "parent": lambda: pg.gather_vertices(parent.parts),
+        },
+        parameters={"source": source, "delta": delta},
+        timeline=engine.timeline,
+        seconds=engine.finish(),
+        edges=tree.edges if pg.graph.directed else tree.edges // 2,
+        partitioned=pg,
+    )
+
+
+def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32 | np.float64) -> _Tree:
+    distance = engine.array(far.dtype, far)
+    parent = engine.owned_array("uint32", NOBODY)
+    pending, near = engine.bits(), engine.bits()
+    queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
+    length, next_length, scout = engine.counter(), engine.counter(), engine.counter()
+    offsets, targets, _ = engine.out
+    weights = _unsigned(engine.out_weights)
+    budget = m // EDGES_TO_SWEEP // len(engine.elements)
+
+    engine.superstep("begin")
+    engine.compute("sssp.begin", source, distance, pending)
+    while (nearest := _nearest(engine, distance, pending)) < math.inf:
+        engine.compute(
+            "sssp.collect", offsets, engine.owned, _bucket_end(nearest, delta, far), distance, pending, near,
+            queue, length, scout, wakes=True,
+        )  # fmt: skip
+        engine.superstep("settle")
+        # distance = distance min (bucket min.+ A), until the bucket is empty
+        left = engine.compute(
+            "sssp.settle", offsets, targets, weights, engine.owned, _bucket_end(nearest, delta, far), budget,
+            distance, parent, pending, near, queue, length, next_queue, next_length, scout,
+        )  # fmt: skip
+        engine.push(distance, "min", changed=pending)
+        if left:
+            _sweep(engine, m, distance, parent, pending)
+            budget = (
+                _NO_LIMIT  # sweeps leave little, and parents they found must not be lost by a second turn
+            )
+    return _root(engine, source, far, distance, parent, queue)
+
+
+def _sweep(engine: Engine, m: int, distance: Spread, parent: Spread, pending: Spread) -> None:
+    """Let every vertex look for a shorter way, until few edges lead out of those that found one."""
+    offsets, targets, blocks = engine.in_
+    weights = _unsigned(engine.in_weights)
+    edges = m
+    while edges > m // EDGES_TO_SWEEP_AGAIN:
+        floor = distance.parts[0].dtype.type(_nearest(engine, distance, pending))
+        engine.superstep("sweep", active=engine.owned)
+        engine.pull(distance)
+        # distance = distance min (Aᵀ min.+ distance)
+        edges = engine.compute(
+            "sssp.sweep", offsets, targets, weights, blocks, floor, distance, parent, pending
+        )
+
+
+def _root(
+    engine: Engine,
+    source: Spread,
+    far: np.uint32 | np.float64,
+    distance: Spread,
+    parent: Spread,
+    queue: Spread,
+) -> _Tree:
+    """Find the parents that the sweeps did not find."""
+    offsets, targets, blocks = engine.in_
+    weights = _unsigned(engine.in_weights)
+    engine.superstep("parents", active=engine.owned)
+    engine.pull(distance)
+    left, beyond, edges = engine.compute(
+        "sssp.find_parents",
+        offsets,
+        targets,
+        weights,
+        blocks,
+        engine.out_degree,
+        source,
+        far,
+        distance,
+        parent,
+    )
+    if left:
+        rooted, waiting = engine.bits(), engine.bits()
+        engine.compute("plateau.begin", engine.owned, far, distance, parent, rooted, waiting)
+    while left:
+        engine.superstep("plateaus")
+        engine.pull(rooted)
+        left -= engine.compute(
+            "plateau.adopt", offsets, targets, weights, *engine.out[:2], _unsigned(engine.out_weights),
+            engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
+        )  # fmt: skip
+        engine.push(waiting, "or")
+    return _Tree(distance, parent, int(edges), int(beyond))
+
+
+def _nearest(engine: Engine, distance: Spread, pending: Spread) -> float:
+    return float(engine.compute("sssp.lowest", engine.owned, distance, pending, reduce=min))
+
+
+def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np.uint32 | np.float64:
+    """Where the bucket that holds `nearest` ends: above it, whatever is lost in rounding."""
+    end = max((nearest // delta + 1) * delta, math.nextafter(nearest, math.inf))
+    if end >= far:
+        return far
+    return np.uint32(math.ceil(end)) if isinstance(far, np.uint32) else np.float64(end)
+
+
+def _bucket_width(graph: Graph) -> float:
+    """Mean weight over mean degree: the distance at which a vertex has about one neighbour."""
+    weights = cast("NDArray[Any]", graph.weights)
+    sample = weights[:: max(1, graph.m // _SAMPLE)]
+    finite = sample[np.isfinite(sample)]
+    width = float(finite.mean()) * graph.n / graph.m if len(finite) else 0.0
+    return width if 0 < width < math.inf else 1.0
+
+
+def _check_weights(graph: Graph) -> float:
+    """The heaviest weight.
+
+    Raises
+    ------
+    ArgumentError
+        If a weight is negative or NaN.
+    """
+    lightest, heaviest = graph.weight_range
+    if lightest >= 0:
+        return heaviest
+    weights = cast("NDArray[Any]", graph.weights)
+    e = int(np.argmin(weights >= 0))
+    tail = int(np.searchsorted(graph.offsets, e, side="right")) - 1
+    msg = (
+        f"the edge from {graph.ids[tail]} to {graph.ids[graph.targets[e]]} weighs {weights[e]}; shortest "
+        "paths need weights of 0 or more on every edge"
+    )
+    raise ArgumentError(msg)
+
+
+def _unsigned(weights: Spread) -> Spread:
+    """The same weights, integers without their sign."""
+    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind in "bi" else w for w in weights.parts])
+
+
+def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:
+    return distance if distance.dtype.kind == "f" else np.where(distance == FAR, np.inf, distance)
+
+
+def _in_edges(
+    pg: PartitionedGraph, source: Any, delta: float | None, progress: Callable[[Progress], None] | None
+) -> Result:
+    """Shortest paths where every edge has length 1."""
+    r = bfs(pg, source, progress=progress)
+    return Result(
+        "sssp",
+        pg.graph,
+        {
+            "distance": lambda: np.where(r["distance"] < 0, np.inf, r["distance"]),
+            "parent": lambda: r["parent"],
+        },
+        parameters={"source": source, "delta": delta},
+        timeline=r.timeline,
+        seconds=r.seconds,
+        edges=r.edges,
+        partitioned=pg,
+    )

@@ -1,0 +1,346 @@
+"""Shortest paths: settle a bucket along out-edges, sweep over in-edges, and find parents.
+
+`distance` (L + M,) is uint32 or float64 and holds `far` where unreached; lengths from `far` on do not fit.
+`weights` has an unsigned or non-negative value for each edge. `parent` (L,) uint32 is a local number, or
+`NOBODY` where it must still be found. `pending` is a bitmap over L + M: owned vertices that were lowered and
+have not been relaxed since, and mirrors that were lowered and whose owner was not told. `queue` (L,) uint32
+lists ``length[0]`` vertices of the bucket being settled, `near` is the bitmap of them. `awake` counts the
+vertices that were lowered or taken up, `scout` the edges out of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or
+from evener.kernels.cpu.bits import range_mask, trailing_zeros
+from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.lanes import LANES, lighter
+
+__all__ = ["begin", "collect", "find_parents", "lowest", "settle", "sweep"]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_SIX = np.uint64(6)
+_LOW_BITS = np.uint64(63)
+_LANES = np.uint64(LANES)
+_NOBODY = np.uint32(0xFFFFFFFF)
+# Vertices of the queue handed to a thread at a time.
+_QUEUE_RUN = np.uint64(32)
+# Vertices a thread collects before it takes room in the shared queue.
+_BUFFER = 256
+# Words of 64 vertices handed to a thread at a time.
+_WORD_RUN = np.uint64(64)
+
+
+@inline_step
+def _runs(length, run):
+    return np.int64((length + run - _ONE) // run)
+
+
+@inline_step
+def _words(owned):
+    return (np.uint64(owned) + _LOW_BITS) >> _SIX
+
+
+@serial
+def begin(source, distance, pending):
+    """Start at `source`, `NOBODY` where another partition owns it. Returns awake."""
+    if source == _NOBODY:
+        return _ZERO
+    s = np.uint64(source)
+    distance[s] = 0
+    pending[s >> _SIX] |= _ONE << (s & _LOW_BITS)
+    return _ONE
+
+
+# ---- buckets ------------------------------------------------------------------------------------
+
+
+@inline_step
+def _owned_word(pending, w, owned):
+    """The pending vertices of a word, without mirrors."""
+    return pending[w] & range_mask(w, _ZERO, owned)
+
+
+@inline_step
+def _lowest_run(owned, distance, pending, first, last):
+    lowest = np.inf
+    for w in range(first, last):
+        word = _owned_word(pending, w, owned)
+        while word != _ZERO:
+            v = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            lowest = min(lowest, np.float64(distance[v]))
+    return lowest
+
+
+@parallel
+def lowest(owned, distance, pending):
+    """The least distance of a pending vertex; infinite if there is none."""
+    least = np.inf
+    words = _words(owned)
+    for r in prange(_runs(words, _WORD_RUN)):
+        first = np.uint64(r) * _WORD_RUN
+        least = min(
+            least, _lowest_run(np.uint64(owned), distance, pending, first, min(first + _WORD_RUN, words))
+        )
+    return least
+
+
+@inline_step
+def _append(buffer, held, queue, length):
+    """Move a thread's vertices to the shared queue."""
+    first = fetch_add(length, _ZERO, np.uint64(held))
+    for i in range(np.uint64(held)):
+        queue[first + i] = buffer[i]
+
+
+@inline_step
+def _collect_run(offsets, owned, limit, distance, pending, near, queue, length, scout, first, last):
+    buffer = np.empty(64, np.uint32)
+    awake = _ZERO
+    edges = _ZERO
+    for w in range(first, last):
+        word = _owned_word(pending, w, owned)
+        taken = _ZERO
+        held = 0
+        while word != _ZERO:
+            bit = word & (~word + _ONE)
+            v = (w << _SIX) + trailing_zeros(word)
+            word ^= bit
+            if distance[v] < limit:
+                taken |= bit
+                edges += offsets[v + _ONE] - offsets[v]
+                buffer[held] = v
+                held += 1
+        if held > 0:
+            pending[w] &= ~taken
+            near[w] |= taken
+            _append(buffer, held, queue, length)
+            awake += np.uint64(held)
+    fetch_add(scout, _ZERO, edges)
+    return awake
+
+
+@parallel
+def collect(offsets, owned, limit, distance, pending, near, queue, length, scout):
+    """Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``.
+
+    Returns awake.
+    """
+    awake = _ZERO
+    words = _words(owned)
+    for r in prange(_runs(words, _WORD_RUN)):
+        first = np.uint64(r) * _WORD_RUN
+        awake += _collect_run(
+            offsets, np.uint64(owned), limit, distance, pending, near, queue, length, scout, first,
+            min(first + _WORD_RUN, words),
+        )  # fmt: skip
+    return awake
+
+
+@inline_step
+def _relax_run(
+    offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue, length,
+    first, last,
+):  # fmt: skip
+    buffer = np.empty(_BUFFER, np.uint32)
+    held = 0
+    scout = _ZERO
+    for i in range(first, last):
+        u = np.uint64(queue[i])
+        fetch_and(near, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))  # before its distance is read
+        parent[u] = _NOBODY
+        so_far = distance[u]
+        for e in range(offsets[u], offsets[u + _ONE]):
+            v = np.uint64(targets[e])
+            through = so_far + weights[e]
+            # Reading first leaves one edge in seven to the atomic operation.
+            if not through < distance[v] or not through < fetch_min(distance, v, through):
+                continue
+            bit = _ONE << (v & _LOW_BITS)
+            if through >= limit or v >= owned:
+                if not pending[v >> _SIX] & bit:
+                    fetch_or(pending, v >> _SIX, bit)
+                continue
+            if pending[v >> _SIX] & bit:
+                fetch_and(pending, v >> _SIX, ~bit)
+            if near[v >> _SIX] & bit or fetch_or(near, v >> _SIX, bit) & bit:
+                continue
+            scout += offsets[v + _ONE] - offsets[v]
+            buffer[held] = v
+            held += 1
+            if held == _BUFFER:
+                _append(buffer, held, next_queue, length)
+                held = 0
+    if held > 0:
+        _append(buffer, held, next_queue, length)
+    return scout
+
+
+@inline_step
+def _put_back(queue, length, near, pending):
+    for i in range(length[_ZERO]):
+        v = np.uint64(queue[i])
+        near[v >> _SIX] &= ~(_ONE << (v & _LOW_BITS))
+        pending[v >> _SIX] |= _ONE << (v & _LOW_BITS)
+    length[_ZERO] = _ZERO
+
+
+@parallel
+def settle(
+    offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue, length,
+    next_queue, next_length, scout,
+):  # fmt: skip
+    """Relax the queued vertices, and those that come nearer than `limit` by it, until there are none.
+
+    ``scout[0]`` edges lead out of the queue. Gives up before it has relaxed more than `budget`; what is left
+    is pending again. Returns how many vertices that is.
+    """
+    owned = np.uint64(owned)
+    budget = np.uint64(budget)
+    relaxed = scout[_ZERO]
+    scout[_ZERO] = _ZERO
+    while length[_ZERO] > _ZERO and relaxed <= budget:
+        queued = length[_ZERO]
+        next_length[_ZERO] = _ZERO
+        edges = _ZERO
+        if queued <= _QUEUE_RUN:
+            edges += _relax_run(
+                offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue,
+                next_length, _ZERO, queued,
+            )  # fmt: skip
+        else:
+            for r in prange(_runs(queued, _QUEUE_RUN)):
+                first = np.uint64(r) * _QUEUE_RUN
+                edges += _relax_run(
+                    offsets, targets, weights, owned, limit, distance, parent, pending, near, queue,
+                    next_queue, next_length, first, min(first + _QUEUE_RUN, queued),
+                )  # fmt: skip
+        relaxed += edges
+        length[_ZERO] = next_length[_ZERO]
+        queue, next_queue = next_queue, queue
+    left = length[_ZERO]
+    _put_back(queue, length, near, pending)
+    return left
+
+
+# ---- sweeps -------------------------------------------------------------------------------------
+
+
+@inline_step
+def _look(offsets, targets, weights, floor, distance, parent, v):
+    """The least distance of `v` through its in-neighbours; its parent only if that is nearer."""
+    best = distance[v]
+    e = offsets[v]
+    stop = offsets[v + _ONE]
+    while e < stop:
+        mask = lighter(weights, e, stop, floor, best)
+        while mask != _ZERO:
+            i = e + trailing_zeros(mask)
+            mask &= mask - _ONE
+            near = distance[targets[i]]
+            through = near + weights[i]
+            if through < best:
+                best = distance.dtype.type(through)
+                parent[v] = targets[i] if near < best else _NOBODY
+        e += _LANES
+    return best
+
+
+@inline_step
+def _sweep_run(offsets, targets, weights, floor, distance, parent, pending, first, last):
+    scout = _ZERO
+    for w in range(first >> _SIX, _words(last)):
+        inside = range_mask(w, first, last)
+        lowered = _ZERO
+        for v in range(max(first, w << _SIX), min(last, (w + _ONE) << _SIX)):
+            if distance[v] > floor:
+                best = _look(offsets, targets, weights, floor, distance, parent, v)
+                if best < distance[v]:
+                    distance[v] = best
+                    lowered |= _ONE << (v & _LOW_BITS)
+                    scout += offsets[v + _ONE] - offsets[v]
+        fetch_and(pending, w, ~inside | lowered)
+        fetch_or(pending, w, lowered)
+    return scout
+
+
+@parallel
+def sweep(offsets, targets, weights, blocks, floor, distance, parent, pending):
+    """Let each vertex look for a shorter way to it over its in-edges.
+
+    No pending vertex is nearer than `floor`, so an edge matters only if it leads from there to a lower
+    distance. Afterwards those are pending that were lowered. Returns scout.
+    """
+    scout = _ZERO
+    for b in prange(len(blocks) - 1):
+        scout += _sweep_run(
+            offsets, targets, weights, floor, distance, parent, pending, np.uint64(blocks[b]),
+            np.uint64(blocks[b + 1]),
+        )  # fmt: skip
+    return scout
+
+
+# ---- parents ------------------------------------------------------------------------------------
+
+
+@inline_step
+def _tight_neighbour(offsets, targets, weights, distance, v):
+    """A neighbour nearer than `v` through which `v` is as far as it is, or `NOBODY`."""
+    mine = distance[v]
+    for e in range(offsets[v], offsets[v + _ONE]):
+        if weights[e] <= mine:
+            near = distance[targets[e]]
+            if near < mine and near + weights[e] == mine:
+                return targets[e]
+    return _NOBODY
+
+
+@inline_step
+def _beside_reached(offsets, targets, far, distance, v):
+    for e in range(offsets[v], offsets[v + _ONE]):
+        if distance[targets[e]] < far:
+            return _ONE
+    return _ZERO
+
+
+@inline_step
+def _find_parents_run(offsets, targets, weights, out_degree, source, far, distance, parent, first, last):
+    left = _ZERO
+    beyond = _ZERO
+    edges = _ZERO
+    for v in range(first, last):
+        if distance[v] == far:
+            beyond += _beside_reached(offsets, targets, far, distance, v)
+            continue
+        edges += np.uint64(out_degree[v])
+        if v == np.uint64(source):
+            parent[v] = source
+        elif parent[v] == _NOBODY:
+            parent[v] = _tight_neighbour(offsets, targets, weights, distance, v)
+            left += np.uint64(parent[v] == _NOBODY)
+    return left, beyond, edges
+
+
+@parallel
+def find_parents(offsets, targets, weights, blocks, out_degree, source, far, distance, parent):
+    """Give each reached vertex without a parent an in-neighbour that is nearer, if one is as tight.
+
+    Returns how many found none (an edge of no length leads to them), how many unreached vertices have a
+    reached in-neighbour (they are too far, or their edge is infinite), and the edges out of reached vertices.
+    """
+    left = _ZERO
+    beyond = _ZERO
+    edges = _ZERO
+    for b in prange(len(blocks) - 1):
+        x, y, z = _find_parents_run(
+            offsets, targets, weights, out_degree, source, far, distance, parent, np.uint64(blocks[b]),
+            np.uint64(blocks[b + 1]),
+        )  # fmt: skip
+        left += x
+        beyond += y
+        edges += z
+    return left, beyond, edges

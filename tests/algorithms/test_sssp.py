@@ -1,0 +1,228 @@
+"""Shortest paths agree with Dijkstra to the last bit, however the graph is split and searched."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from evener.algorithms import sssp as module
+from evener.algorithms.sssp import sssp
+from evener.errors import ArgumentError, UnknownVertexError
+from evener.graph import Graph
+from evener.partition import partition
+from evener.verify import verify
+
+splits = pytest.mark.parametrize(
+    ("parts", "policy"),
+    [(1, "random")] + [(parts, policy) for parts in (2, 4) for policy in ("random", "high", "low")],
+)
+
+# When to sweep (as usual, as soon as there is an edge, hardly ever), and until when (few edges, none, once).
+sweeps = st.sampled_from([(module.EDGES_TO_SWEEP, module.EDGES_TO_SWEEP_AGAIN), (1 << 40, 1 << 40), (1, 1)])
+
+# Weights that leave plateaus, that round, and that are of one kind with nothing special about them.
+weights_of = {
+    "int64": st.integers(0, 9),
+    "int32": st.integers(0, 255),
+    "float64": st.one_of(st.sampled_from([0.0, 0.1, 0.2, 0.3, 1e-30, np.inf]), st.floats(0, 10)),
+    "float32": st.floats(0, 10, width=32),
+}
+
+
+@st.composite
+def graphs(draw, dtypes=("int64", "float64")):
+    """Weighted edges among up to 20 vertices, with self-loops, repeats, gaps, and vertices that have none."""
+    n = draw(st.integers(1, 20))
+    ends = st.integers(0, n - 1)
+    dtype = draw(st.sampled_from(dtypes))
+    edges = draw(st.lists(st.tuples(ends, ends, weights_of[dtype]), max_size=60))
+    src, dst = np.array([e[:2] for e in edges], dtype=np.int64).reshape(-1, 2).T
+    weights = np.array([e[2] for e in edges], dtype=dtype)
+    return Graph.from_edges(src, dst, weights, directed=draw(st.booleans()), n=n)
+
+
+def run(graph, sweep=(module.EDGES_TO_SWEEP, module.EDGES_TO_SWEEP_AGAIN), **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "EDGES_TO_SWEEP", sweep[0])
+        patch.setattr(module, "EDGES_TO_SWEEP_AGAIN", sweep[1])
+        return sssp(graph, **options)
+
+
+def dijkstra(graph, source):
+    """NetworkX's distances. It also adds along paths in rounded float64, so they agree exactly."""
+    found = nx.single_source_dijkstra_path_length(reference.as_networkx(graph), source)
+    distance = np.full(graph.n, np.inf)
+    distance[list(found)] = list(found.values())
+    return distance
+
+
+def check_tree(graph, source, distance, parent):
+    """Parents are exactly as tight as they can be, and lead to the source."""
+    tails, heads = reference.edges(graph)
+    weights = np.ones(graph.m) if graph.weights is None else graph.weights.astype(np.float64)
+    tight = {(u, v) for u, v, w in zip(tails, heads, weights, strict=True) if distance[u] + w == distance[v]}
+    for v in range(graph.n):
+        if v == source or np.isinf(distance[v]):
+            assert parent[v] == (source if v == source else -1)
+            continue
+        assert (parent[v], v) in tight
+        walk = v
+        for _ in range(graph.n):
+            walk = parent[walk]
+        assert walk == source
+
+
+# ---- against another implementation -----------------------------------------------------------------
+
+
+@splits
+@settings(max_examples=25, deadline=None)
+@given(graph=graphs(), sweep=sweeps, delta=st.sampled_from([None, 0.3, 2, np.inf]), data=st.data())
+def test_agrees_with_dijkstra(parts, policy, graph, sweep, delta, data):
+    source = data.draw(st.integers(0, graph.n - 1))
+    placed = partition(graph, ["cpu:1"] * parts, policy=policy)
+    r = run(placed, sweep, source=source, delta=delta)
+    assert r["distance"].dtype == np.float64
+    assert r["parent"].dtype == np.int64
+    np.testing.assert_array_equal(r["distance"], dijkstra(graph, source))
+    check_tree(graph, source, r["distance"], r["parent"])
+
+
+@settings(max_examples=15, deadline=None)
+@given(graph=graphs(("int32", "float32")), sweep=sweeps)
+def test_narrow_weights(graph, sweep):
+    r = run(graph, sweep, source=0, on=["cpu:1"])
+    np.testing.assert_array_equal(r["distance"], dijkstra(graph, 0))
+    check_tree(graph, 0, r["distance"], r["parent"])
+
+
+@splits
+@pytest.mark.parametrize("integer", [True, False])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_larger_graph(parts, policy, integer, directed):
+    """Rows longer than a vector of edges, several runs of the queue, and both ways of searching."""
+    graph = reference.random_graph(directed=directed, n=1500, edges=30_000, integer=integer)
+    r = sssp(graph, source=3, on=["cpu:1"] * parts, policy=policy)
+    np.testing.assert_array_equal(r["distance"], dijkstra(graph, 3))
+    verify(r)
+    assert {span.phase for span in r.timeline} >= {"settle", "sweep"}
+
+
+def test_many_threads_agree():
+    graph = reference.random_graph(directed=False, n=3000, edges=60_000)
+    alone, together = sssp(graph, source=3, on=["cpu:1"]), sssp(graph, source=3, on=["cpu"])
+    np.testing.assert_array_equal(alone["distance"], together["distance"])
+    verify(together)
+
+
+# ---- edges of no length -----------------------------------------------------------------------------
+
+
+@splits
+@pytest.mark.parametrize("weight", [0, 0.0, 1e-30])
+def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
+    """One edge leads to a ring and the grid beyond it, on which nothing lengthens the way."""
+    ring = np.arange(1, 31)
+    src = np.concatenate([[0], ring, ring, [5]])
+    dst = np.concatenate([[1], np.roll(ring, -1), np.roll(ring, -7), [31]])
+    weights = np.full(len(src), weight)
+    weights[0] = 4
+    graph = Graph.from_edges(src, dst, weights, directed=False, n=33)
+    r = sssp(graph, source=0, on=["cpu:1"] * parts, policy=policy)
+    assert r["distance"].tolist() == [0.0] + [4.0] * 31 + [np.inf]
+    check_tree(graph, 0, r["distance"], r["parent"])
+
+
+def test_all_edges_of_no_length():
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [0, 0, 0])
+    assert sssp(graph)["parent"].tolist() == [0, 0, 1, 2]
+
+
+# ---- the ranges of numbers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_integers_too_long_for_32_bits(parts):
+    """The third edge passes 2³¹, so the search is made again in float64; a single weight may pass it too."""
+    graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 2], [2**30, 2**30 - 2, 7, 2**31 - 2], n=5)
+    r = sssp(graph, on=["cpu:1"] * parts)
+    assert r["distance"].tolist() == [0.0, 2.0**30, 2.0**31 - 2, 2.0**31 + 5, np.inf]
+    assert r["parent"][[0, 1, 3, 4]].tolist() == [0, 0, 2, -1]
+    graph = Graph.from_edges([0, 1], [1, 2], [2**40, 3])
+    assert sssp(graph)["distance"].tolist() == [0.0, 2.0**40, 2.0**40 + 3]
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-300])
+def test_a_bucket_narrower_than_rounding_ends(delta):
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1e17, 2.0, 1e300])
+    assert sssp(graph, delta=delta)["distance"].tolist() == [0.0, 1e17, 1e17 + 2, 1e300]
+
+
+def test_infinite_weight_is_no_edge():
+    graph = Graph.from_edges([0, 1], [1, 2], [1.0, np.inf])
+    r = sssp(graph)
+    assert r["distance"].tolist() == [0.0, 1.0, np.inf]
+    assert r["parent"].tolist() == [0, 0, -1]
+
+
+@splits
+def test_no_weights_are_ones(parts, policy):
+    graph = Graph.from_edges([0, 0, 1, 3], [1, 2, 3, 4], n=6)
+    r = sssp(graph, on=["cpu:1"] * parts, policy=policy)
+    assert r.algorithm == "sssp"
+    assert r["distance"].dtype == np.float64
+    assert r["distance"].tolist() == [0, 1, 1, 2, 3, np.inf]
+    assert r["parent"].tolist() == [0, 0, 0, 1, 3, -1]
+
+
+# ---- borders ----------------------------------------------------------------------------------------
+
+
+def test_ids_of_the_graph():
+    graph = Graph.from_edges([10, 70, 10], [70, 50, 50], [2, 3, 9])
+    r = sssp(graph, source=10)
+    assert r["distance"].tolist() == [0.0, 5.0, 2.0]
+    assert r["parent"].tolist() == [10, 70, 10]
+
+
+def test_one_vertex():
+    r = sssp(Graph.from_edges([0], [0], [3]))
+    assert (r["distance"].tolist(), r["parent"].tolist()) == ([0.0], [0])
+    r = sssp(Graph.from_edges([], [], [], n=2), source=1, on=["cpu:1"] * 2)
+    assert (r["distance"].tolist(), r["parent"].tolist()) == ([np.inf, 0.0], [-1, 1])
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_unknown_source(n):
+    with pytest.raises(UnknownVertexError, match="vertex 5 is not in the graph"):
+        sssp(Graph.from_edges([], [], [], n=n), source=5)
+
+
+@pytest.mark.parametrize("bad", [-1.5, np.nan])
+def test_bad_weight_is_named(bad):
+    """Put in behind the builder's back, which would refuse NaN."""
+    graph = Graph.from_edges([10, 10, 30], [20, 30, 20], [1.0, 2.0, 3.0])
+    weights = graph.weights.copy()
+    weights[2] = bad
+    graph = Graph(graph.offsets, graph.targets, weights=weights, ids=graph.ids, directed=True, validate=False)
+    with pytest.raises(ArgumentError, match=f"edge from 30 to 20 weighs {bad}; shortest paths need weights"):
+        sssp(graph, source=10)
+
+
+@pytest.mark.parametrize("delta", [0, -2, np.nan])
+def test_bad_delta(delta):
+    with pytest.raises(ArgumentError, match="delta is the width of a bucket, a number above 0"):
+        sssp(Graph.from_edges([0], [1], [1]), delta=delta)
+
+
+def test_counts_edges_and_reports_progress():
+    seen = []
+    graph = Graph.from_edges([0, 1, 3], [1, 2, 4], [1, 2, 3], directed=False)
+    r = sssp(graph, progress=seen.append)
+    assert r.edges == 2
+    assert [p.algorithm for p in seen] == ["sssp"] * len(seen)
+    assert r.timeline.supersteps == len(seen)

@@ -12,10 +12,10 @@ def two_elements():
     """Two supersteps on two elements of one name: the second is slower, then the first is."""
     return Timeline(
         [
-            Span(0, "down", "cpu:1", compute=1.0, send=0.5, wait=2.5, bytes_sent=100, active=7),
-            Span(0, "down", "cpu:1", compute=3.0, receive=1.0, bytes_sent=20, active=7),
+            Span(0, "down", "cpu:1", compute=1.0, send=0.5, wait=2.5, bytes_sent=100, active=3),
+            Span(0, "down", "cpu:1", compute=3.0, receive=1.0, bytes_sent=20, active=4),
             Span(1, "up", "cpu:1", compute=2.0, active=9),
-            Span(1, "up", "cpu:1", compute=1.5, wait=0.5, active=9),
+            Span(1, "up", "cpu:1", compute=1.5, wait=0.5, active=0),
         ]
     )
 

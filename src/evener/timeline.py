@@ -30,7 +30,7 @@ class Span:
     bytes_sent : int
         Bytes this element handed to others in this phase.
     active : int
-        Vertices at work in this superstep, on all elements together.
+        Vertices at work on this element.
     """
 
     superstep: int
@@ -227,7 +227,7 @@ def _summed(number: int, elements: list[list[Span]]) -> Superstep:
     return Superstep(
         superstep=number,
         phases=phases,
-        active=max(sum(span.active for span in own if span.phase == phases[0]) for own in elements),
+        active=sum(span.active for span in spans if span.phase == phases[0]),
         compute=sum(span.compute for span in slowest),
         exchange=sum(span.send + span.receive for span in slowest),
         wait=sum(span.wait for span in slowest),

@@ -1,0 +1,124 @@
+"""The graphs of the parity matrix, small and large, and Hypothesis's own."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from evener import generate
+from evener.graph import Graph
+
+
+def _rmat(scale):
+    """R-MAT with its self-loops and repeated edges, by Graph500's parameters."""
+    rng = np.random.default_rng(scale)
+    quadrant = rng.choice(4, (scale, 8 << scale), p=[0.57, 0.19, 0.19, 0.05])
+    place = 1 << np.arange(scale)[:, None]
+    label = rng.permutation(1 << scale)
+    return label[((quadrant >> 1) * place).sum(0)], label[((quadrant & 1) * place).sum(0)], 1 << scale
+
+
+def _uniform(scale):
+    return *np.random.default_rng(scale).integers(0, 1 << scale, (2, 3 << scale)), 1 << scale
+
+
+def _grid(side):
+    number = np.arange(side * side).reshape(side, side)
+    across, down = (number[:, :-1].ravel(), number[:, 1:].ravel()), (number[:-1].ravel(), number[1:].ravel())
+    return np.concatenate([across[0], down[0]]), np.concatenate([across[1], down[1]]), side * side
+
+
+def _star(leaves):
+    """The hub in the middle of the numbering; edges lead both ways, by turns."""
+    hub, others = leaves // 2, np.delete(np.arange(leaves + 1), leaves // 2)
+    outward = np.arange(leaves) % 2 == 0
+    return np.where(outward, hub, others), np.where(outward, others, hub), leaves + 1
+
+
+def _chain(n):
+    order = np.random.default_rng(n).permutation(n)
+    return order[:-1], order[1:], n
+
+
+def _self_loops(n):
+    src, dst = np.random.default_rng(n).integers(0, n, (2, n))
+    return np.concatenate([src, np.arange(n)[::3]]), np.concatenate([dst, np.arange(n)[::3]]), n
+
+
+def _duplicates(n):
+    src, dst = np.random.default_rng(n).integers(0, n, (2, n))
+    return np.repeat(src, np.arange(n) % 5), np.repeat(dst, np.arange(n) % 5), n
+
+
+def _isolated(n):
+    """Edges among a quarter of the vertices; 0 is not one of them."""
+    ends = np.random.default_rng(n).integers(0, n // 4, (2, n // 2))
+    return *(ends * 3 + 1), n
+
+
+def _gaps(n):
+    """Ids that leave gaps and do not begin at 0; the vertices are those that appear."""
+    return *(np.random.default_rng(n).integers(0, n, (2, 2 * n)) * 7 + 1000), None
+
+
+def _ends_early(n):
+    """Every edge leads into a few vertices: of a directed graph most in-rows are empty."""
+    rng = np.random.default_rng(n)
+    return rng.integers(0, n, 3 * n), rng.integers(0, 5, 3 * n), n
+
+
+_EMPTY = np.empty(0, dtype=np.int64)
+
+# Sizes lie on and beside multiples of 64, where bitmaps end with a word and mirrors share it.
+SMALL = {
+    "rmat": lambda: _rmat(7),
+    "uniform": lambda: _uniform(6),
+    "grid": lambda: _grid(9),
+    "star": lambda: _star(127),
+    "chain": lambda: _chain(65),
+    "empty": lambda: (_EMPTY, _EMPTY, 0),
+    "one vertex": lambda: (_EMPTY, _EMPTY, 1),
+    "self-loops": lambda: _self_loops(64),
+    "duplicates": lambda: _duplicates(63),
+    "isolated": lambda: _isolated(129),
+    "gaps": lambda: _gaps(50),
+    "ends early": lambda: _ends_early(64),
+}
+
+LARGE = {
+    "rmat": lambda: _rmat(12),
+    "uniform": lambda: _uniform(12),
+    "grid": lambda: _grid(48),
+    "star": lambda: _star(4096),
+    "chain": lambda: _chain(700),
+    "self-loops": lambda: _self_loops(2047),
+    "duplicates": lambda: _duplicates(2049),
+    "isolated": lambda: _isolated(4097),
+    "gaps": lambda: _gaps(3000),
+    "ends early": lambda: _ends_early(4096),
+}
+
+
+def build(parts, *, directed):
+    """The graph of ``(src, dst, n)``; every edge weighs an eighth to two, so that sums are exact."""
+    src, dst, n = parts
+    weights = np.random.default_rng(len(src)).integers(1, 17, len(src)) / 8
+    return Graph.from_edges(src, dst, weights, directed=directed, n=n)
+
+
+def generated():
+    """What the package itself generates, for those who run the matrix in full."""
+    return {"rmat:11": generate.rmat(11), "uniform:11": generate.uniform(11), "grid": generate.grid(40, 50)}
+
+
+@st.composite
+def drawn_graphs(draw):
+    """Sparse to dense, with hubs, tails, loops, repeats, isolated vertices; source 0 anywhere or nowhere."""
+    n = draw(st.one_of(st.integers(1, 24), st.sampled_from([63, 64, 65, 127, 128, 129, 193])))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    m = draw(st.integers(0, 3 * n))
+    src, dst = (rng.random((2, m)) ** draw(st.sampled_from([1, 3])) * n).astype(np.int64)
+    if draw(st.booleans()):
+        relabel = rng.permutation(n)
+        src, dst = relabel[src], relabel[dst]
+    return build((src, dst, n), directed=draw(st.booleans()))

@@ -1,0 +1,305 @@
+"""The engine: votes, state, the timeline's rows, progress, errors, and elements at work together."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.engine import Engine, Spread
+from evener.exchange import memory
+from evener.timeline import Progress
+
+
+@pytest.fixture(scope="module")
+def graph():
+    ends = np.random.default_rng(0).integers(0, 200, (2, 900))
+    return ev.Graph.from_edges(*ends, directed=False, n=200)
+
+
+class Kernels:
+    """Python functions in the place of an element's kernels; they are told which element they run on."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.places = Spread(range(len(engine.elements)))
+
+    def compute(self, function, *args, **options):
+        for element in self.engine.elements:
+            element._kernels["test.kernel"] = function
+        return self.engine.compute("test.kernel", *args, **options)
+
+
+@pytest.fixture(params=[1, 2, 4], ids="elements={}".format)
+def engine(graph, request):
+    made = Engine(ev.partition(graph, ["cpu:1"] * request.param), "test")
+    made.superstep("first")
+    return made
+
+
+@pytest.fixture
+def kernels(engine):
+    return Kernels(engine)
+
+
+def rows(engine):
+    return [(span.superstep, span.phase, span.element) for span in engine.timeline]
+
+
+# ---- votes ------------------------------------------------------------------------------------------
+
+
+def test_votes_are_summed(engine, kernels):
+    count = len(engine.elements)
+    assert kernels.compute(lambda p: p + 10, kernels.places) == 10 * count + sum(range(count))
+    assert kernels.compute(lambda p: (1, p, 0.5), kernels.places) == (count, sum(range(count)), count / 2)
+    assert kernels.compute(lambda: None) is None
+
+
+def test_each_element_gets_its_part_of_a_spread_and_the_same_of_all_else(engine, kernels):
+    seen = {}
+    kernels.compute(
+        lambda p, owned, other: seen.update({p: (owned, other)}), kernels.places, engine.owned, "x"
+    )
+    assert seen == {p: (part.owned, "x") for p, part in enumerate(engine.partitions)}
+
+
+def test_votes_of_real_kernels(engine):
+    flags = engine.bits()
+    for words, p in zip(flags.parts, engine.partitions, strict=True):
+        words[0] = 0b1011
+        assert p.owned >= 4
+    assert engine.compute("bits.count_range", flags, 0, engine.owned) == 3 * len(engine.elements)
+
+
+# ---- state ------------------------------------------------------------------------------------------
+
+
+def test_arrays_are_as_long_as_the_partition(engine):
+    for p, whole, own, mirrored, flags, count in zip(
+        engine.partitions,
+        engine.array("float32", 2).parts,
+        engine.owned_array("int32", -1).parts,
+        engine.mirror_array("uint32", 2).parts,
+        engine.bits().parts,
+        engine.counter().parts,
+        strict=True,
+    ):
+        assert (whole.dtype, whole.tolist()) == (np.float32, [2] * (p.owned + p.mirrors))
+        assert (own.dtype, own.tolist()) == (np.int32, [-1] * p.owned)
+        assert (mirrored.dtype, mirrored.shape) == (np.uint32, (p.mirrors, 2))
+        assert (flags.dtype, flags.tolist()) == (np.uint64, [0] * -(-(p.owned + p.mirrors) // 64))
+        assert (count.dtype, count.tolist()) == (np.uint64, [0])
+
+
+def test_a_copy_is_apart(engine):
+    one = engine.array("int32", 1)
+    two = engine.copy(one)
+    for part in two.parts:
+        part[:] = 9
+    assert all((part == 1).all() for part in one.parts)
+    assert engine.copy(engine.bits()).bits
+    assert not two.bits
+
+
+def test_edges_are_handed_out_by_direction(graph):
+    g = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], n=5)
+    e = Engine(ev.partition(g, ["cpu:1"]), "test")
+    (p,) = e.partitions
+    for columns, edges in ((e.out, p.out), (e.in_, p.in_)):
+        assert [c.parts[0] for c in columns] == [edges.offsets, edges.targets, edges.blocks]
+    # By degree: 0 (2 out), 1 (1 out, 1 in), 2 (2 in), 3 and 4 alone. Out-edges end with 1, in-edges with 2.
+    assert e.out_rows.parts == [2]
+    assert e.in_rows.parts == [3]
+    outward = Engine(ev.partition(g, ["cpu:1"], directions="out"), "test")
+    assert [c.parts for c in outward.in_] == [[None]] * 3
+    assert outward.in_rows.parts == [0]
+    assert Engine(ev.partition(graph, ["cpu:1"]), "test").out_weights.parts == [None]
+
+
+# ---- the timeline -----------------------------------------------------------------------------------
+
+
+def test_a_row_for_each_superstep_and_element(engine, kernels):
+    kernels.compute(lambda: time.sleep(0.01))
+    engine.superstep("second")
+    kernels.compute(lambda: None)
+    names = [element.name for element in engine.elements]
+    assert rows(engine) == [(s, phase, e) for s, phase in ((0, "first"), (1, "second")) for e in names]
+    for span in engine.timeline:
+        assert min(span.compute, span.send, span.receive, span.wait, span.bytes_sent, span.active) >= 0
+    assert all(span.compute >= 0.01 for span in engine.timeline.spans[: len(names)])
+
+
+def test_computing_and_waiting_are_told_apart(engine, kernels):
+    began = time.perf_counter()
+    kernels.compute(lambda p: time.sleep(0.2 if p == 0 else 0.0), kernels.places)
+    took = time.perf_counter() - began
+    slow, *quick = engine.timeline.spans
+    assert 0.2 <= slow.compute <= took
+    assert slow.wait == 0
+    for span in quick:
+        assert span.compute + span.wait == pytest.approx(slow.compute)
+        assert span.wait > 0.05
+
+
+def test_exchanges_are_receiving(engine):
+    array = engine.array("float64", 1.0)
+    engine.pull(array)
+    engine.push(array, "add")
+    several = len(engine.elements) > 1
+    assert all((span.receive > 0) == several for span in engine.timeline)
+    assert all(span.compute == span.send == 0 for span in engine.timeline)
+    sent = sum(span.bytes_sent for span in engine.timeline)
+    assert sent == 2 * 8 * sum(p.mirrors for p in engine.partitions)
+
+
+def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch):
+    """One element sends to three, who take at the same time."""
+    engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
+    everyone = threading.Barrier(4)
+    first = set()
+
+    def slowly(_route, element, *_, as_bits):
+        assert not as_bits
+        if element.name not in first:
+            first.add(element.name)
+            everyone.wait(30)
+        time.sleep(0.002)
+        return 1
+
+    monkeypatch.setattr(memory, "pull", slowly)
+    engine.superstep("pull")
+    engine.pull(engine.array("float32", 0))
+    assert len(engine.routes) == 12
+    assert [span.bytes_sent for span in engine.timeline] == [3] * 4
+
+
+def test_active_is_what_the_last_superstep_woke(engine, kernels):
+    kernels.compute(lambda p: p + 1, kernels.places, wakes=True)
+    kernels.compute(lambda p: (10 * p, 99), kernels.places, wakes=True)
+    kernels.compute(lambda: 1000)
+    engine.superstep("second")
+    engine.superstep("third", active=engine.owned)
+    count = len(engine.elements)
+    active = [span.active for span in engine.timeline]
+    assert active[:count] == [0] * count
+    assert active[count : 2 * count] == [11 * p + 1 for p in range(count)]
+    assert active[2 * count :] == [p.owned for p in engine.partitions]
+
+
+def test_nothing_is_counted_after_the_end(engine, kernels):
+    seconds = engine.finish()
+    before = [span.compute for span in engine.timeline]
+    kernels.compute(lambda: time.sleep(0.01))
+    engine.pull(engine.array("float32", 0))
+    assert [span.compute for span in engine.timeline] == before
+    assert all(span.receive == span.bytes_sent == 0 for span in engine.timeline)
+    assert seconds > 0
+
+
+# ---- progress ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("elements", [1, 2])
+def test_progress_is_told_of_every_superstep(graph, elements):
+    told = []
+    r = ev.bfs(graph, source=0, on=["cpu:1"] * elements, progress=told.append)
+    assert all(isinstance(p, Progress) and p.algorithm == "bfs" for p in told)
+    assert [p.superstep for p in told] == list(range(r.timeline.supersteps))
+    assert [p.phase for p in told] == [s.phases[0] for s in r.timeline.by_superstep()]
+    assert [p.active for p in told] == [s.active for s in r.timeline.by_superstep()]
+    seconds = [p.seconds for p in told]
+    assert seconds == sorted(seconds)
+
+
+def test_active_vertices_are_the_levels_of_a_search(graph):
+    """Vertices at work in a superstep are those the one before it reached: the counts of each distance."""
+    r = ev.bfs(graph, source=0, on=["cpu:1"] * 2)
+    active = [s.active for s in r.timeline.by_superstep() if s.phases[0] in ("top-down", "bottom-up")]
+    assert active == np.bincount(r["distance"][r["distance"] >= 0]).tolist()
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize("elements", [1, 2, 4])
+def test_what_progress_raises_ends_the_run_and_harms_nothing(graph, elements, fault):
+    pg = ev.partition(graph, ["cpu:1"] * elements)
+    expected = ev.bfs(pg, source=0)["distance"]
+
+    def stop(progress):
+        if progress.superstep == 2:
+            raise fault
+
+    for algorithm in (lambda: ev.bfs(pg, source=0, progress=stop), lambda: ev.pagerank(pg, progress=stop)):
+        with pytest.raises(fault):
+            algorithm()
+    assert (ev.bfs(pg, source=0)["distance"] == expected).all()
+
+
+# ---- errors and togetherness ------------------------------------------------------------------------
+
+
+def test_an_error_in_a_kernel_is_passed_on_when_all_have_ended(engine, kernels):
+    """The elements can be used again at once, because none is still at it."""
+    for culprit in range(len(engine.elements)):
+        ended = []
+
+        def kernel(p, culprit=culprit, ended=ended):
+            if p == culprit:
+                raise ZeroDivisionError
+            time.sleep(0.05)
+            ended.append(p)
+
+        with pytest.raises(ZeroDivisionError):
+            kernels.compute(kernel, kernels.places)
+        assert sorted(ended) == [p for p in range(len(engine.elements)) if p != culprit]
+        assert kernels.compute(lambda: 1) == len(engine.elements)
+
+
+def test_an_error_in_an_exchange_is_passed_on(graph, monkeypatch):
+    engine = Engine(ev.partition(graph, ["cpu:1"] * 2), "test")
+    engine.superstep("pull")
+    array = engine.array("float32", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "pull", lambda *_, **__: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            engine.pull(array)
+    engine.pull(engine.array("float32", 0))
+    assert sum(span.bytes_sent for span in engine.timeline) == 4 * sum(p.mirrors for p in engine.partitions)
+
+
+def test_elements_compute_at_the_same_time(engine, kernels):
+    """None gets past the barrier unless all are there together."""
+    meeting = threading.Barrier(len(engine.elements))
+    kernels.compute(lambda: meeting.wait(30) * 0)
+    assert not meeting.broken
+
+
+def test_each_element_has_a_thread_of_its_own_and_the_first_is_the_callers(engine, kernels):
+    threads = {}
+    for _ in range(3):
+        kernels.compute(lambda p: threads.setdefault(p, set()).add(threading.get_ident()), kernels.places)
+    assert all(len(idents) == 1 for idents in threads.values())
+    assert len(set().union(*threads.values())) == len(engine.elements)
+    assert threads[0] == {threading.get_ident()}
+
+
+def test_threads_of_elements_end_with_them(graph):
+    """A hundred placements leave no more threads behind than one does."""
+
+    def ours():
+        return sum(thread.name.startswith("evener-") for thread in threading.enumerate())
+
+    def run():
+        ev.wcc(graph, on=["cpu:1"] * 3)
+
+    run()
+    for _ in range(100):
+        run()
+    deadline = time.monotonic() + 10
+    while ours() > 20 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert ours() <= 20

@@ -68,7 +68,7 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say()
         say(shares_sentence(result.timeline))
     say(headline(result))
-    if result.outcome.get("converged") is False:
+    if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
 

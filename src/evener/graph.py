@@ -324,7 +324,7 @@ class Graph:
         own_strings = self._ids is not None and self._ids.dtype.kind in "UST"
         if own_strings != (wanted.dtype.kind in "UST") or wanted.dtype.kind not in "iuUST":
             kind = "strings" if own_strings else "integers"
-            msg = f"vertices of this graph are named by {kind}, not {wanted[0]!r} ({wanted.dtype})"
+            msg = f"vertices of this graph are named by {kind}, not {wanted[:1].tolist()[0]!r}"
             raise UnknownVertexError(msg)
         if self._ids is None:
             found = (wanted >= 0) & (wanted < self.n)

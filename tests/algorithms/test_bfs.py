@@ -1,0 +1,198 @@
+"""Breadth-first search against NetworkX and the twin; both its phases, and the turns between them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import evener as ev
+import reference
+from evener.algorithms.bfs import EDGES_TO_TURN_UP, VERTICES_TO_TURN_DOWN
+from reference import as_networkx, random_graph
+
+ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
+
+
+def phases(result):
+    return [step.phases[0] for step in result.timeline.by_superstep()]
+
+
+def check_tree(graph, result, source):
+    """Parents are one level up, over an edge that exists; none where nothing was reached."""
+    distance, parent = result["distance"], result["parent"]
+    tails, heads = reference.edges(graph)
+    stored = set(zip(graph.ids[tails].tolist(), graph.ids[heads].tolist(), strict=True))
+    level = dict(zip(graph.ids.tolist(), distance.tolist(), strict=True))
+    for vertex, above in zip(graph.ids.tolist(), parent.tolist(), strict=True):
+        if vertex == source:
+            assert (above, level[vertex]) == (source, 0)
+        elif level[vertex] < 0:
+            assert above == -1
+        else:
+            assert (above, vertex) in stored
+            assert level[above] == level[vertex] - 1
+
+
+@ONE_TWO_FOUR
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("edges", [50, 400])
+def test_distances_are_networkx_s(directed, elements, edges):
+    g = random_graph(directed=directed, n=80, edges=edges, seed=edges)
+    for source in (0, 5, 79):
+        r = ev.bfs(g, source=source, on=["cpu:1"] * elements)
+        expected = nx.single_source_shortest_path_length(as_networkx(g), source)
+        assert r["distance"].tolist() == [expected.get(v, -1) for v in range(g.n)]
+        assert (r["distance"].dtype, r["parent"].dtype) == (np.int32, np.int64)
+        check_tree(g, r, source)
+        ev.verify(r)
+
+
+@ONE_TWO_FOUR
+def test_a_broad_graph_is_searched_down_up_and_down_again(elements):
+    """A dense core that is reached late and left by a long tail: small, broad and small frontiers in turn."""
+    rng = np.random.default_rng(0)
+    core, tail = 800, 30
+    lead = [0, 1, 2]  # 0 - 1 - 2, and 3 is the first of the core
+    path = np.concatenate([lead, [3]])
+    src, dst = 3 + rng.integers(0, core, (2, 10 * core))
+    end = 3 + core + np.arange(tail)
+    src = np.concatenate([src, path[:-1], [5], end[:-1]])
+    dst = np.concatenate([dst, path[1:], [end[0]], end[1:]])
+    g = ev.Graph.from_edges(src, dst, directed=False, n=3 + core + tail)
+    r = ev.bfs(g, source=0, on=["cpu:1"] * elements)
+    assert (r["distance"] == reference.bfs(g, 0)[0]).all()
+    check_tree(g, r, 0)
+    found = [phase for phase in phases(r) if phase not in ("begin", "parents")]
+    first_up, last_up = found.index("bottom-up"), len(found) - found[::-1].index("bottom-up")
+    assert found[:first_up] == ["top-down"] * first_up
+    assert first_up >= 3
+    assert found[last_up:] == ["top-down"] * (len(found) - last_up)
+    assert len(found) - last_up > tail / 2
+
+
+@ONE_TWO_FOUR
+def test_a_second_broad_part_is_searched_up_again(elements):
+    """Two dense cores joined by a path: the bitmaps of the first turn are used a second time."""
+    rng = np.random.default_rng(1)
+    core, path = 640, 40
+    one, other = rng.integers(0, core, (2, 8 * core)), core + path + rng.integers(0, core, (2, 8 * core))
+    bridge = np.arange(core - 1, core + path + 1)
+    src, dst = np.concatenate([one, other, [bridge[:-1], bridge[1:]]], axis=1)
+    g = ev.Graph.from_edges(src, dst, directed=False, n=2 * core + path)
+    source = int(one[0, 0])
+    r = ev.bfs(g, source=source, on=["cpu:1"] * elements)
+    assert (r["distance"] == reference.bfs(g, source)[0]).all()
+    check_tree(g, r, source)
+    found = phases(r)
+    turns = sum(a != b for a, b in pairwise(found) if {a, b} <= {"top-down", "bottom-up"})
+    assert turns >= 3
+    assert found.count("bottom-up") >= 2
+
+
+def test_thresholds_are_beamer_s_order_of_magnitude():
+    """He found 14 and 24, and any value near them within a few percent of the best."""
+    assert 10 <= EDGES_TO_TURN_UP <= 30
+    assert 10 <= VERTICES_TO_TURN_DOWN <= 30
+
+
+@ONE_TWO_FOUR
+def test_a_chain_is_searched_from_its_end(elements):
+    n = 300
+    order = np.random.default_rng(2).permutation(n)
+    g = ev.Graph.from_edges(order[:-1], order[1:], directed=True, n=n)
+    r = ev.bfs(g, source=int(order[0]), on=["cpu:1"] * elements)
+    assert r["distance"][order].tolist() == list(range(n))
+    assert r["parent"][order].tolist() == [order[0], *order[:-1]]
+    last = ev.bfs(g, source=int(order[-1]), on=["cpu:1"] * elements)
+    assert (last["distance"] >= 0).sum() == 1
+
+
+@ONE_TWO_FOUR
+@pytest.mark.parametrize("n", [63, 64, 65, 127, 128, 129, 4095, 4096, 4097])
+def test_a_star_about_the_ends_of_words(n, elements):
+    hub = n // 2
+    leaves = np.delete(np.arange(n), hub)
+    g = ev.Graph.from_edges(np.full(n - 1, hub), leaves, directed=False, n=n)
+    for source in (hub, 0, n - 1):
+        r = ev.bfs(g, source=source, on=["cpu:1"] * elements, policy="high")
+        expected = np.full(n, 1 if source == hub else 2)
+        expected[[hub, source]] = [0 if source == hub else 1, 0]
+        assert (r["distance"] == expected).all()
+        parent = np.full(n, hub)
+        parent[[hub, source]] = source
+        assert (r["parent"] == parent).all()
+
+
+def test_directed_edges_are_followed_one_way_in_both_phases():
+    rng = np.random.default_rng(3)
+    # Everything leads out of the lower half; only a few edges lead back.
+    src, dst = rng.integers(0, 300, 4000), rng.integers(0, 600, 4000)
+    g = ev.Graph.from_edges(np.append(src, [400, 500]), np.append(dst, [3, 400]), n=600)
+    for elements in (1, 2, 4):
+        r = ev.bfs(g, source=500, on=["cpu:1"] * elements)
+        assert "bottom-up" in phases(r)
+        assert (r["distance"] == reference.bfs(g, 500)[0]).all()
+        check_tree(g, r, 500)
+
+
+@ONE_TWO_FOUR
+def test_vertices_go_by_their_own_ids(elements):
+    g = ev.Graph.from_edges([1000, 70, 70, 5], [70, 5, 8, 1000])
+    r = ev.bfs(g, source=70, on=["cpu:1"] * elements)
+    assert dict(zip(g.ids.tolist(), r["distance"].tolist(), strict=True)) == {5: 1, 8: 1, 70: 0, 1000: 2}
+    assert dict(zip(g.ids.tolist(), r["parent"].tolist(), strict=True)) == {5: 70, 8: 70, 70: 70, 1000: 5}
+
+
+def test_parents_of_named_vertices_are_positions():
+    g = ev.Graph.from_edges(["a", "b"], ["b", "c"])
+    r = ev.bfs(g, source="a")
+    assert r["parent"].tolist() == [0, 0, 1]
+
+
+@ONE_TWO_FOUR
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_counted_are_those_of_the_reached(directed, elements):
+    """As Graph500 counts them: an undirected edge once."""
+    g = ev.Graph.from_edges([0, 1, 1, 4], [1, 2, 3, 5], directed=directed, n=6)
+    assert ev.bfs(g, source=0, on=["cpu:1"] * elements).edges == 3
+
+
+def test_a_source_that_is_not_there_is_refused():
+    g = ev.Graph.from_edges([1, 2], [2, 7])
+    for source in (0, 3, -1, 8):
+        with pytest.raises(ev.UnknownVertexError, match=f"vertex {source} is not in the graph"):
+            ev.bfs(g, source=source)
+    with pytest.raises(ev.UnknownVertexError, match="named by integers, not 'b'"):
+        ev.bfs(g, source="b")
+
+
+def test_a_placed_graph_cannot_be_placed_again():
+    pg = ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"])
+    with pytest.raises(ev.ArgumentError, match="already placed"):
+        ev.bfs(pg, source=0, on=["cpu:1"])
+    with pytest.raises(ev.ArgumentError, match="already placed"):
+        ev.bfs(pg, source=0, alpha=0.5)
+    one_way = ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"], directions="in")
+    with pytest.raises(ev.ArgumentError, match=r'in direction "both" and the graph was placed with "in"'):
+        ev.bfs(one_way, source=0)
+
+
+@pytest.mark.parametrize("on", [["cpu"], ["cpu", "cpu"]], ids=len)
+def test_the_same_every_time_whoever_comes_first(on):
+    rng = np.random.default_rng(6)
+    src, dst = (rng.random((2, 60_000)) ** 2 * 5000).astype(np.int64)
+    g = ev.Graph.from_edges(src, dst, n=5000)
+    pg = ev.partition(g, on)
+    expected = reference.bfs(g, 7)[0]
+    tails, heads = reference.edges(g)
+    stored = set(zip(tails.tolist(), heads.tolist(), strict=True))
+    for _ in range(100):
+        r = ev.bfs(pg, source=7)
+        assert (r["distance"] == expected).all()
+        reached = np.flatnonzero(expected > 0)
+        above = r["parent"][reached]
+        assert (expected[above] == expected[reached] - 1).all()
+        assert set(zip(above.tolist(), reached.tolist(), strict=True)) <= stored

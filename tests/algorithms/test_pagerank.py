@@ -1,0 +1,191 @@
+"""PageRank against NetworkX, the twin and numbers by hand."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import evener as ev
+import reference
+from reference import as_networkx, random_graph
+
+ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
+
+
+def networkx_ranks(graph, **options):
+    """NetworkX's answer with weights played no part, at a tolerance far below the one compared at."""
+    g = as_networkx(graph)
+    ranks = nx.pagerank(g, **{"tol": 1e-14, "max_iter": 1000, "weight": None} | options)
+    return np.array([ranks[v] for v in range(graph.n)])
+
+
+@ONE_TWO_FOUR
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("damping", [0.5, 0.85, 0.99])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ranks_are_networkx_s(directed, elements, damping, dtype):
+    """With dangling vertices, a self-loop and a repeated edge."""
+    g = random_graph(directed=directed, n=70, edges=150, seed=2)
+    if directed:
+        assert (g.out_degree() == 0).any()
+    r = ev.pagerank(g, damping=damping, tol=0, max_iter=2000, dtype=dtype, on=["cpu:1"] * elements)
+    assert r["rank"].dtype == dtype
+    relative = 1e-6 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(r["rank"], networkx_ranks(g, alpha=damping), rtol=relative, atol=0)
+    assert r["rank"].sum(dtype=np.float64) == pytest.approx(1, rel=1e-6)
+
+
+@ONE_TWO_FOUR
+def test_it_stops_where_networkx_does(elements):
+    """The same rule, so the same number of iterations and the same ranks, converged or not."""
+    g = random_graph(directed=True, n=50, edges=120, seed=5)
+    for tol in (1e-3, 1e-5, 1e-8):
+        needed = next(k for k in range(1, 200) if _networkx_converges(g, tol, k))
+        r = ev.pagerank(g, tol=tol, dtype="float64", on=["cpu:1"] * elements)
+        assert r.outcome == {"iterations": needed, "converged": True}
+        np.testing.assert_allclose(r["rank"], networkx_ranks(g, tol=tol), rtol=1e-12)
+        short = ev.pagerank(g, tol=tol, max_iter=needed - 1, dtype="float64", on=["cpu:1"] * elements)
+        assert short.outcome == {"iterations": needed - 1, "converged": False}
+
+
+def _networkx_converges(graph, tol, iterations):
+    try:
+        nx.pagerank(as_networkx(graph), tol=tol, max_iter=iterations, weight=None)
+    except nx.PowerIterationFailedConvergence:
+        return False
+    return True
+
+
+@ONE_TWO_FOUR
+@pytest.mark.parametrize("iterations", [0, 1, 2, 7])
+def test_a_fixed_number_of_iterations(elements, iterations):
+    g = random_graph(directed=True, n=64, edges=100, seed=8)
+    expected = reference.pagerank(g, iterations=iterations)
+    for options in ({"tol": 0}, {"semantics": "graphalytics"}, {"semantics": "graphalytics", "tol": 0.5}):
+        r = ev.pagerank(g, max_iter=iterations, dtype="float64", on=["cpu:1"] * elements, **options)
+        np.testing.assert_allclose(r["rank"], expected, rtol=1e-13)
+        assert r.outcome["iterations"] == iterations
+        assert r.edges == g.m * iterations
+
+
+@ONE_TWO_FOUR
+def test_personalization(elements):
+    g = random_graph(directed=True, n=40, edges=70, seed=3)
+    weights = {0: 1.0, 7: 2.5, 39: 0.5}
+    expected = networkx_ranks(g, personalization=weights)
+    array = np.zeros(g.n)
+    array[list(weights)] = list(weights.values())
+    for personalization in (weights, array, array * 1000, array.astype(np.float32), array.tolist()):
+        r = ev.pagerank(
+            g, personalization=personalization, tol=0, max_iter=500, dtype="float64", on=["cpu:1"] * elements
+        )
+        np.testing.assert_allclose(r["rank"], expected, rtol=1e-9, atol=1e-15)
+
+
+def test_personalization_goes_by_the_graph_s_own_ids():
+    g = ev.Graph.from_edges([100, 30], [30, 7])
+    r = ev.pagerank(g, damping=0, personalization={100: 3, 7: 1}, dtype="float64")
+    assert dict(zip(g.ids.tolist(), r["rank"].tolist(), strict=True)) == {7: 0.25, 30: 0.0, 100: 0.75}
+
+
+def test_personalization_of_a_partition_with_a_single_vertex():
+    """One value each and one value for all look alike there."""
+    g = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 0])
+    pg = ev.partition(g, ["cpu:1"] * 4)
+    assert 1 in [p.owned for p in pg.partitions]
+    weights = {0: 1.0, 1: 2.0, 2: 3.0, 3: 4.0}
+    found = ev.pagerank(pg, personalization=weights, tol=0, max_iter=300, dtype="float64")["rank"]
+    np.testing.assert_allclose(found, networkx_ranks(g, personalization=weights), rtol=1e-9)
+
+
+@ONE_TWO_FOUR
+def test_by_hand(elements):
+    """0 -> 1, and 1 dangles. From (1/2, 1/2): each gets (1 - d)/2 + d/4, and 1 gets d/2 more."""
+    g = ev.Graph.from_edges([0], [1])
+    r = ev.pagerank(g, damping=0.8, tol=0, max_iter=1, dtype="float64", on=["cpu:1"] * elements)
+    assert r["rank"].tolist() == pytest.approx([0.3, 0.7])
+
+
+def test_all_the_same_on_a_cycle():
+    g = ev.Graph.from_edges(np.arange(100), (np.arange(100) + 1) % 100)
+    r = ev.pagerank(g, on=["cpu:1"] * 2)
+    np.testing.assert_allclose(r["rank"], 0.01, rtol=1e-6)
+    assert r.outcome == {"iterations": 1, "converged": True}
+
+
+def test_repeated_edges_count_as_often_as_they_are_stored():
+    g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 0, 0])
+    np.testing.assert_allclose(ev.pagerank(g, tol=0, dtype="float64")["rank"], networkx_ranks(g), rtol=1e-6)
+    once = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 0, 0])
+    assert not np.allclose(networkx_ranks(g), networkx_ranks(once), rtol=1e-2)
+
+
+def test_an_undirected_self_loop_counts_once_as_in_networkx():
+    g = ev.Graph.from_edges([0, 0, 1], [0, 1, 2], directed=False)
+    ranks = nx.pagerank(nx.Graph([(0, 0), (0, 1), (1, 2)]), tol=1e-14, max_iter=1000)
+    found = ev.pagerank(g, tol=0, max_iter=1000, dtype="float64")["rank"]
+    np.testing.assert_allclose(found, [ranks[v] for v in range(3)], rtol=1e-9)
+
+
+def test_weights_play_no_part():
+    src, dst = np.random.default_rng(1).integers(0, 30, (2, 90))
+    plain = ev.pagerank(ev.Graph.from_edges(src, dst, n=30))["rank"]
+    assert (ev.pagerank(ev.Graph.from_edges(src, dst, np.arange(90) + 1.0, n=30))["rank"] == plain).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+@ONE_TWO_FOUR
+def test_no_edges(n, elements):
+    r = ev.pagerank(ev.Graph.from_edges([], [], n=n), on=["cpu:1"] * elements)
+    np.testing.assert_allclose(r["rank"], np.full(n, 1 / max(n, 1)), rtol=1e-6)
+
+
+def test_ranks_of_a_large_skewed_graph_keep_six_digits_in_float32():
+    rng = np.random.default_rng(0)
+    src, dst = (rng.random((2, 200_000)) ** 4 * 20_000).astype(np.int64)
+    g = ev.Graph.from_edges(src, dst, n=20_000)
+    expected = reference.pagerank(g, iterations=50)
+    for on in (["cpu"], ["cpu:1"] * 2, ["cpu:1"] * 4):
+        found = ev.pagerank(g, tol=0, max_iter=50, on=on)["rank"]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_progress_tells_the_part_that_is_done():
+    told = []
+    g = random_graph(directed=True, n=50, edges=120, seed=5)
+    r = ev.pagerank(g, tol=1e-9, dtype="float64", progress=told.append)
+    done = [p.fraction for p in told if p.phase == "iterate"]
+    assert len(done) == r.outcome["iterations"]
+    assert done[0] == 0
+    assert all(0 <= f < 1 for f in done)
+    assert done == sorted(done)
+    assert done[-1] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"damping": -0.1}, "damping is a probability"),
+        ({"damping": 1.1}, "damping is a probability"),
+        ({"damping": float("nan")}, "damping is a probability"),
+        ({"tol": -1e-6}, "tol is a finite number"),
+        ({"tol": float("nan")}, "tol is a finite number"),
+        ({"tol": float("inf")}, "tol is a finite number"),
+        ({"max_iter": -1}, "max_iter is a whole number"),
+        ({"max_iter": 1.5}, "max_iter is a whole number"),
+        ({"max_iter": True}, "max_iter is a whole number"),
+        ({"dtype": "float16"}, '"float32" or "float64", not \'float16\''),
+        ({"semantics": "igraph"}, '"networkx" or "graphalytics", not \'igraph\''),
+        ({"personalization": {0: -1.0, 1: 2.0}}, "none negative"),
+        ({"personalization": {0: float("nan")}}, "finite values"),
+        ({"personalization": {}}, "at least one above zero"),
+        ({"personalization": [0.0, 0.0, 0.0]}, "at least one above zero"),
+        ({"personalization": [1.0, 1.0]}, r"each of the 3 vertices, not shape \(2,\)"),
+        ({"personalization": {9: 1.0}}, "vertex 9 is not in the graph"),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong, sentence):
+    g = ev.Graph.from_edges([0, 1], [1, 2])
+    with pytest.raises(ev.ArgumentError, match=sentence):
+        ev.pagerank(g, **wrong)

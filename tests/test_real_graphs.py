@@ -1,0 +1,103 @@
+"""Two graphs from SNAP, read from their files: all five algorithms against igraph, on one element and two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import igraph
+import numpy as np
+import pytest
+
+import evener as ev
+from reference import edges
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+SOURCES = 4
+
+
+class Rival:
+    """The graph once more in igraph, vertices by number."""
+
+    def __init__(self, graph):
+        tails, heads = edges(graph)
+        self.graph = igraph.Graph(n=graph.n, edges=np.column_stack([tails, heads]), directed=True)
+
+    def distance(self, source):
+        return np.array(self.graph.distances(source, mode="out")[0])
+
+    def rank(self):
+        return np.array(self.graph.pagerank(damping=0.85))
+
+    def component(self):
+        membership = np.array(self.graph.connected_components(mode="weak").membership)
+        _, smallest = np.unique(membership, return_index=True)
+        return smallest[membership]
+
+    def centrality(self, sources):
+        return np.array(self.graph.betweenness(sources=sources))
+
+
+@pytest.fixture(scope="module", params=["soc-Epinions1", "web-NotreDame"])
+def graph(request):
+    path = FOLDER / f"{request.param}.txt.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside the repository, in ../shared/data")
+    return ev.read(path)
+
+
+@pytest.fixture(scope="module")
+def rival(graph):
+    return Rival(graph)
+
+
+@pytest.fixture(scope="module", params=[["cpu"], ["cpu:1", "cpu:1"]], ids=len)
+def placed(request, graph):
+    return ev.partition(graph, request.param)
+
+
+@pytest.fixture(scope="module")
+def sources(graph):
+    """Numbers of vertices that edges lead out of: one of the highest degree, others as they come."""
+    degree = graph.out_degree()
+    some = np.random.default_rng(0).choice(np.flatnonzero(degree), SOURCES - 1, replace=False)
+    return [int(degree.argmax()), *some.tolist()]
+
+
+def test_the_file_is_what_snap_says(graph):
+    """The counts in the files' own headings."""
+    assert (graph.n, graph.m) in {(75_879, 508_837), (325_729, 1_497_134)}
+
+
+def test_bfs(graph, rival, placed, sources):
+    for source in sources:
+        r = ev.bfs(placed, source=graph.ids[source])
+        expected = rival.distance(source)
+        assert (r["distance"] == np.where(np.isinf(expected), -1, expected)).all()
+        ev.verify(r)
+
+
+def test_sssp_without_weights(graph, rival, placed, sources):
+    r = ev.sssp(placed, source=graph.ids[sources[0]])
+    assert (r["distance"] == rival.distance(sources[0])).all()
+    ev.verify(r)
+
+
+def test_pagerank(rival, placed):
+    expected = rival.rank()
+    exact = ev.pagerank(placed, tol=0, max_iter=150, dtype="float64")["rank"]
+    np.testing.assert_allclose(exact, expected, rtol=1e-6)
+    short = ev.pagerank(placed, tol=0, max_iter=150)["rank"]
+    np.testing.assert_allclose(short, expected, rtol=2e-6)
+
+
+def test_wcc(graph, rival, placed):
+    r = ev.wcc(placed)
+    expected = rival.component()
+    assert (r["component"] == graph.ids[expected]).all()
+    assert r.outcome["components"] == len(np.unique(expected))
+
+
+def test_betweenness_from_a_few_sources(graph, rival, placed, sources):
+    r = ev.betweenness(placed, sources=graph.ids[sources], normalized=False)
+    expected = rival.centrality(sources) * graph.n / len(sources)  # a few stand for all
+    np.testing.assert_allclose(r["centrality"], expected, rtol=1e-6, atol=1e-6)

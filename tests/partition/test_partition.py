@@ -221,6 +221,11 @@ def test_what_does_not_exist_is_refused(change, sentence):
         place(g, **{"on": ["cpu:1", "cpu:1"], **change})
 
 
+def test_it_says_where_the_graph_is():
+    pg = place(ev.Graph.from_edges([0], [1], n=1200), ["cpu:1", "cpu:1"], policy="low")
+    assert repr(pg) == "<PartitionedGraph: 1,200 vertices on cpu:1#0, cpu:1#1; policy low>"
+
+
 def test_only_graphs_are_placed():
     with pytest.raises(ev.ArgumentError, match="takes a Graph, not list"):
         place([1, 2, 3])

@@ -251,6 +251,28 @@ class TransportContract:
         travelling = [flag[p.owned :] for p, flag in zip(engine.partitions, flagged, strict=True)]
         assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(4, travelling))
 
+    @pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+    def test_push_set_overwrites_with_the_flagged_alone(self, graph, rng, share):
+        engine = self.engine(graph)
+        array, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, share)
+        flagged = unpacked(engine, flags)
+        told = np.zeros(graph.n, bool)
+        for p, part, flag in zip(engine.partitions, array.parts, flagged, strict=True):
+            part[p.owned :] = np.where(flag[p.owned :], 7 * p.vertices[p.owned :], 1)  # holders agree
+            told[p.vertices[p.owned :][flag[p.owned :]]] = True
+        before = [part.copy() for part in array.parts]
+        engine.push(array, "set", changed=flags)
+        for p, part, flag, old, flag_before in zip(
+            engine.partitions, array.parts, unpacked(engine, flags), before, flagged, strict=True
+        ):
+            owned = p.vertices[: p.owned]
+            assert (part[: p.owned] == np.where(told[owned], 7 * owned, old[: p.owned])).all()
+            assert (part[p.owned :] == old[p.owned :]).all()
+            assert (flag[: p.owned] == (flag_before[: p.owned] | told[owned])).all()
+            assert not flag[p.owned :].any()
+        travelling = [flag[p.owned :] for p, flag in zip(engine.partitions, flagged, strict=True)]
+        assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(4, travelling))
+
     def test_an_exchange_gives_the_same_every_time(self):
         ends = np.random.default_rng(1).integers(0, 3000, (2, 20_000))
         engine = self.engine(Graph.from_edges(*ends, directed=False, n=3000))

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from evener.exchange.route import Route
     from evener.partition import PartitionedGraph
 
+    _Call = tuple[Element, Callable[..., Any], Sequence[Any]]
+
 __all__ = ["Engine", "Spread"]
+
+# Edges or vertices that elements touch faster in turn on one thread than at once on theirs: handing work to a
+# waiting thread and back takes 50 to 100 us.
+WORTH_WAKING = 1 << 14
 
 
 class Spread:
@@ -163,7 +169,12 @@ class Engine:
             )
 
     def compute(
-        self, kernel: str, *args: Any, wakes: bool = False, reduce: Callable[[Iterable[Any]], Any] = sum
+        self,
+        kernel: str,
+        *args: Any,
+        wakes: bool = False,
+        reduce: Callable[[Iterable[Any]], Any] = sum,
+        work: int | None = None,
     ) -> Any:
         """Run a kernel on every element at once.
 
@@ -177,6 +188,9 @@ class Engine:
             Whether the first vote counts vertices that will be at work in the next superstep.
         reduce : callable, default sum
             Makes one vote of the elements' votes: `sum`, `min` or `max`.
+        work : int, optional
+            About how many edges or vertices the kernels will touch, all together. Elements that share this
+            process's memory take turns on the calling thread where waking theirs would cost more.
 
         Returns
         -------
@@ -187,7 +201,7 @@ class Engine:
             (element, element.kernel(kernel), [a.parts[p] if isinstance(a, Spread) else a for a in args])
             for p, element in enumerate(self.elements)
         ]
-        votes = self._run(calls, "compute")
+        votes = self._run(calls, "compute", work)
         if wakes:
             self._awake = [
                 awake + int(vote[0] if isinstance(vote, tuple) else vote)
@@ -195,17 +209,20 @@ class Engine:
             ]
         return _reduced(votes, reduce)
 
-    def push(self, array: Spread, op: str, *, changed: Spread | None = None) -> None:
+    def push(self, array: Spread, op: str, *, changed: Spread | None = None, work: int | None = None) -> None:
         """Carry mirrors to their owners and reduce them there.
 
         Parameters
         ----------
         array : Spread
-        op : {"add", "min", "or"}
-            "or" is for bitmaps. After "add" and "or" the mirrors are empty, for they have been counted.
+        op : {"add", "min", "or", "set"}
+            "or" is for bitmaps. "set" overwrites, one holder after another, and takes `changed`. After "add"
+            and "or" the mirrors are empty, for they have been counted.
         changed : Spread, optional
             Bitmap of the mirrors that changed. Only these need to travel; afterwards it flags the owned
-            vertices that received ("add") or were lowered ("min"), and no mirror.
+            vertices that received ("add", "set") or were lowered ("min"), and no mirror.
+        work : int, optional
+            As for `compute`.
         """
         self._exchange(
             lambda route, element: memory.push(
@@ -213,9 +230,10 @@ class Engine:
                 None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
             ),
             at="owner",
+            work=work,
         )  # fmt: skip
 
-    def pull(self, array: Spread, *, changed: Spread | None = None) -> None:
+    def pull(self, array: Spread, *, changed: Spread | None = None, work: int | None = None) -> None:
         """Carry owners' values to their mirrors.
 
         Parameters
@@ -223,6 +241,8 @@ class Engine:
         array : Spread
         changed : Spread, optional
             Bitmap of the owned vertices that changed. Only these travel, and their mirrors become flagged.
+        work : int, optional
+            As for `compute`.
         """
         self._exchange(
             lambda route, element: memory.pull(
@@ -231,11 +251,12 @@ class Engine:
                 as_bits=array.bits,
             ),
             at="holder",
+            work=work,
         )  # fmt: skip
 
     # ---- how they run -----------------------------------------------------------------------------
 
-    def _exchange(self, move: Callable[[Route, Element], int], *, at: str) -> None:
+    def _exchange(self, move: Callable[[Route, Element], int], *, at: str, work: int | None) -> None:
         """Let each element take what comes to it: its routes one after another, beside the other elements."""
 
         def take(p: int, element: Element) -> list[tuple[int, int]]:
@@ -245,28 +266,33 @@ class Engine:
 
         if not self.routes:
             return
-        taken = self._run([(e, take, (p, e)) for p, e in enumerate(self.elements)], "receive")
+        taken = self._run([(e, take, (p, e)) for p, e in enumerate(self.elements)], "receive", work)
         for sender, sent in (pair for pairs in taken for pair in pairs):
             if self._spans:
                 self._spans[sender].bytes_sent += sent
 
-    def _run(
-        self, calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], phase: str
-    ) -> list[Any]:
+    def _run(self, calls: Sequence[_Call], phase: str, work: int | None) -> list[Any]:
         """Make one call on every element and wait for all, writing each one's time into the timeline."""
         began = perf_counter()
-        futures = [element.submit(_timed, function, args) for element, function, args in calls[1:]]
-        try:
-            element, function, args = calls[0]  # on this thread, which would only wait otherwise
-            answers = [element.call(_timed, function, args)]
-        finally:
-            wait(futures)
-        answers += [future.result() for future in futures]
-        ended = max(at for _, at in answers)
-        for span, (_, at) in zip(self._spans, answers, strict=False):
-            setattr(span, phase, getattr(span, phase) + at - began)
-            span.wait += ended - at
-        return [answer for answer, _ in answers]
+        if work is not None and work < WORTH_WAKING:
+            answers = []
+            for element, function, args in calls:
+                answers.append((*element.call(_timed, function, args), began))
+                began = answers[-1][1]
+            ended = None
+        else:
+            futures = [element.submit(_timed, function, args) for element, function, args in calls[1:]]
+            try:
+                element, function, args = calls[0]  # on this thread, which would only wait otherwise
+                own = element.call(_timed, function, args)
+            finally:
+                wait(futures)
+            answers = [(*answer, began) for answer in (own, *(future.result() for future in futures))]
+            ended = max(at for _, at, _ in answers)
+        for span, (_, at, start) in zip(self._spans, answers, strict=False):
+            setattr(span, phase, getattr(span, phase) + at - start)
+            span.wait += 0.0 if ended is None else ended - at
+        return [answer for answer, _, _ in answers]
 
 
 def _timed(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, float]:

@@ -168,6 +168,17 @@ def check_push_min_all(b):
     check_push_min_flagged(b, exchange.push_min_all, everything=True)
 
 
+def check_push_set_flagged(b):
+    owned, mirror_flags, flags = (a.copy() for a in (b.owned, b.mirror_flags, b.flags))
+    moves = mirror_flags[b.run].copy()
+    owned[b.index[moves]] = b.mirrored[b.run][moves]
+    flags[b.index] |= moves
+    mirror_flags[b.run] = False
+    found, _ = b.after(exchange.push_set_flagged, *FLAGGED)
+    for one, other in zip(found, (b.mirrored, mirror_flags, owned, flags), strict=True):
+        assert (one == other).all()
+
+
 CHECKS = [
     check_pull,
     check_pull_bits,
@@ -179,6 +190,7 @@ CHECKS = [
     check_push_min_all,
     check_push_min_flagged,
     check_push_or_bits,
+    check_push_set_flagged,
 ]
 every_kernel = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__[6:])
 

@@ -40,13 +40,12 @@ def push(
     mirror_flags, owned_flags = flags
     end = route.begin + len(route)
     flagged = int(element.kernel("bits.count_range")(mirror_flags, route.begin, end))
-    if _sparse_is_fewer(route, flagged, owned.itemsize):
-        kernel = element.kernel(f"exchange.push_{op}_flagged")
-        kernel(route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
+    sparse = _sparse_is_fewer(route, flagged, owned.itemsize)
+    # To "set" is to overwrite, so a value without a flag must not be touched, however many travel.
+    kernel = f"exchange.push_{op}_{'flagged' if sparse or op == 'set' else 'all'}"
+    element.kernel(kernel)(route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
+    if sparse:
         return flagged * (_POSITION_BYTES + owned.itemsize)
-    element.kernel(f"exchange.push_{op}_all")(
-        route.index, route.begin, mirrored, mirror_flags, owned, owned_flags
-    )
     return len(route) * owned.itemsize + _bit_bytes(route)
 
 

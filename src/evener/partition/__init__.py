@@ -90,11 +90,13 @@ class PartitionedGraph:
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """As `gather`, for values that are the graph's numbers of vertices: they become its own ids.
 
-        Where the ids are strings, the numbers are left as they are.
+        Where the ids are strings, the numbers are left as they are; where there is no vertex, -1.
         """
-        numbers = self.gather(parts)
+        gathered = np.empty(self.graph.n, dtype=np.int64)
         ids = _integer_ids(self.graph)
-        return ids[numbers] if len(ids) else numbers.astype(np.int64)
+        for partition, part in zip(self.partitions, parts, strict=True):
+            kernels.scatter_numbers(partition.vertices, part, ids, np.uint64(partition.owned), gathered)
+        return gathered
 
     def spread(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Give each partition the values of its own vertices and mirrors; the inverse of `gather`."""

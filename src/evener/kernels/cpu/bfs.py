@@ -1,9 +1,11 @@
-"""Breadth-first search: one step down from a queue of vertices, one step up from a bitmap, and between them.
+"""Breadth-first search: steps down from a queue of vertices, a step up from a bitmap, and between them.
 
-`distance` (L + M,) int32 holds -1 where unreached; `parent` (L,) uint32 the local number of a neighbour one
-level nearer, or `NOBODY`. `visited`, `frontier`, `arrived` are bitmaps over L + M; `queue` (L,) uint32 lists
-``length[0]`` vertices, and a kernel that consumes it leaves its length 0. Votes: `awake`, the vertices that a
-step reached, and `scout`, the edges that lead out of them.
+`distance` (L,) int32 holds -1 where unreached. `parent` (L,) uint32 is the local number of a neighbour one
+level nearer; `NOBODY` where there is none, `ADOPTED` where another partition owns it, and then `adopted` (L,)
+uint32 is its number in the graph. `visited`, `frontier`, `arrived` are bitmaps over L + M, and `offered`
+(L + M,) uint32 is the graph's number of a parent for each vertex flagged in `arrived`. `queue` (L,) uint32
+lists ``length[0]`` vertices, and a kernel that consumes it leaves its length 0. Votes: `awake`, the vertices
+that a step reached, and `scout`, the edges that lead out of them.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ __all__ = [
     "begin",
     "bottom_up_step",
     "edges_reached",
-    "find_parents",
+    "flood_step",
     "list_frontier",
     "mark_frontier",
+    "name_parents",
+    "settle",
     "top_down_step",
 ]
 
@@ -31,6 +35,7 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _NOBODY = np.uint32(0xFFFFFFFF)
+_ADOPTED = np.uint32(0xFFFFFFFE)
 # Vertices of the queue handed to a thread at a time.
 _QUEUE_RUN = np.uint64(64)
 # New vertices a thread collects before it takes room in the shared queue.
@@ -38,7 +43,7 @@ _BUFFER = 256
 # Words of 64 vertices handed to a thread at a time.
 _WORD_RUN = np.uint64(64)
 # Vertices looked through by a thread at a time.
-_PARENT_RUN = np.uint64(1 << 13)
+_VERTEX_RUN = np.uint64(1 << 13)
 
 
 @serial
@@ -65,8 +70,9 @@ def _append(buffer, held, queue, length):
 
 @inline_step
 def _down_run(
-    offsets, targets, owned, queue, first, last, level, distance, parent, visited, arrived, next_queue, length
-):
+    offsets, targets, vertices, owned, queue, first, last, level, distance, parent, visited, arrived,
+    offered, next_queue, next_length,
+):  # fmt: skip
     buffer = np.empty(_BUFFER, np.uint32)
     held = 0
     awake = _ZERO
@@ -80,30 +86,32 @@ def _down_run(
                 continue
             if fetch_or(visited, v >> _SIX, bit) & bit:
                 continue
-            distance[v] = level
             if v >= owned:
+                offered[v] = vertices[u]
                 fetch_or(arrived, v >> _SIX, bit)
                 continue
             parent[v] = u
+            distance[v] = level
             awake += _ONE
             scout += offsets[v + _ONE] - offsets[v]
             buffer[held] = v
             held += 1
             if held == _BUFFER:
-                _append(buffer, held, next_queue, length)
+                _append(buffer, held, next_queue, next_length)
                 held = 0
     if held > 0:
-        _append(buffer, held, next_queue, length)
+        _append(buffer, held, next_queue, next_length)
     return awake, scout
 
 
 @parallel
 def top_down_step(
-    offsets, targets, owned, queue, length, level, distance, parent, visited, arrived, next_queue, next_length
-):
+    offsets, targets, vertices, owned, queue, length, level, distance, parent, visited, arrived, offered,
+    next_queue, next_length,
+):  # fmt: skip
     """Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
 
-    New owned vertices go to `next_queue`, new mirrors set a bit of `arrived`. Returns (awake, scout).
+    New owned vertices go to `next_queue`, new mirrors are flagged in `arrived`. Returns (awake, scout).
     """
     awake = _ZERO
     scout = _ZERO
@@ -111,8 +119,8 @@ def top_down_step(
     for r in prange(np.int64((queued + _QUEUE_RUN - _ONE) // _QUEUE_RUN)):
         first = np.uint64(r) * _QUEUE_RUN
         a, s = _down_run(
-            offsets, targets, np.uint64(owned), queue, first, min(first + _QUEUE_RUN, queued),
-            np.int32(level), distance, parent, visited, arrived, next_queue, next_length,
+            offsets, targets, vertices, np.uint64(owned), queue, first, min(first + _QUEUE_RUN, queued),
+            np.int32(level), distance, parent, visited, arrived, offered, next_queue, next_length,
         )  # fmt: skip
         awake += a
         scout += s
@@ -121,7 +129,101 @@ def top_down_step(
 
 
 @inline_step
-def _arrive_run(offsets, owned, arrived, visited, distance, level, next_queue, length, first, last):
+def _flood_run(offsets, targets, vertices, owned, queue, first, last, parent, visited, offered):
+    for i in range(first, last):
+        u = queue[i]
+        for e in range(offsets[u], offsets[np.uint64(u) + _ONE]):
+            v = np.uint64(targets[e])
+            bit = _ONE << (v & _LOW_BITS)
+            if visited[v >> _SIX] & bit:
+                continue
+            if fetch_or(visited, v >> _SIX, bit) & bit:
+                continue
+            if v >= owned:
+                offered[v] = vertices[u]
+            else:
+                parent[v] = u
+
+
+@parallel
+def flood_step(offsets, targets, vertices, owned, queue, length, parent, visited, offered):
+    """As `top_down_step` for a broad frontier: only marks and parents are written, `settle` does the rest.
+
+    Every write here goes to a random place, so each one that can wait until its place comes by does.
+    """
+    queued = length[_ZERO]
+    for r in prange(np.int64((queued + _QUEUE_RUN - _ONE) // _QUEUE_RUN)):
+        first = np.uint64(r) * _QUEUE_RUN
+        _flood_run(
+            offsets, targets, vertices, np.uint64(owned), queue, first, min(first + _QUEUE_RUN, queued),
+            parent, visited, offered,
+        )  # fmt: skip
+    length[_ZERO] = _ZERO
+
+
+@inline_step
+def _settle_run(
+    offsets, owned, before, visited, level, distance, arrived, next_queue, next_length, first, last
+):
+    buffer = np.empty(64, np.uint32)
+    awake = _ZERO
+    scout = _ZERO
+    for w in range(first, last):
+        new = visited[w] & ~before[w]
+        mine = new
+        if (w + _ONE) << _SIX > owned:
+            mine &= (_ONE << (owned & _LOW_BITS)) - _ONE if w << _SIX < owned else _ZERO
+            arrived[w] = new & ~mine
+        held = 0
+        while mine != _ZERO:
+            v = (w << _SIX) + trailing_zeros(mine)
+            mine &= mine - _ONE
+            distance[v] = level
+            scout += offsets[v + _ONE] - offsets[v]
+            buffer[held] = v
+            held += 1
+        if held > 0:
+            _append(buffer, held, next_queue, next_length)
+            awake += np.uint64(held)
+    return awake, scout
+
+
+@parallel
+def settle(offsets, owned, before, visited, level, distance, arrived, next_queue, next_length):
+    """Let owned vertices visited since `before` join the next frontier, and flag mirrors in `arrived`.
+
+    Returns (awake, scout).
+    """
+    awake = _ZERO
+    scout = _ZERO
+    words = np.uint64(len(visited))
+    for r in prange(np.int64((words + _WORD_RUN - _ONE) // _WORD_RUN)):
+        first = np.uint64(r) * _WORD_RUN
+        a, s = _settle_run(
+            offsets, np.uint64(owned), before, visited, np.int32(level), distance, arrived,
+            next_queue, next_length, first, min(first + _WORD_RUN, words),
+        )  # fmt: skip
+        awake += a
+        scout += s
+    return awake, scout
+
+
+@inline_step
+def _arrive_run(
+    offsets,
+    owned,
+    arrived,
+    offered,
+    visited,
+    distance,
+    parent,
+    adopted,
+    level,
+    next_queue,
+    next_length,
+    first,
+    last,
+):
     buffer = np.empty(64, np.uint32)
     awake = _ZERO
     scout = _ZERO
@@ -129,9 +231,9 @@ def _arrive_run(offsets, owned, arrived, visited, distance, level, next_queue, l
         word = arrived[w]
         if word == _ZERO:
             continue
-        if (w + _ONE) << _SIX > owned:
-            word &= (_ONE << (owned & _LOW_BITS)) - _ONE  # the tail of this word belongs to mirrors
         arrived[w] = _ZERO
+        if (w + _ONE) << _SIX > owned:
+            word &= (_ONE << (owned & _LOW_BITS)) - _ONE
         word &= ~visited[w]
         visited[w] |= word
         held = 0
@@ -139,17 +241,21 @@ def _arrive_run(offsets, owned, arrived, visited, distance, level, next_queue, l
             v = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
             distance[v] = level
+            parent[v] = _ADOPTED
+            adopted[v] = offered[v]
             scout += offsets[v + _ONE] - offsets[v]
             buffer[held] = v
             held += 1
         if held > 0:
-            _append(buffer, held, next_queue, length)
+            _append(buffer, held, next_queue, next_length)
             awake += np.uint64(held)
     return awake, scout
 
 
 @parallel
-def arrive(offsets, owned, arrived, visited, distance, level, next_queue, length):
+def arrive(
+    offsets, owned, arrived, offered, visited, distance, parent, adopted, level, next_queue, next_length
+):
     """Take in the vertices that other partitions reached: those not yet visited join the next frontier.
 
     Returns (awake, scout); clears `arrived`.
@@ -159,19 +265,10 @@ def arrive(offsets, owned, arrived, visited, distance, level, next_queue, length
     words = (np.uint64(owned) + _LOW_BITS) >> _SIX
     for r in prange(np.int64((words + _WORD_RUN - _ONE) // _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
-        last = min(first + _WORD_RUN, words)
         a, s = _arrive_run(
-            offsets,
-            np.uint64(owned),
-            arrived,
-            visited,
-            distance,
-            np.int32(level),
-            next_queue,
-            length,
-            first,
-            last,
-        )
+            offsets, np.uint64(owned), arrived, offered, visited, distance, parent, adopted,
+            np.int32(level), next_queue, next_length, first, min(first + _WORD_RUN, words),
+        )  # fmt: skip
         awake += a
         scout += s
     return awake, scout
@@ -271,29 +368,6 @@ def list_frontier(offsets, owned, frontier, queue, length):
 
 
 @inline_step
-def _find_parents_run(offsets, targets, distance, parent, first, last):
-    for v in range(first, last):
-        if distance[v] > 0 and parent[v] == _NOBODY:
-            for e in range(offsets[v], offsets[v + _ONE]):
-                if distance[targets[e]] == distance[v] - np.int32(1):
-                    parent[v] = targets[e]
-                    break
-
-
-@parallel
-def find_parents(offsets, targets, owned, distance, parent):
-    """Give each vertex that another partition reached a parent: an in-neighbour one level nearer.
-
-    `distance` is known for the mirrors too.
-    """
-    for r in prange(np.int64((np.uint64(owned) + _PARENT_RUN - _ONE) // _PARENT_RUN)):
-        first = np.uint64(r) * _PARENT_RUN
-        _find_parents_run(
-            offsets, targets, distance, parent, first, min(first + _PARENT_RUN, np.uint64(owned))
-        )
-
-
-@inline_step
 def _edges_reached_run(offsets, distance, first, last):
     edges = _ZERO
     for v in range(first, last):
@@ -306,7 +380,24 @@ def _edges_reached_run(offsets, distance, first, last):
 def edges_reached(offsets, owned, distance):
     """The edges that lead out of reached vertices."""
     edges = _ZERO
-    for r in prange(np.int64((np.uint64(owned) + _PARENT_RUN - _ONE) // _PARENT_RUN)):
-        first = np.uint64(r) * _PARENT_RUN
-        edges += _edges_reached_run(offsets, distance, first, min(first + _PARENT_RUN, np.uint64(owned)))
+    for r in prange(np.int64((np.uint64(owned) + _VERTEX_RUN - _ONE) // _VERTEX_RUN)):
+        first = np.uint64(r) * _VERTEX_RUN
+        edges += _edges_reached_run(offsets, distance, first, min(first + _VERTEX_RUN, np.uint64(owned)))
     return edges
+
+
+@inline_step
+def _name_parents_run(vertices, parent, adopted, first, last):
+    for v in range(first, last):
+        if parent[v] == _ADOPTED:
+            parent[v] = adopted[v]
+        elif parent[v] != _NOBODY:
+            parent[v] = vertices[parent[v]]
+
+
+@parallel
+def name_parents(vertices, owned, parent, adopted):
+    """Give every parent by its number in the graph."""
+    for r in prange(np.int64((np.uint64(owned) + _VERTEX_RUN - _ONE) // _VERTEX_RUN)):
+        first = np.uint64(r) * _VERTEX_RUN
+        _name_parents_run(vertices, parent, adopted, first, min(first + _VERTEX_RUN, np.uint64(owned)))

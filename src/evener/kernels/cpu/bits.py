@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 from evener.kernels.cpu.atomics import fetch_and
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 
-__all__ = ["clear_range", "count_range", "is_set", "population", "range_mask", "trailing_zeros"]
+__all__ = ["clear_range", "copy", "count_range", "is_set", "population", "range_mask", "trailing_zeros"]
 
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
@@ -87,3 +87,10 @@ def clear_range(words, begin, end):
     end = np.uint64(end)
     for w in range(begin >> _SIX, (end + _LOW_BITS) >> _SIX):
         fetch_and(words, w, ~range_mask(w, begin, end))
+
+
+@serial
+def copy(words, out):
+    """``out = words``."""
+    for w in range(np.uint64(len(words))):
+        out[w] = words[w]

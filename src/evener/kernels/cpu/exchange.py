@@ -26,6 +26,7 @@ __all__ = [
     "push_min_all",
     "push_min_flagged",
     "push_or_bits",
+    "push_set_flagged",
 ]
 
 _ONE = np.uint64(1)
@@ -248,6 +249,32 @@ def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
     return lowered
+
+
+@inline_step
+def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
+    end = begin + np.uint64(len(index))
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        word = mirror_flags[w] & mask
+        if word != _ZERO:
+            fetch_and(mirror_flags, w, ~mask)
+        while word != _ZERO:
+            mirror = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            owned[index[mirror - begin]] = mirrored[mirror]
+            _set_flag(flags, index[mirror - begin])
+
+
+@parallel
+def push_set_flagged(index, begin, mirrored, mirror_flags, owned, flags):
+    """``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner."""
+    first_word = np.uint64(begin) >> _SIX
+    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
+        first = first_word + np.uint64(r) * _RUN_WORDS
+        last = min(first + _RUN_WORDS, last_word)
+        _set_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
 
 
 @inline_step

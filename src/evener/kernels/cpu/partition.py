@@ -15,6 +15,7 @@ __all__ = [
     "renumber_ends",
     "renumber_weights",
     "scatter_names",
+    "scatter_numbers",
     "scatter_to",
 ]
 
@@ -192,3 +193,23 @@ def scatter_names(vertices, numbers, ids, owned, gathered):
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
         first = np.uint64(r) * _SCATTER_RUN
         _name_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+
+
+@inline_step
+def _number_run(vertices, numbers, ids, gathered, first, last):
+    for i in range(first, last):
+        number = numbers[i]
+        if number == _NOBODY:
+            gathered[vertices[i]] = -1
+        elif len(ids) == 0:
+            gathered[vertices[i]] = number
+        else:
+            gathered[vertices[i]] = ids[number]
+
+
+@parallel
+def scatter_numbers(vertices, numbers, ids, owned, gathered):
+    """``gathered[vertices[i]] = ids[numbers[i]]``; -1 for nobody; without `ids`, the number itself."""
+    for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
+        first = np.uint64(r) * _SCATTER_RUN
+        _number_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))

@@ -101,6 +101,7 @@ class Engine:
         self._progress = progress
         self._began = perf_counter()
         self._superstep = -1
+        self._edges = 0
         self._spans: list[Span] = []
         self._awake = [0] * len(self.elements)
 
@@ -141,7 +142,9 @@ class Engine:
 
     # ---- the three verbs --------------------------------------------------------------------------
 
-    def superstep(self, phase: str, *, active: Spread | None = None, fraction: float | None = None) -> None:
+    def superstep(
+        self, phase: str, *, active: Spread | None = None, edges: int = 0, fraction: float | None = None
+    ) -> None:
         """Begin a superstep.
 
         Parameters
@@ -151,6 +154,8 @@ class Engine:
         active : Spread, optional
             How many vertices are at work on each element. Default: those that `compute` woke on it since
             the last superstep began.
+        edges : int, default 0
+            How many edges the active vertices have, all together, for the rate that progress shows.
         fraction : float, optional
             The part of the run that is done, where it can be known.
         """
@@ -164,9 +169,12 @@ class Engine:
         self.timeline.spans.extend(self._spans)
         if self._progress is not None:
             seconds = perf_counter() - self._began
+            rate = self._edges / seconds if self._edges else None
+            at_work = sum(counts)
             self._progress(
-                Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, fraction=fraction)
+                Progress(self._algorithm, self._superstep, phase, at_work, seconds, rate, fraction)
             )
+        self._edges += edges
 
     def compute(
         self,

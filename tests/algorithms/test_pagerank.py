@@ -155,12 +155,21 @@ def test_progress_tells_the_part_that_is_done():
     told = []
     g = random_graph(directed=True, n=50, edges=120, seed=5)
     r = ev.pagerank(g, tol=1e-9, dtype="float64", progress=told.append)
-    done = [p.fraction for p in told if p.phase == "iterate"]
-    assert len(done) == r.outcome["iterations"]
-    assert done[0] == 0
-    assert all(0 <= f < 1 for f in done)
+    iterations = [p for p in told if p.phase == "iterate"]
+    assert len(iterations) == r.outcome["iterations"]
+    assert [p.fraction for p in iterations[:2]] == [None, None]  # no two errors to compare yet
+    done = [p.fraction for p in iterations[2:]]
+    assert all(0 < f < 1 for f in done)
     assert done == sorted(done)
     assert done[-1] > 0.8
+    assert all(p.edges_per_second > 0 for p in iterations[1:])
+
+
+def test_progress_counts_iterations_where_their_number_is_fixed():
+    told = []
+    g = random_graph(directed=True, n=50, edges=120, seed=5)
+    ev.pagerank(g, tol=0, max_iter=4, progress=told.append)
+    assert [p.fraction for p in told if p.phase == "iterate"] == [0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(

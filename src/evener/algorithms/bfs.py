@@ -133,7 +133,8 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
             smallest = 0
             while awake and (awake >= smallest or awake > n // VERTICES_TO_TURN_DOWN):
                 level, smallest = level + 1, awake
-                engine.superstep("bottom-up")
+                engine.superstep("bottom-up", edges=scout)
+                scout = 0
                 engine.pull(frontier)
                 # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
                 awake = engine.compute(
@@ -144,7 +145,7 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
             scout = engine.compute("bfs.list_frontier", offsets, engine.owned, frontier, queue, length)
             continue
         level, unexplored, tried = level + 1, unexplored - scout, scout
-        engine.superstep("top-down")
+        engine.superstep("top-down", edges=scout)
         # next = (frontier ∨.∧ A) ∧ ¬visited
         if scout < n // VERTICES_TO_FLOOD:
             awake, scout = engine.compute(

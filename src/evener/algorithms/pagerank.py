@@ -96,7 +96,14 @@ def pagerank(
     tolerance = n * tol if semantics == "networkx" else 0.0
     engine = Engine(pg, "pagerank", progress=progress)
     rank, iterations, converged = _iterate(
-        engine, n, damping=damping, tolerance=tolerance, max_iter=max_iter, teleport=jumps, dtype=dtype
+        engine,
+        n,
+        pg.graph.m,
+        damping=damping,
+        tolerance=tolerance,
+        max_iter=max_iter,
+        teleport=jumps,
+        dtype=dtype,
     )
     return Result(
         "pagerank",
@@ -121,6 +128,7 @@ def pagerank(
 def _iterate(
     engine: Engine,
     n: int,
+    m: int,
     *,
     damping: float,
     tolerance: float,
@@ -138,7 +146,7 @@ def _iterate(
     error = first_error = math.inf
     for iteration in range(1, max_iter + 1):
         done = _fraction(iteration, max_iter, error, first_error, tolerance)
-        engine.superstep("iterate", active=engine.owned, fraction=done)
+        engine.superstep("iterate", active=engine.owned, edges=m, fraction=done)
         engine.pull(contribution)
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
@@ -153,12 +161,13 @@ def _iterate(
     return rank, max_iter, tolerance == 0
 
 
-def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float:
-    """The part of the run that is done: errors shrink by a constant factor, so count in their logarithm."""
-    by_count = (iteration - 1) / max_iter
-    if not 0 < tolerance < error < first < math.inf:
-        return by_count
-    return max(by_count, math.log(first / error) / math.log(first / tolerance))
+def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:
+    """The part of the run that is done; errors shrink by a constant factor, so count in their logarithm."""
+    if tolerance == 0:
+        return (iteration - 1) / max_iter
+    if not tolerance < error < first < math.inf:
+        return None  # nothing to go by yet
+    return math.log(first / error) / math.log(first / tolerance)
 
 
 def _teleport(pg: PartitionedGraph, personalization: Any) -> Spread:

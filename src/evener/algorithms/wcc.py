@@ -71,7 +71,7 @@ def wcc(
     """
     pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
     engine = Engine(pg, "wcc", progress=progress)
-    label = _label(engine, directed=pg.graph.directed)
+    label = _label(engine, pg.graph.m, directed=pg.graph.directed)
     seconds = engine.finish()
     # The root of a component carries its own number.
     components = int(engine.compute("wcc.count_roots", engine.owned, engine.vertices, label))
@@ -88,11 +88,11 @@ def wcc(
     )
 
 
-def _label(engine: Engine, *, directed: bool) -> Spread:
+def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
     component = engine.array("uint32")
     offsets, targets, _ = engine.out
 
-    engine.superstep("link", active=engine.owned)
+    engine.superstep("link", active=engine.owned, edges=m)
     engine.compute("wcc.begin", component)
     for k in range(LINKED_FIRST):
         engine.compute("wcc.link_one", offsets, targets, engine.out_rows, k, component)

@@ -129,7 +129,7 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
     unexplored, level = m, 0
     while awake:
         if scout > unexplored // EDGES_TO_TURN_UP:
-            engine.compute("bfs.mark_frontier", queue, length, frontier)
+            engine.compute("frontier.to_bits", queue, length, frontier)
             smallest = 0
             while awake and (awake >= smallest or awake > n // VERTICES_TO_TURN_DOWN):
                 level, smallest = level + 1, awake
@@ -142,7 +142,7 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
                     distance, parent, visited, frontier, next_frontier, wakes=True,
                 )  # fmt: skip
                 frontier, next_frontier = next_frontier, frontier
-            scout = engine.compute("bfs.list_frontier", offsets, engine.owned, frontier, queue, length)
+            scout = engine.compute("frontier.to_queue", offsets, engine.owned, frontier, queue, length)
             continue
         level, unexplored, tried = level + 1, unexplored - scout, scout
         engine.superstep("top-down", edges=scout)

@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add, fetch_or
+from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import trailing_zeros
+from evener.kernels.cpu.frontier import append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 
 __all__ = [
@@ -23,8 +24,6 @@ __all__ = [
     "bottom_up_step",
     "edges_reached",
     "flood_step",
-    "list_frontier",
-    "mark_frontier",
     "name_parents",
     "settle",
     "top_down_step",
@@ -61,14 +60,6 @@ def begin(offsets, source, distance, parent, visited, queue, length):
 
 
 @inline_step
-def _append(buffer, held, queue, length):
-    """Move a thread's new vertices to the shared queue."""
-    first = fetch_add(length, _ZERO, np.uint64(held))
-    for i in range(np.uint64(held)):
-        queue[first + i] = buffer[i]
-
-
-@inline_step
 def _down_run(
     offsets, targets, vertices, owned, queue, first, last, level, distance, parent, visited, arrived,
     offered, next_queue, next_length,
@@ -97,10 +88,10 @@ def _down_run(
             buffer[held] = v
             held += 1
             if held == _BUFFER:
-                _append(buffer, held, next_queue, next_length)
+                append(buffer, held, next_queue, next_length)
                 held = 0
     if held > 0:
-        _append(buffer, held, next_queue, next_length)
+        append(buffer, held, next_queue, next_length)
     return awake, scout
 
 
@@ -183,7 +174,7 @@ def _settle_run(
             buffer[held] = v
             held += 1
         if held > 0:
-            _append(buffer, held, next_queue, next_length)
+            append(buffer, held, next_queue, next_length)
             awake += np.uint64(held)
     return awake, scout
 
@@ -247,7 +238,7 @@ def _arrive_run(
             buffer[held] = v
             held += 1
         if held > 0:
-            _append(buffer, held, next_queue, next_length)
+            append(buffer, held, next_queue, next_length)
             awake += np.uint64(held)
     return awake, scout
 
@@ -315,56 +306,6 @@ def bottom_up_step(offsets, targets, owned, rows, level, distance, parent, visit
             next_frontier, first, min(first + _WORD_RUN, words),
         )  # fmt: skip
     return awake
-
-
-@inline_step
-def _mark_run(queue, frontier, first, last):
-    for i in range(first, last):
-        v = np.uint64(queue[i])
-        fetch_or(frontier, v >> _SIX, _ONE << (v & _LOW_BITS))
-
-
-@parallel
-def mark_frontier(queue, length, frontier):
-    """Turn the queue into a bitmap; `frontier` is clear."""
-    queued = length[_ZERO]
-    for r in prange(np.int64((queued + _QUEUE_RUN - _ONE) // _QUEUE_RUN)):
-        first = np.uint64(r) * _QUEUE_RUN
-        _mark_run(queue, frontier, first, min(first + _QUEUE_RUN, queued))
-    length[_ZERO] = _ZERO
-
-
-@inline_step
-def _list_run(offsets, owned, frontier, queue, length, first, last):
-    buffer = np.empty(64, np.uint32)
-    scout = _ZERO
-    for w in range(first, last):
-        word = frontier[w]
-        frontier[w] = _ZERO
-        if (w + _ONE) << _SIX > owned:
-            word &= (_ONE << (owned & _LOW_BITS)) - _ONE
-        held = 0
-        while word != _ZERO:
-            v = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            scout += offsets[v + _ONE] - offsets[v]
-            buffer[held] = v
-            held += 1
-        if held > 0:
-            _append(buffer, held, queue, length)
-    return scout
-
-
-@parallel
-def list_frontier(offsets, owned, frontier, queue, length):
-    """Turn the owned part of the bitmap into a queue and clear it. Returns scout."""
-    scout = _ZERO
-    words = (np.uint64(owned) + _LOW_BITS) >> _SIX
-    for r in prange(np.int64((words + _WORD_RUN - _ONE) // _WORD_RUN)):
-        first = np.uint64(r) * _WORD_RUN
-        last = min(first + _WORD_RUN, words)
-        scout += _list_run(offsets, np.uint64(owned), frontier, queue, length, first, last)
-    return scout
 
 
 @inline_step

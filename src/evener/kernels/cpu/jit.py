@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numba
 from numba import njit
 
-__all__ = ["ENTERED_BY_MANY", "inline_step", "parallel", "serial"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-# OpenMP costs 3.5 us a parallel call, Numba's own work queue 69 us and it cannot be entered by two threads
-# at once. A machine without GNU OpenMP, or a user's own choice in the environment, keeps Numba's order.
+__all__ = ["ENTERED_BY_MANY", "can_keep", "inline_step", "parallel", "serial"]
+
 # OpenMP's threads wait for one another awake, by default for milliseconds. Where other programs want the same
 # cores that stops both: placing R-MAT 20 on two busy cores took 22 s so, 4 s with a short wait (0.5 s alone).
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# OpenMP costs 3.5 us a parallel call, Numba's own work queue 69 us and it cannot be entered by two threads
+# at once. A machine without GNU OpenMP, or a user's own choice in the environment, keeps Numba's order.
 if "NUMBA_THREADING_LAYER" not in os.environ:
     try:
         ctypes.CDLL("libgomp.so.1")
@@ -29,12 +34,28 @@ ENTERED_BY_MANY = numba.config.THREADING_LAYER in ("omp", "tbb", "threadsafe")
 # that; `nnan` and `ninf` are left out, because infinity is how an unreached vertex's distance is written.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
+
+def can_keep(
+    folder: Path, *, writable: Callable[[Path], bool] = lambda path: os.access(path, os.W_OK)
+) -> bool:
+    """Whether Numba finds a place for compiled kernels: one named, beside the source, or the user's own.
+
+    Without one it refuses to import what asks to be kept, so on a read-only system nothing must ask.
+    """
+    if numba.config.CACHE_DIR or writable(folder):
+        return True
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+    return writable(next(path for path in (cache, *cache.parents) if path.exists()))
+
+
+_KEEP = can_keep(Path(__file__).parent)
+
 # A kernel whose loop over blocks runs on all threads of the element.
-parallel = njit(parallel=True, nogil=True, cache=True, fastmath=_FASTMATH, error_model="numpy")
+parallel = njit(parallel=True, nogil=True, cache=_KEEP, fastmath=_FASTMATH, error_model="numpy")
 
 # A kernel on one thread.
-serial = njit(nogil=True, cache=True, fastmath=_FASTMATH, error_model="numpy")
+serial = njit(nogil=True, cache=_KEEP, fastmath=_FASTMATH, error_model="numpy")
 
 # The work on one block or vertex, compiled apart from the parallel loop around it: Numba's parallel passes
 # cost compile time in proportion to the body they see.
-inline_step = njit(nogil=True, cache=True, fastmath=_FASTMATH, error_model="numpy", inline="never")
+inline_step = njit(nogil=True, cache=_KEEP, fastmath=_FASTMATH, error_model="numpy", inline="never")

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -50,19 +51,29 @@ ENDLESS = """
 """
 
 
+# A shell starts what it puts in the background with SIGINT ignored, and that is inherited: a person at a
+# terminal has the handler that Python otherwise installs.
+AT_A_TERMINAL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 # Ctrl-C is answered within a second; half a second more is for a machine with other work.
 SOON = 1.5
 
 
 class TestInterrupt:
+    @contextmanager
     def start(self, program, folder):
-        return subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(program)],
+        process = subprocess.Popen(
+            [sys.executable, "-c", AT_A_TERMINAL + textwrap.dedent(program)],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        with process:
+            try:
+                yield process
+            finally:
+                process.kill()  # whatever the test found: it may never end by itself
 
     @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_a_kernel_that_does_not_end(self, tmp_path, number, status):
@@ -87,7 +98,11 @@ class TestInterrupt:
                 time.sleep(0.01)
 
         monkeypatch.setattr(work, "compute", endless)
-        done = evener("run", "bfs", "grid:2x2")
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            done = evener("run", "bfs", "grid:2x2")
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert done.status == 130
         assert done.err == "evener: interrupted after 3 supersteps of bfs (2 s); nothing was written\n"
 

@@ -21,7 +21,7 @@ splits = pytest.mark.parametrize(
     [(1, "random")] + [(parts, policy) for parts in (2, 4) for policy in ("random", "high", "low")],
 )
 
-# When to sweep (as usual, as soon as there is an edge, hardly ever), and until when (few edges, none, once).
+# When to sweep (as usual, as soon as there is an edge, never), and until when.
 sweeps = st.sampled_from([(module.EDGES_TO_SWEEP, module.EDGES_TO_SWEEP_AGAIN), (1 << 40, 1 << 40), (1, 1)])
 
 # Weights that leave plateaus, that round, and that are of one kind with nothing special about them.
@@ -134,6 +134,16 @@ def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
     graph = Graph.from_edges(src, dst, weights, directed=False, n=33)
     r = sssp(graph, source=0, on=["cpu:1"] * parts, policy=policy)
     assert r["distance"].tolist() == [0.0] + [4.0] * 31 + [np.inf]
+    check_tree(graph, 0, r["distance"], r["parent"])
+
+
+def test_a_sweep_onto_a_plateau_names_no_parent():
+    """The search turns to sweeps between 1 and 2: were 2 named parent of 3, it could be found by 3 itself."""
+    graph = Graph.from_edges(
+        [0, 1, 2, 3, 3, 3], [1, 2, 3, 4, 5, 6], [4.0, 0.0, 0.0, 9.0, 9.0, 9.0], directed=False
+    )
+    r = run(graph, (graph.m // 4, 2), source=0, on=["cpu:1"], delta=np.inf)
+    assert [span.phase for span in r.timeline][2] == "sweep"
     check_tree(graph, 0, r["distance"], r["parent"])
 
 

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["sssp"]
 
-# Sweep when a bucket would relax more than 1/20 of the edges, and go on while more than 1/5 lead out of
-# the vertices a sweep lowered: an edge that is swept costs about a fifth of one that is relaxed.
+# Sweep when a bucket would relax more than 1/20 of the edges (1/10 and 1/50 differ by less than a tenth), and
+# go on while more than 1/5 lead out of the vertices a sweep lowered: on R-MAT 20 an edge that is swept takes
+# 0.8 ns, one that is relaxed 4 ns and more.
 EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
 # Integer distances below this are held in 32 bits: with any weight below it, no sum overflows.
@@ -75,7 +76,8 @@ def sssp(
     source : id, default 0
         The vertex to start from, by the graph's own id.
     delta : float, optional
-        Width of a bucket. It changes the time, not the answer. Default: mean weight over mean degree.
+        Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
+        over the mean degree.
     on, policy, alpha
         Where to run, for a graph that is not yet placed: see `partition`.
     progress : callable, optional
@@ -159,9 +161,8 @@ def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32
         engine.push(distance, "min", changed=pending)
         if left:
             _sweep(engine, m, distance, parent, pending)
-            budget = (
-                _NO_LIMIT  # sweeps leave little, and parents they found must not be lost by a second turn
-            )
+            # Sweeps leave little. A second turn to them would take as found what buckets have lowered since.
+            budget = _NO_LIMIT
     return _root(engine, source, far, distance, parent, queue)
 
 
@@ -232,11 +233,15 @@ def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np
 
 
 def _bucket_width(graph: Graph) -> float:
-    """Mean weight over mean degree: the distance at which a vertex has about one neighbour."""
+    """Twice mean weight over mean degree: within it, a vertex has about two neighbours.
+
+    On R-MAT 20 and uniform 20 with weights 1..255, one thread: 93 and 301 ms with once that, 88 and 284 with
+    twice, 82 and 307 with six times.
+    """
     weights = cast("NDArray[Any]", graph.weights)
     sample = weights[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]
-    width = float(finite.mean()) * graph.n / graph.m if len(finite) else 0.0
+    width = 2 * float(finite.mean()) * graph.n / graph.m if len(finite) else 0.0
     return width if 0 < width < math.inf else 1.0
 
 

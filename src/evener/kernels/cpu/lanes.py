@@ -1,46 +1,56 @@
 """Many edges at once: one vector comparison says which of the next edges are light enough to matter.
 
-Written as LLVM vectors, which become the widest instructions the processor has; a loop over single edges
-took twice as long (R-MAT 20, a sweep of which one edge in ten passes).
+Written as LLVM vectors, which become the widest instructions the processor has. An intrinsic and not a
+function: Numba counts references to the arrays of a call, which cost more than the comparison.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-from evener.kernels.cpu.jit import inline_step
-
-__all__ = ["LANES", "lighter"]
+__all__ = ["LANES", "lighter", "prefetch"]
 
 LANES = 16
-_LANES = np.uint64(LANES)
-_ONE = np.uint64(1)
-_ZERO = np.uint64(0)
+_WORD = ir.IntType(64)
 
 
 @intrinsic
-def _lighter_of_all(typingctx, weights, first, floor, bound):  # noqa: ARG001 - Numba's signature for an intrinsic
-    """`lighter` for `LANES` edges, all of them inside the array."""
+def lighter(typingctx, weights, first, stop, floor, bound):  # noqa: ARG001 - Numba's signature for an intrinsic
+    """Bit ``i`` says whether ``floor + weights[first + i] < bound``, for the `LANES` edges before `stop`.
+
+    `weights` are unsigned or floating, at least `LANES` of them in all. `floor` and `bound` have the type in
+    which sums are formed: float64, or an unsigned integer that holds every weight and every sum.
+    """
     narrow, wide = weights.dtype, floor
 
     def codegen(context, builder, signature, args):
         of_weights = ir.VectorType(context.get_value_type(narrow), LANES)
         of_sums = ir.VectorType(context.get_value_type(wide), LANES)
         view = context.make_array(signature.args[0])(context, builder, args[0])
-        position = context.cast(builder, args[1], signature.args[1], types.uintp)
+        start, end = (context.cast(builder, args[i], signature.args[i], types.uint64) for i in (1, 2))
+        # The last edges of the array are compared with those before them, which are then shifted out.
+        final = builder.sub(cgutils.unpack_tuple(builder, view.shape, 1)[0], _WORD(LANES))
+        position = _least(builder, start, final)
         where = builder.bitcast(builder.gep(view.data, [position]), of_weights.as_pointer())
         lanes = _converted(builder, builder.load(where, align=narrow.bitwidth // 8), narrow, wide, of_sums)
-        low, high = (_splat(builder, value, of_sums) for value in args[2:])
+        low, high = (_splat(builder, value, of_sums) for value in args[3:])
         if isinstance(wide, types.Float):
             passing = builder.fcmp_ordered("<", builder.fadd(lanes, low), high)
         else:
             passing = builder.icmp_unsigned("<", builder.add(lanes, low), high)
-        return builder.zext(builder.bitcast(passing, ir.IntType(LANES)), ir.IntType(64))
+        bits = builder.zext(builder.bitcast(passing, ir.IntType(LANES)), _WORD)
+        bits = builder.lshr(bits, builder.sub(start, position))
+        edges = _least(builder, builder.sub(end, start), _WORD(LANES))
+        return builder.and_(bits, builder.sub(builder.shl(_WORD(1), edges), _WORD(1)))
 
-    return types.uint64(weights, first, floor, floor), codegen
+    return types.uint64(weights, first, stop, floor, floor), codegen
+
+
+def _least(builder, a, b):
+    return builder.select(builder.icmp_unsigned("<", a, b), a, b)
 
 
 def _converted(builder, lanes, narrow, wide, vector):
@@ -59,19 +69,17 @@ def _splat(builder, value, vector):
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), LANES), None))
 
 
-@inline_step
-def lighter(weights, first, stop, floor, bound):
-    """Bit ``i`` says whether ``floor + weights[first + i] < bound``, for the `LANES` edges before `stop`.
+@intrinsic
+def prefetch(typingctx, array, index):  # noqa: ARG001 - as above
+    """Ask for the cache line of ``array[index]``, which may lie outside."""
 
-    `weights` are unsigned or floating, `floor` and `bound` of the type in which sums are formed: float64, or
-    an unsigned integer that holds every weight and every sum.
-    """
-    mask = _ZERO
-    if first + _LANES <= np.uint64(len(weights)):
-        mask = _lighter_of_all(weights, first, floor, bound)
-        if stop - first < _LANES:
-            mask &= (_ONE << (stop - first)) - _ONE
-    else:
-        for i in range(min(stop - first, _LANES)):
-            mask |= np.uint64(floor + weights[first + i] < bound) << i
-    return mask
+    def codegen(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        where = builder.gep(view.data, [context.cast(builder, args[1], signature.args[1], types.uint64)])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [builder.bitcast(where, byte), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, index), codegen

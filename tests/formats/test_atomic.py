@@ -110,6 +110,7 @@ def test_what_is_unfinished_can_be_removed(tmp_path):
 def test_an_interrupted_program_leaves_nothing(tmp_path):
     code = (
         "import sys, os, signal, evener as ev\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have it ignored
         "from evener.formats import edgelist\n"
         "whole = edgelist.write_lines\n"
         "def slow(*a, **k):\n"

@@ -195,7 +195,7 @@ def _root(
     engine.superstep("parents", active=engine.owned)
     engine.pull(distance)
     left, beyond, edges = engine.compute(
-        "sssp.find_parents",
+        "sssp_tree.find_parents",
         offsets,
         targets,
         weights,
@@ -208,12 +208,12 @@ def _root(
     )
     if left:
         rooted, waiting = engine.bits(), engine.bits()
-        engine.compute("plateau.begin", engine.owned, far, distance, parent, rooted, waiting)
+        engine.compute("sssp_tree.begin_plateaus", engine.owned, far, distance, parent, rooted, waiting)
     while left:
         engine.superstep("plateaus")
         engine.pull(rooted)
         left -= engine.compute(
-            "plateau.adopt", offsets, targets, weights, *engine.out[:2], _unsigned(engine.out_weights),
+            "sssp_tree.adopt", offsets, targets, weights, *engine.out[:2], _unsigned(engine.out_weights),
             engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
         )  # fmt: skip
         engine.push(waiting, "or")

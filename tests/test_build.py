@@ -382,7 +382,7 @@ def test_peak_memory_is_edges_and_twice_the_result(case):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # a minute and a half on two idle cores, ten on busy ones
+@pytest.mark.timeout(1200)  # nine minutes were seen where five programs shared two cores
 def test_more_edges_than_31_bits_count():
     from evener.made import UniformEdges
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
+from evener.elements.crew import call_all
 from evener.engine import Engine, Spread
 from evener.graph import Graph
 from evener.partition import partition
@@ -74,32 +74,12 @@ class ElementContract:
     def test_passes_an_error_on_and_stays_usable(self, element):
         with pytest.raises(ZeroDivisionError):
             element.call(divmod, 1, 0)
-        future = element.submit(divmod, 1, 0)
-        with pytest.raises(ZeroDivisionError):
-            future.result(timeout=60)
         assert element.call(divmod, 7, 2) == (3, 1)
-        assert element.submit(divmod, 7, 2).result(timeout=60) == (3, 1)
-
-    def test_submits_in_order_one_at_a_time(self, element):
-        done = []
-        futures = [element.submit(done.append, i) for i in range(50)]
-        assert all(isinstance(future, Future) for future in futures)
-        for future in futures:
-            future.result(timeout=60)
-        assert done == list(range(50))
-
-    def test_submit_does_not_wait(self, element):
-        may_end = threading.Event()
-        future = element.submit(may_end.wait, 60)
-        assert not future.done()
-        may_end.set()
-        assert future.result(timeout=60) is True
 
     def test_works_beside_another_element(self, element):
         meeting = threading.Barrier(2)
-        other = self.make(self.name)
-        futures = [e.submit(meeting.wait, 60) for e in (element, other)]
-        assert sorted(future.result(timeout=60) for future in futures) == [0, 1]
+        calls = [(e, meeting.wait, (60,)) for e in (element, self.make(self.name))]
+        assert sorted(call_all(calls, helpers=1)) == [0, 1]
 
 
 class TransportContract:

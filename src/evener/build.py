@@ -216,8 +216,6 @@ class _Builder:
         weights: NDArray[Any],
     ) -> int:
         """Sort the rows of groups ``first:last`` to ``targets[done:]``; returns the edges written."""
-        import numba
-
         buckets, bounds = _cut_buckets(group_ends, first, last)
         size = len(bounds) - 1
         # Thread t's records of a bucket follow those of the threads before it: no two write to one place.
@@ -234,15 +232,12 @@ class _Builder:
             )  # fmt: skip
         halves = records.view(np.uint32)
         sizes = np.empty(size, np.uint64)
-        with numba.parallel_chunksize(1):
-            self.kernels.sort_buckets(
-                records, halves, carried, starts, rows, np.uint64(done), np.uint64(self.bits), self.drop,
-                targets, weights, offsets, sizes,
-            )  # fmt: skip
-            positions = np.uint64(done) + np.cumsum(sizes, dtype=np.uint64) - sizes
-            self.kernels.place_buckets(
-                halves, carried, starts, rows, sizes, positions, targets, weights, offsets
-            )
+        self.kernels.sort_buckets(
+            records, halves, carried, starts, rows, np.uint64(done), np.uint64(self.bits), self.drop,
+            targets, weights, offsets, sizes,
+        )  # fmt: skip
+        positions = np.uint64(done) + np.cumsum(sizes, dtype=np.uint64) - sizes
+        self.kernels.place_buckets(halves, carried, starts, rows, sizes, positions, targets, weights, offsets)
         return int(sizes.sum())
 
     def slices(

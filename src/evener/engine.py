@@ -11,47 +11,31 @@ The bulk-synchronous model's phases (T13 §4.1) are these calls: each returns wh
 
 from __future__ import annotations
 
-from concurrent.futures import wait
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from evener.elements.crew import call_all, helpers_for
 from evener.exchange import memory
+from evener.spread import Spread, adjacency
 from evener.timeline import Progress, Span, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
     from evener.elements import Element
     from evener.exchange.route import Route
     from evener.partition import PartitionedGraph
 
-    _Call = tuple[Element, Callable[..., Any], Sequence[Any]]
+    # What an element does, and the phase of the timeline that its time goes to.
+    _Step = tuple[str, Callable[..., Any], Sequence[Any]]
 
 __all__ = ["Engine", "Spread"]
 
 # Edges or vertices that elements touch faster in turn on one thread than at once on theirs: handing work to a
 # waiting thread and back takes 50 to 100 us.
 WORTH_WAKING = 1 << 14
-
-
-class Spread:
-    """One array a partition, each in the memory of the element that holds the partition.
-
-    Parameters
-    ----------
-    parts : sequence
-        The arrays, or whatever else differs by partition.
-    bits : bool
-        Whether they are bitmaps, one bit a vertex.
-    """
-
-    __slots__ = ("bits", "parts")
-
-    def __init__(self, parts: Sequence[Any], *, bits: bool = False) -> None:
-        self.parts = list(parts)
-        self.bits = bits
 
 
 class Engine:
@@ -87,8 +71,8 @@ class Engine:
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
         self.routes = partitioned.routes
-        self.out = _adjacency([p.out for p in self.partitions])
-        self.in_ = _adjacency([p.in_ for p in self.partitions])
+        self.out = adjacency([p.out for p in self.partitions])
+        self.in_ = adjacency([p.in_ for p in self.partitions])
         self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
         self.in_weights = Spread([None if p.in_ is None else p.in_.weights for p in self.partitions])
         self.out_rows = Spread([0 if p.out is None else p.out.rows for p in self.partitions])
@@ -104,6 +88,7 @@ class Engine:
         self._edges = 0
         self._spans: list[Span] = []
         self._awake = [0] * len(self.elements)
+        self._helpers = helpers_for(self.elements)
 
     # ---- state ------------------------------------------------------------------------------------
 
@@ -183,6 +168,7 @@ class Engine:
         wakes: bool = False,
         reduce: Callable[[Iterable[Any]], Any] = sum,
         work: int | None = None,
+        pulled: Spread | None = None,
     ) -> Any:
         """Run a kernel on every element at once.
 
@@ -198,18 +184,23 @@ class Engine:
             Makes one vote of the elements' votes: `sum`, `min` or `max`.
         work : int, optional
             About how many edges or vertices the kernels will touch, all together. Elements that share this
-            process's memory take turns on the calling thread where waking theirs would cost more.
+            process's memory take turns on the calling thread where waking helpers would cost more.
+        pulled : Spread, optional
+            Carried to the mirrors first, as by `pull`, but no element waits for another in between: for
+            kernels that leave its owners' values alone.
 
         Returns
         -------
         number, tuple of numbers, or None
             The kernels' votes, reduced over elements.
         """
-        calls = [
-            (element, element.kernel(kernel), [a.parts[p] if isinstance(a, Spread) else a for a in args])
-            for p, element in enumerate(self.elements)
-        ]
-        votes = self._run(calls, "compute", work)
+        steps: list[list[_Step]] = (
+            self._pulls(pulled) if pulled and self.routes else [[] for _ in self.elements]
+        )
+        for p, (element, own) in enumerate(zip(self.elements, steps, strict=True)):
+            parts = [a.parts[p] if isinstance(a, Spread) else a for a in args]
+            own.append(("compute", element.kernel(kernel), parts))
+        votes = self._run(steps, work)
         if wakes:
             self._awake = [
                 awake + int(vote[0] if isinstance(vote, tuple) else vote)
@@ -232,14 +223,14 @@ class Engine:
         work : int, optional
             As for `compute`.
         """
-        self._exchange(
-            lambda route, element: memory.push(
-                route, element, op, array.parts[route.holder], array.parts[route.owner],
-                None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
-            ),
-            at="owner",
-            work=work,
-        )  # fmt: skip
+        if self.routes:
+            self._run(
+                self._receives("owner", lambda route, element: memory.push(
+                    route, element, op, array.parts[route.holder], array.parts[route.owner],
+                    None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
+                )),
+                work,
+            )  # fmt: skip
 
     def pull(self, array: Spread, *, changed: Spread | None = None, work: int | None = None) -> None:
         """Carry owners' values to their mirrors.
@@ -252,59 +243,55 @@ class Engine:
         work : int, optional
             As for `compute`.
         """
-        self._exchange(
-            lambda route, element: memory.pull(
-                route, element, array.parts[route.owner], array.parts[route.holder],
-                None if changed is None else (changed.parts[route.owner], changed.parts[route.holder]),
-                as_bits=array.bits,
-            ),
-            at="holder",
-            work=work,
-        )  # fmt: skip
+        if self.routes:
+            self._run(self._pulls(array, changed), work)
 
     # ---- how they run -----------------------------------------------------------------------------
 
-    def _exchange(self, move: Callable[[Route, Element], int], *, at: str, work: int | None) -> None:
-        """Let each element take what comes to it: its routes one after another, beside the other elements."""
+    def _pulls(self, array: Spread, changed: Spread | None = None) -> list[list[_Step]]:
+        return self._receives("holder", lambda route, element: memory.pull(
+            route, element, array.parts[route.owner], array.parts[route.holder],
+            None if changed is None else (changed.parts[route.owner], changed.parts[route.holder]),
+            as_bits=array.bits,
+        ))  # fmt: skip
+
+    def _receives(self, at: str, move: Callable[[Route, Element], int]) -> list[list[_Step]]:
+        """A step for each element: to take what comes to it, one route after another."""
+        sender = "holder" if at == "owner" else "owner"
 
         def take(p: int, element: Element) -> list[tuple[int, int]]:
-            routes = [route for route in self.routes if getattr(route, at) == p]
-            sender = "holder" if at == "owner" else "owner"
-            return [(getattr(route, sender), move(route, element)) for route in routes]
+            coming = [route for route in self.routes if getattr(route, at) == p]
+            return [(getattr(route, sender), move(route, element)) for route in coming]
 
-        if not self.routes:
-            return
-        taken = self._run([(e, take, (p, e)) for p, e in enumerate(self.elements)], "receive", work)
-        for sender, sent in (pair for pairs in taken for pair in pairs):
-            if self._spans:
-                self._spans[sender].bytes_sent += sent
+        return [[("receive", take, (p, element))] for p, element in enumerate(self.elements)]
 
-    def _run(self, calls: Sequence[_Call], phase: str, work: int | None) -> list[Any]:
-        """Make one call on every element and wait for all, writing each one's time into the timeline."""
+    def _run(self, steps: list[list[_Step]], work: int | None) -> list[Any]:
+        """Let each element take its steps, beside the others, and wait for all; what the last ones return.
+
+        Their times, and the bytes that were received, go into the timeline.
+        """
+        alone = work is not None and work < WORTH_WAKING
+        calls = [(element, _timed, (own,)) for element, own in zip(self.elements, steps, strict=True)]
         began = perf_counter()
-        if work is not None and work < WORTH_WAKING:
-            answers = []
-            for element, function, args in calls:
-                answers.append((*element.call(_timed, function, args), began))
-                began = answers[-1][1]
-            ended = None
-        else:
-            futures = [element.submit(_timed, function, args) for element, function, args in calls[1:]]
-            try:
-                element, function, args = calls[0]  # on this thread, which would only wait otherwise
-                own = element.call(_timed, function, args)
-            finally:
-                wait(futures)
-            answers = [(*answer, began) for answer in (own, *(future.result() for future in futures))]
-            ended = max(at for _, at, _ in answers)
-        for span, (_, at, start) in zip(self._spans, answers, strict=False):
-            setattr(span, phase, getattr(span, phase) + at - start)
-            span.wait += 0.0 if ended is None else ended - at
-        return [answer for answer, _, _ in answers]
+        answers = call_all(calls, 0 if alone else self._helpers)
+        ended = perf_counter()
+        for span, answer in zip(self._spans, answers, strict=False):
+            at = answer[0][2]
+            span.wait += 0.0 if alone else at - began + ended - answer[-1][2]
+            for phase, value, until in answer[1:]:
+                setattr(span, phase, getattr(span, phase) + until - at)
+                at = until
+                for sender, sent in value if phase == "receive" else ():
+                    self._spans[sender].bytes_sent += sent
+        return [answer[-1][1] for answer in answers]
 
 
-def _timed(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, float]:
-    return function(*args), perf_counter()
+def _timed(steps: list[_Step]) -> list[tuple[str, Any, float]]:
+    """Take the steps; the phase of each, what it returned, when it ended; and first, when they began."""
+    done: list[tuple[str, Any, float]] = [("begin", None, perf_counter())]
+    for phase, function, args in steps:
+        done.append((phase, function(*args), perf_counter()))
+    return done
 
 
 def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
@@ -313,12 +300,3 @@ def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
     if isinstance(votes[0], tuple):
         return tuple(reduce(column) for column in zip(*votes, strict=True))
     return reduce(votes)
-
-
-def _adjacency(directions: list[Any]) -> tuple[Spread, Spread, Spread]:
-    columns: list[list[NDArray[Any] | None]] = [
-        [None if edges is None else getattr(edges, name) for edges in directions]
-        for name in ("offsets", "targets", "blocks")
-    ]
-    offsets, targets, blocks = (Spread(column) for column in columns)
-    return offsets, targets, blocks

@@ -23,6 +23,11 @@ def lowest_and_count(word):
     return bits.trailing_zeros(word), bits.population(word)
 
 
+@serial
+def gathered_both_ways(word, mask):
+    return bits.gathered(word, mask), bits.gathered_anywhere(word, mask)
+
+
 @st.composite
 def ranges(draw, longest=400):
     flags = np.array(draw(st.lists(st.booleans(), min_size=1, max_size=longest)))
@@ -51,6 +56,14 @@ def test_is_set(drawn):
     answer = np.zeros(len(flags), bool)
     every_bit(packed(flags), len(flags), answer)
     assert (answer == flags).all()
+
+
+@given(st.integers(0, 2**64 - 1), st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**64 - 1])))
+def test_gathered(word, mask):
+    """The bits under the mask, lowest first, read as a number."""
+    chosen = [word >> i & 1 for i in range(64) if mask >> i & 1]
+    expected = sum(bit << place for place, bit in enumerate(chosen))
+    assert gathered_both_ways(np.uint64(word), np.uint64(mask)) == (expected, expected)
 
 
 @given(st.integers(1, 2**64 - 1))

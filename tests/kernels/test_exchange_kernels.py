@@ -28,11 +28,22 @@ class Boundary(NamedTuple):
     def run(self):
         return slice(self.begin, self.begin + len(self.index))
 
-    def after(self, kernel, *names):
+    @property
+    def by_index(self):
+        return self.index, self.begin
+
+    @property
+    def by_bitmap(self):
+        held = np.zeros(-(-len(self.owned) // 64) * 64, dtype=bool)
+        held[self.index] = True
+        before = np.cumsum([0, *held.reshape(-1, 64).sum(axis=1)], dtype=np.uint32)
+        return self.begin, packed(held), before
+
+    def after(self, kernel, *names, route=None):
         """Run a kernel on copies of the named arrays; what became of them, and its answer."""
         arrays = [getattr(self, name) for name in names]
         given = [packed(a) if a.dtype == bool else a.copy() for a in arrays]
-        answer = kernel(self.index, self.begin, *given)
+        answer = kernel(*(route or self.by_index), *given)
         left = [unpack(g, len(a)) if a.dtype == bool else g for a, g in zip(arrays, given, strict=True)]
         return left, answer
 
@@ -86,7 +97,7 @@ def check_pull(b):
 def check_pull_bits(b):
     mirror_flags = b.mirror_flags.copy()
     mirror_flags[b.run] = b.flags[b.index]
-    (flags, found), _ = b.after(exchange.pull_bits, "flags", "mirror_flags")
+    (flags, found), _ = b.after(exchange.pull_bits, "flags", "mirror_flags", route=b.by_bitmap)
     assert (found == mirror_flags).all()
     assert (flags == b.flags).all()
 
@@ -97,7 +108,7 @@ def check_pull_flagged(b):
     mirrored[b.run][moves] = b.owned[b.index][moves]
     mirror_flags[b.run] |= moves
     (_, flags, found, marks), count = b.after(
-        exchange.pull_flagged, "owned", "flags", "mirrored", "mirror_flags"
+        exchange.pull_flagged, "owned", "flags", "mirrored", "mirror_flags", route=b.by_bitmap
     )
     assert (found == mirrored).all()
     assert (marks == mirror_flags).all()

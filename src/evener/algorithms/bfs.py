@@ -5,9 +5,9 @@ much of the graph, each unvisited vertex pulls along in-edges until it finds a m
 bitmap). After a step down, owners are pushed the parents that their mirrors were offered; before a step up,
 mirrors pull the frontier, as bits.
 
-Encoding: `distance` int32, -1 unreached; `parent` a local number, or for a vertex reached from another
-partition the number in the graph, in `adopted`; `visited`, `frontier`, `arrived` bitmaps; a frontier is a
-queue before a step down and a bitmap before a step up.
+Encoding: `distance` int32, -1 unreached; `parent` and `offered` by the vertices' numbers in the graph;
+`visited`, `frontier`, `arrived` bitmaps; a frontier is a queue before a step down and a bitmap before a
+step up.
 
 Beamer, Asanović, Patterson: Direction-Optimizing Breadth-First Search (SC 2012); T13 §6.3.2, figure 11.
 """
@@ -22,9 +22,6 @@ from evener.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from evener.graph import Graph
     from evener.partition import PartitionedGraph
@@ -86,7 +83,7 @@ def bfs(
     pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
     start = source_in(pg, source)
     engine = Engine(pg, "bfs", progress=progress)
-    distance, parent, adopted = _search(engine, start, pg.graph.m, pg.graph.n)
+    distance, parent = _search(engine, start, pg.graph.m, pg.graph.n)
     seconds = engine.finish()
     edges = int(engine.compute("bfs.edges_reached", engine.out[0], engine.owned, distance))
     return Result(
@@ -94,7 +91,7 @@ def bfs(
         pg.graph,
         {
             "distance": lambda: pg.gather(distance.parts),
-            "parent": lambda: _parents(engine, pg, parent, adopted),
+            "parent": lambda: pg.gather_numbers(parent.parts),
         },
         parameters={"source": source},
         timeline=engine.timeline,
@@ -104,16 +101,10 @@ def bfs(
     )
 
 
-def _parents(engine: Engine, pg: PartitionedGraph, parent: Spread, adopted: Spread) -> NDArray[np.int64]:
-    engine.compute("bfs.name_parents", engine.vertices, engine.owned, parent, adopted)
-    return pg.gather_numbers(parent.parts)
-
-
-def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spread, Spread]:
+def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spread]:
     distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NOBODY)
     # Where there are no mirrors nothing is offered, and any array will do.
     offered = engine.array("uint32") if engine.routes else parent
-    adopted = engine.owned_array("uint32") if engine.routes else parent
     visited, before, arrived = engine.bits(), engine.bits(), engine.bits()
     frontier, next_frontier = engine.bits(), engine.bits()
     queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
@@ -123,7 +114,7 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
 
     engine.superstep("begin")
     awake, scout = engine.compute(
-        "bfs.begin", offsets, source, distance, parent, visited, queue, length,
+        "bfs.begin", offsets, engine.vertices, source, distance, parent, visited, queue, length,
         wakes=True, work=1,
     )  # fmt: skip
     unexplored, level = m, 0
@@ -135,11 +126,11 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
                 level, smallest = level + 1, awake
                 engine.superstep("bottom-up", edges=scout)
                 scout = 0
-                engine.pull(frontier)
                 # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
                 awake = engine.compute(
-                    "bfs.bottom_up_step", in_offsets, in_targets, engine.owned, engine.in_rows, level,
-                    distance, parent, visited, frontier, next_frontier, wakes=True,
+                    "bfs.bottom_up_step", in_offsets, in_targets, engine.vertices, engine.owned,
+                    engine.in_rows, level, distance, parent, visited, frontier, next_frontier,
+                    pulled=frontier, wakes=True,
                 )  # fmt: skip
                 frontier, next_frontier = next_frontier, frontier
             scout = engine.compute("frontier.to_queue", offsets, engine.owned, frontier, queue, length)
@@ -148,7 +139,7 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
         engine.superstep("top-down", edges=scout)
         # next = (frontier ∨.∧ A) ∧ ¬visited
         if scout < n // VERTICES_TO_FLOOD:
-            awake, scout = engine.compute(
+            awake, scout, offers = engine.compute(
                 "bfs.top_down_step", offsets, targets, engine.vertices, engine.owned, queue, length, level,
                 distance, parent, visited, arrived, offered, next_queue, next_length, wakes=True, work=scout,
             )  # fmt: skip
@@ -158,16 +149,16 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
                 "bfs.flood_step", offsets, targets, engine.vertices, engine.owned, queue, length,
                 parent, visited, offered,
             )  # fmt: skip
-            awake, scout = engine.compute(
+            awake, scout, offers = engine.compute(
                 "bfs.settle", offsets, engine.owned, before, visited, level, distance,
                 arrived, next_queue, next_length, wakes=True,
             )  # fmt: skip
-        if engine.routes:
+        if offers:
             engine.push(offered, "set", changed=arrived, work=tried)
             reached, out_of_reached = engine.compute(
-                "bfs.arrive", offsets, engine.owned, arrived, offered, visited, distance, parent, adopted,
+                "bfs.arrive", offsets, engine.owned, arrived, offered, visited, distance, parent,
                 level, next_queue, next_length, wakes=True, work=tried,
             )  # fmt: skip
             awake, scout = awake + reached, scout + out_of_reached
         queue, next_queue, length, next_length = next_queue, queue, next_length, length
-    return distance, parent, adopted
+    return distance, parent

@@ -147,12 +147,11 @@ def _iterate(
     for iteration in range(1, max_iter + 1):
         done = _fraction(iteration, max_iter, error, first_error, tolerance)
         engine.superstep("iterate", active=engine.owned, edges=m, fraction=done)
-        engine.pull(contribution)
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
             "pagerank.iterate", offsets, targets, blocks, engine.out_degree, damping, jump, teleport,
-            contribution, rank, next_contribution,
+            contribution, rank, next_contribution, pulled=contribution,
         )  # fmt: skip
         contribution, next_contribution = next_contribution, contribution
         first_error = error if iteration == 1 else first_error

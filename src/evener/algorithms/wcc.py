@@ -99,9 +99,9 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         engine.compute("wcc.compress", component)
     giant = engine.counter()
     engine.compute("wcc.commonest", component, engine.out_rows, giant)
-    engine.compute("wcc.link_rest", *engine.out, engine.owned, LINKED_FIRST, giant, component)
+    engine.compute("wcc.link_rest", *engine.out[:2], engine.owned, LINKED_FIRST, giant, component)
     if directed:
-        engine.compute("wcc.link_rest", *engine.in_, engine.owned, 0, giant, component)
+        engine.compute("wcc.link_rest", *engine.in_[:2], engine.owned, 0, giant, component)
     engine.compute("wcc.compress", component)
 
     # label = min of the numbers in the tree

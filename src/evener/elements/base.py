@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -40,8 +39,4 @@ class Element(Protocol):
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` on this element's processor now, and return its answer."""
-        ...
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Start `function` on this element's processor beside the other elements."""
         ...

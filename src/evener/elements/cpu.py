@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
 from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -65,14 +63,9 @@ class CpuElement:
         return np.full(length, fill, dtype)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Run `function` on this thread, its parallel loops on this element's threads.
-
-        Kernels cut their work into many pieces of about equal size, each of which is one chunk of its loop.
-        OpenMP deals the chunks out to the threads beforehand.
-        """
+        """Run `function` on this thread, its parallel loops on this element's threads."""
         before = numba.get_num_threads()
         numba.set_num_threads(self.threads)
-        numba.set_parallel_chunksize(1)
         try:
             if jit.ENTERED_BY_MANY:
                 return function(*args)
@@ -80,12 +73,3 @@ class CpuElement:
                 return function(*args)
         finally:
             numba.set_num_threads(before)
-            numba.set_parallel_chunksize(0)
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Run `function` on this element's own thread."""
-        return self._thread.submit(self.call, function, *args)
-
-    @cached_property
-    def _thread(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"evener-{self.name}")

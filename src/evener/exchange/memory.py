@@ -38,15 +38,15 @@ def push(
         element.kernel(f"exchange.push_{op}")(route.index, route.begin, mirrored, owned)
         return len(route) * owned.itemsize
     mirror_flags, owned_flags = flags
+    args = (route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
+    if op == "set":  # overwrites, so a value without a flag must not be touched, however many travel
+        return _fewer_bytes(route, int(element.kernel("exchange.push_set_flagged")(*args)), owned.itemsize)
     end = route.begin + len(route)
     flagged = int(element.kernel("bits.count_range")(mirror_flags, route.begin, end))
-    sparse = _sparse_is_fewer(route, flagged, owned.itemsize)
-    # To "set" is to overwrite, so a value without a flag must not be touched, however many travel.
-    kernel = f"exchange.push_{op}_{'flagged' if sparse or op == 'set' else 'all'}"
-    element.kernel(kernel)(route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
-    if sparse:
-        return flagged * (_POSITION_BYTES + owned.itemsize)
-    return len(route) * owned.itemsize + _bit_bytes(route)
+    sent = _fewer_bytes(route, flagged, owned.itemsize)
+    sparse = sent < _fewer_bytes(route, len(route), owned.itemsize)
+    element.kernel(f"exchange.push_{op}_{'flagged' if sparse else 'all'}")(*args)
+    return sent
 
 
 def pull(
@@ -60,21 +60,21 @@ def pull(
 ) -> int:
     """Copy the owner's values into a route's mirrors, on the holder's element; returns the bytes moved."""
     if as_bits:
-        element.kernel("exchange.pull_bits")(route.index, route.begin, owned, mirrored)
+        element.kernel("exchange.pull_bits")(route.begin, route.held, route.before, owned, mirrored)
         return _bit_bytes(route)
     if flags is None:
         element.kernel("exchange.pull")(route.index, route.begin, owned, mirrored)
         return len(route) * owned.itemsize
     owned_flags, mirror_flags = flags
     kernel = element.kernel("exchange.pull_flagged")
-    moved = int(kernel(route.index, route.begin, owned, owned_flags, mirrored, mirror_flags))
-    if _sparse_is_fewer(route, moved, owned.itemsize):
-        return moved * (_POSITION_BYTES + owned.itemsize)
-    return len(route) * owned.itemsize + _bit_bytes(route)
+    args = (route.begin, route.held, route.before, owned, owned_flags, mirrored, mirror_flags)
+    moved = int(kernel(*args))
+    return _fewer_bytes(route, moved, owned.itemsize)
 
 
-def _sparse_is_fewer(route: Route, flagged: int, itemsize: int) -> bool:
-    return flagged * (_POSITION_BYTES + itemsize) < len(route) * itemsize + _bit_bytes(route)
+def _fewer_bytes(route: Route, flagged: int, itemsize: int) -> int:
+    """The flagged values and their positions, or every value and every flag."""
+    return min(flagged * (_POSITION_BYTES + itemsize), len(route) * itemsize + _bit_bytes(route))
 
 
 def _bit_bytes(route: Route) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.partition.partition import Numbering, Partition
@@ -28,12 +29,27 @@ class Route:
         The first of the mirrors in the holder's numbering; they lie in one run.
     index : ndarray of uint32, shape (mirrors,)
         The owner's number of each, ascending.
+    held : ndarray of uint64, shape (words,)
+        `index` as a bitmap of the owner's vertices.
+    before : ndarray of uint32, shape (words + 1,)
+        The bits of `held` before each word, and in all.
     """
 
     holder: int
     owner: int
     begin: int
     index: NDArray[np.uint32]
+    held: NDArray[np.uint64]
+    before: NDArray[np.uint32]
+
+    @classmethod
+    def made(cls, holder: int, owner: int, begin: int, index: NDArray[np.uint32], owned: int) -> Route:
+        """A route to a partition that owns `owned` vertices."""
+        words = (owned + 63) // 64
+        bits = np.zeros(words * 64, dtype=bool)
+        bits[index] = True
+        before = np.searchsorted(index, np.arange(words + 1) * 64).astype(np.uint32)
+        return cls(holder, owner, begin, index, np.packbits(bits, bitorder="little").view(np.uint64), before)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -47,5 +63,5 @@ def routes_between(partitions: list[Partition], numbering: Numbering) -> list[Ro
             begin, end = (int(b) for b in partition.mirror_bounds[owner : owner + 2])
             if end > begin:
                 index = numbering.local[partition.vertices[begin:end]]
-                routes.append(Route(partition.index, owner, begin, index))
+                routes.append(Route.made(partition.index, owner, begin, index, partitions[owner].owned))
     return routes

@@ -11,6 +11,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = [
     "count_rows",
@@ -321,11 +322,15 @@ def sort_buckets(records, halves, carried, starts, rows, base, bits, drop, targe
     Bucket ``b`` holds records ``starts[b]:starts[b + 1]`` and rows ``rows[b]:rows[b + 1]``. `halves` is
     `records` seen as uint32; `bits` is the number of bits of a target.
     """
-    for b in prange(len(sizes)):
-        sizes[b] = _sort_bucket(
-            records, halves, carried, starts[b], starts[b + 1], rows[b], rows[b + 1], base, bits, drop,
-            targets, weights, offsets,
-        )  # fmt: skip
+    turn = first_turn()
+    for _ in prange(SHARES):
+        b = take(turn, ONE)
+        while b < np.uint64(len(sizes)):
+            sizes[b] = _sort_bucket(
+                records, halves, carried, starts[b], starts[b + ONE], rows[b], rows[b + ONE], base, bits,
+                drop, targets, weights, offsets,
+            )  # fmt: skip
+            b = take(turn, ONE)
 
 
 @inline_step
@@ -342,19 +347,15 @@ def _place_bucket(halves, carried, first, size, row, row_end, position, targets,
 @parallel
 def place_buckets(halves, carried, starts, rows, sizes, positions, targets, weights, offsets):
     """Copy each sorted bucket to its final place, ``targets[positions[b]:]``, and move its row ends there."""
-    for b in prange(len(sizes)):
-        _place_bucket(
-            halves,
-            carried,
-            starts[b],
-            sizes[b],
-            rows[b],
-            rows[b + 1],
-            positions[b],
-            targets,
-            weights,
-            offsets,
-        )
+    turn = first_turn()
+    for _ in prange(SHARES):
+        b = take(turn, ONE)
+        while b < np.uint64(len(sizes)):
+            _place_bucket(
+                halves, carried, starts[b], sizes[b], rows[b], rows[b + ONE], positions[b], targets, weights,
+                offsets,
+            )  # fmt: skip
+            b = take(turn, ONE)
 
 
 # ---- the rows of edges --------------------------------------------------------------------------------

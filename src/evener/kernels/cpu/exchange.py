@@ -2,8 +2,10 @@
 
 In all of them `index` (k,) uint32 holds the owner's number of each mirror of a route, ascending and without
 repeats, and `begin` is the first of these mirrors in their holder's numbering: mirror ``begin + i`` stands
-for the owner's ``index[i]``. Flags are bitmaps of uint64 words, one bit a vertex. No two threads meet at an
-owner's value, for an index occurs once; they may meet in a word of flags, which is then changed atomically.
+for the owner's ``index[i]``. `held` (words,) uint64 is `index` as a bitmap of the owner's vertices, and
+`before` (words + 1,) uint32 counts its bits before each word. Flags are bitmaps too. No two threads meet at
+an owner's value, for an index occurs once; they may meet in a word of flags, which is then changed
+atomically.
 """
 
 from __future__ import annotations
@@ -12,7 +14,13 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_and, fetch_or
-from evener.kernels.cpu.bits import clear_range, is_set, range_mask, trailing_zeros
+from evener.kernels.cpu.bits import (
+    clear_range,
+    gathered,
+    population,
+    range_mask,
+    trailing_zeros,
+)
 from evener.kernels.cpu.jit import inline_step, parallel
 
 __all__ = [
@@ -33,6 +41,8 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
+_SIXTY_FOUR = np.uint64(64)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # Mirrors moved by a thread at a time: long enough that the hand-out costs nothing beside it.
 _RUN = np.uint64(1 << 13)
 _RUN_WORDS = np.uint64(1 << 7)
@@ -82,27 +92,44 @@ def push_or_bits(index, begin, mirror_flags, flags):
 
 
 @inline_step
-def _pull_words(index, begin, flags, mirror_flags, first, last):
-    end = begin + np.uint64(len(index))
+def _put_word(mirror_flags, w, first, end, word):
+    """Give the bits of word `w` that lie in ``first:end``; other threads may be giving it the others."""
+    mask = range_mask(w, first, end)
+    if mask == _ALL:
+        mirror_flags[w] = word
+    else:
+        fetch_and(mirror_flags, w, ~mask | word)
+        fetch_or(mirror_flags, w, word)
+
+
+@inline_step
+def _pull_words(begin, held, before, flags, mirror_flags, first, last):
+    """Words `first` to `last` of the owner's: their mirrors lie in one run, filled from below."""
+    mirror = begin + before[first]
+    run_begin = mirror
+    run_end = begin + before[last]
+    collected = _ZERO
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
-        word = _ZERO
-        lower = max(w << _SIX, begin)
-        upper = min((w + _ONE) << _SIX, end)
-        for mirror in range(lower, upper):
-            i = np.uint64(index[mirror - begin])
-            word |= ((flags[i >> _SIX] >> (i & _LOW_BITS)) & _ONE) << (mirror & _LOW_BITS)
-        mirror_flags[w] = (mirror_flags[w] & ~mask) | word
+        count = population(held[w])
+        word = gathered(flags[w], held[w])
+        room = _SIXTY_FOUR - (mirror & _LOW_BITS)
+        collected |= word << (mirror & _LOW_BITS)
+        if count >= room:
+            _put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+            collected = word >> room if room < _SIXTY_FOUR else _ZERO
+        mirror += count
+    if mirror & _LOW_BITS != _ZERO and mirror > run_begin:
+        _put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
 
 
 @parallel
-def pull_bits(index, begin, flags, mirror_flags):
-    """``mirror_flags[begin:] = flags[index]``, bit by bit. One thread alone writes each word."""
-    first_word = np.uint64(begin) >> _SIX
-    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
-    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
-        first = first_word + np.uint64(r) * _RUN_WORDS
-        _pull_words(index, np.uint64(begin), flags, mirror_flags, first, min(first + _RUN_WORDS, last_word))
+def pull_bits(begin, held, before, flags, mirror_flags):
+    """``mirror_flags[begin:] = flags[index]``, bit by bit."""
+    words = np.uint64(len(held))
+    for r in prange(_runs(words, _RUN_WORDS)):
+        first = np.uint64(r) * _RUN_WORDS
+        last = min(first + _RUN_WORDS, words)
+        _pull_words(np.uint64(begin), held, before, flags, mirror_flags, first, last)
 
 
 # ---- every value --------------------------------------------------------------------------------
@@ -254,6 +281,9 @@ def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
 @inline_step
 def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
     end = begin + np.uint64(len(index))
+    moved = _ZERO
+    at = _ZERO
+    collected = _ZERO
     for w in range(first, last):
         mask = range_mask(w, begin, end)
         word = mirror_flags[w] & mask
@@ -262,38 +292,62 @@ def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
-            owned[index[mirror - begin]] = mirrored[mirror]
-            _set_flag(flags, index[mirror - begin])
+            i = np.uint64(index[mirror - begin])
+            owned[i] = mirrored[mirror]
+            moved += _ONE
+            if i >> _SIX != at:
+                if collected != _ZERO:
+                    fetch_or(flags, at, collected)
+                at = i >> _SIX
+                collected = _ZERO
+            collected |= _ONE << (i & _LOW_BITS)
+    if collected != _ZERO:
+        fetch_or(flags, at, collected)
+    return moved
 
 
 @parallel
 def push_set_flagged(index, begin, mirrored, mirror_flags, owned, flags):
-    """``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner."""
+    """``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner.
+
+    Returns how many.
+    """
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    moved = _ZERO
     for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
         first = first_word + np.uint64(r) * _RUN_WORDS
         last = min(first + _RUN_WORDS, last_word)
-        _set_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
+        moved += _set_flagged_words(
+            index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
+        )
+    return moved
 
 
 @inline_step
-def _pull_flagged_run(index, begin, owned, flags, mirrored, mirror_flags, first, last):
+def _pull_flagged_words(begin, held, before, owned, flags, mirrored, mirror_flags, first, last):
     moved = _ZERO
-    for i in range(first, last):
-        if is_set(flags, index[i]):
-            mirrored[begin + i] = owned[index[i]]
-            _set_flag(mirror_flags, begin + i)
+    for w in range(first, last):
+        word = flags[w] & held[w]
+        while word != _ZERO:
+            lowest = word & (~word + _ONE)
+            mirror = begin + before[w] + population(held[w] & (lowest - _ONE))
+            mirrored[mirror] = owned[(w << _SIX) + trailing_zeros(word)]
+            _set_flag(mirror_flags, mirror)
+            word ^= lowest
             moved += _ONE
     return moved
 
 
 @parallel
-def pull_flagged(index, begin, owned, flags, mirrored, mirror_flags):
+def pull_flagged(begin, held, before, owned, flags, mirrored, mirror_flags):
     """As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many."""
+    words = np.uint64(len(held))
     moved = _ZERO
-    for r in prange(_runs(len(index), _RUN)):
-        first = np.uint64(r) * _RUN
-        last = min(first + _RUN, np.uint64(len(index)))
-        moved += _pull_flagged_run(index, np.uint64(begin), owned, flags, mirrored, mirror_flags, first, last)
+    for r in prange(_runs(words, _RUN_WORDS)):
+        first = np.uint64(r) * _RUN_WORDS
+        last = min(first + _RUN_WORDS, words)
+        moved += _pull_flagged_words(
+            np.uint64(begin), held, before, owned, flags, mirrored, mirror_flags, first, last
+        )
     return moved

@@ -11,6 +11,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = ["begin", "iterate"]
 
@@ -43,25 +44,28 @@ def begin(out_degree, blocks, start, rank, contribution):
 
 
 @inline_step
-def _iterate_run(
-    offsets, targets, out_degree, damping, jump, teleport, contribution, rank, next_contribution, first, last
+def _iterate_share(
+    offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank, next_contribution, turn
 ):
     error = 0.0
     dangling = 0.0
     each = np.uint64(len(teleport)) > _ONE
-    for v in range(np.uint64(first), np.uint64(last)):
-        pulled = 0.0
-        for e in range(offsets[v], offsets[v + _ONE]):
-            pulled += contribution[targets[e]]
-        chance = teleport[v] if each else teleport[_ZERO]
-        r = damping * pulled + jump * chance
-        error += abs(r - rank[v])
-        rank[v] = r
-        if out_degree[v] == np.uint32(0):
-            dangling += r
-            next_contribution[v] = 0
-        else:
-            next_contribution[v] = r / out_degree[v]
+    b = take(turn, _ONE)
+    while b + _ONE < np.uint64(len(blocks)):
+        for v in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
+            pulled = 0.0
+            for e in range(offsets[v], offsets[v + _ONE]):
+                pulled += contribution[targets[e]]
+            chance = teleport[v] if each else teleport[_ZERO]
+            r = damping * pulled + jump * chance
+            error += abs(r - rank[v])
+            rank[v] = r
+            if out_degree[v] == np.uint32(0):
+                dangling += r
+                next_contribution[v] = 0
+            else:
+                next_contribution[v] = r / out_degree[v]
+        b = take(turn, _ONE)
     return error, dangling
 
 
@@ -76,10 +80,11 @@ def iterate(
     """
     error = 0.0
     dangling = 0.0
-    for b in prange(len(blocks) - 1):
-        e, d = _iterate_run(
-            offsets, targets, out_degree, damping, jump, teleport, contribution, rank, next_contribution,
-            blocks[b], blocks[b + 1],
+    turn = first_turn()
+    for _ in prange(SHARES):
+        e, d = _iterate_share(
+            offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank,
+            next_contribution, turn,
         )  # fmt: skip
         error += e
         dangling += d

@@ -6,9 +6,6 @@
 have not been relaxed since, and mirrors that were lowered and whose owner was not told. `queue` (L,) uint32
 lists ``length[0]`` vertices of the bucket being settled, `near` is the bitmap of them. `awake` counts the
 vertices that were lowered or taken up, `scout` the edges out of them.
-
-Blocks of equal edges are far from equal work here, and OpenMP deals out the turns of a `prange` beforehand.
-So each thread takes its next run itself, by raising ``turn[0]``: R-MAT 20 on two threads, 50 ms for 77.
 """
 
 from __future__ import annotations
@@ -18,10 +15,12 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
+from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.lanes import LANES, lighter, prefetch
+from evener.kernels.cpu.turns import SHARES, first_turn, take
 
-__all__ = ["SHARES", "begin", "collect", "lowest", "settle", "sweep"]
+__all__ = ["begin", "collect", "lowest", "settle", "sweep"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -29,15 +28,10 @@ _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
 _NOBODY = np.uint32(0xFFFFFFFF)
-# Turns of a loop in which each turn takes runs until there are none: no fewer than there are threads. (Asking
-# Numba for the number of threads would keep it from keeping the compiled kernel.)
-SHARES = 128
 # Vertices of the queue handed to a thread at a time.
 _QUEUE_RUN = np.uint64(32)
 # Vertices of the queue whose rows are asked for before they are needed (uniform 20: 12% of the search).
 _SOON = np.uint64(4)
-# Vertices a thread collects before it takes room in the shared queue.
-_BUFFER = 256
 # Words of 64 vertices handed to a thread at a time.
 _WORD_RUN = np.uint64(64)
 
@@ -92,14 +86,6 @@ def lowest(owned, distance, pending):
 
 
 @inline_step
-def _append(buffer, held, queue, length):
-    """Move a thread's vertices to the shared queue."""
-    first = fetch_add(length, _ZERO, np.uint64(held))
-    for i in range(np.uint64(held)):
-        queue[first + i] = buffer[i]
-
-
-@inline_step
 def _collect_run(offsets, owned, limit, distance, pending, near, queue, length, scout, first, last):
     buffer = np.empty(64, np.uint32)
     awake = _ZERO
@@ -120,7 +106,7 @@ def _collect_run(offsets, owned, limit, distance, pending, near, queue, length, 
         if held > 0:
             pending[w] &= ~taken
             near[w] |= taken
-            _append(buffer, held, queue, length)
+            append(buffer, held, queue, length)
             awake += np.uint64(held)
     fetch_add(scout, _ZERO, edges)
     return awake
@@ -148,7 +134,7 @@ def _relax_run(
     offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue, length,
     first, last,
 ):  # fmt: skip
-    buffer = np.empty(_BUFFER, np.uint32)
+    buffer = np.empty(BUFFER, np.uint32)
     held = 0
     scout = _ZERO
     for i in range(first, last):
@@ -182,11 +168,11 @@ def _relax_run(
             scout += offsets[v + _ONE] - offsets[v]
             buffer[held] = v
             held += 1
-            if held == _BUFFER:
-                _append(buffer, held, next_queue, length)
+            if held == BUFFER:
+                append(buffer, held, next_queue, length)
                 held = 0
     if held > 0:
-        _append(buffer, held, next_queue, length)
+        append(buffer, held, next_queue, length)
     return scout
 
 
@@ -196,13 +182,13 @@ def _relax_share(
     length, turn,
 ):  # fmt: skip
     scout = _ZERO
-    first = fetch_add(turn, _ZERO, _QUEUE_RUN)
+    first = take(turn, _QUEUE_RUN)
     while first < queued:
         scout += _relax_run(
             offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue,
             length, first, min(first + _QUEUE_RUN, queued),
         )  # fmt: skip
-        first = fetch_add(turn, _ZERO, _QUEUE_RUN)
+        first = take(turn, _QUEUE_RUN)
     return scout
 
 
@@ -227,7 +213,7 @@ def settle(
     """
     owned = np.uint64(owned)
     budget = np.uint64(budget)
-    turn = np.empty(1, np.uint64)
+    turn = first_turn()
     relaxed = scout[_ZERO]
     scout[_ZERO] = _ZERO
     while length[_ZERO] > _ZERO and relaxed <= budget:
@@ -296,13 +282,13 @@ def _sweep_run(offsets, targets, weights, floor, distance, parent, pending, firs
 @inline_step
 def _sweep_share(offsets, targets, weights, blocks, floor, distance, parent, pending, turn):
     scout = _ZERO
-    b = fetch_add(turn, _ZERO, _ONE)
+    b = take(turn, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
         scout += _sweep_run(
             offsets, targets, weights, floor, distance, parent, pending, np.uint64(blocks[b]),
             np.uint64(blocks[b + _ONE]),
         )  # fmt: skip
-        b = fetch_add(turn, _ZERO, _ONE)
+        b = take(turn, _ONE)
     return scout
 
 
@@ -313,8 +299,7 @@ def sweep(offsets, targets, weights, blocks, floor, distance, parent, pending):
     No pending vertex is nearer than `floor`, so an edge matters only if it leads from there to a lower
     distance. Afterwards those are pending that were lowered. Returns scout.
     """
-    turn = np.empty(1, np.uint64)
-    turn[_ZERO] = _ZERO
+    turn = first_turn()
     scout = _ZERO
     for _ in prange(SHARES):
         scout += _sweep_share(offsets, targets, weights, blocks, floor, distance, parent, pending, turn)

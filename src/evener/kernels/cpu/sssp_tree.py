@@ -12,11 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.lanes import LANES
-from evener.kernels.cpu.sssp import SHARES
+from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = ["adopt", "begin_plateaus", "find_parents"]
 
@@ -64,7 +63,7 @@ def _find_parents_share(offsets, targets, weights, blocks, out_degree, source, f
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
-    b = fetch_add(turn, _ZERO, _ONE)
+    b = take(turn, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
         x, y, z = _find_parents_run(
             offsets, targets, weights, out_degree, source, far, distance, parent, np.uint64(blocks[b]),
@@ -73,7 +72,7 @@ def _find_parents_share(offsets, targets, weights, blocks, out_degree, source, f
         left += x
         beyond += y
         edges += z
-        b = fetch_add(turn, _ZERO, _ONE)
+        b = take(turn, _ONE)
     return left, beyond, edges
 
 
@@ -84,8 +83,7 @@ def find_parents(offsets, targets, weights, blocks, out_degree, source, far, dis
     Returns how many found none (an edge of no length leads to them), how many unreached vertices have a
     reached in-neighbour (they are too far, or their edge is infinite), and the edges out of reached vertices.
     """
-    turn = np.empty(1, np.uint64)
-    turn[_ZERO] = _ZERO
+    turn = first_turn()
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO

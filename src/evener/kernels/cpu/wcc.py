@@ -11,6 +11,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = [
     "begin",
@@ -27,8 +28,8 @@ __all__ = [
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-# Vertices looked at by a thread at a time.
-_RUN = np.uint64(1 << 13)
+# Vertices that a thread looks at, or takes, at a time.
+_RUN = np.uint64(1 << 11)
 # Pairs a thread collects before it takes room in the shared list.
 _BUFFER = 256
 # Vertices asked which tree is the largest.
@@ -72,19 +73,22 @@ def _link(component, u, v):
 
 
 @inline_step
-def _link_one_run(offsets, targets, k, component, first, last):
-    for v in range(first, last):
-        e = offsets[v] + k
-        if e < offsets[v + _ONE]:
-            _link(component, v, targets[e])
+def _link_one_share(offsets, targets, rows, k, component, turn):
+    first = take(turn, _RUN)
+    while first < rows:
+        for v in range(first, min(first + _RUN, rows)):
+            e = offsets[v] + k
+            if e < offsets[v + _ONE]:
+                _link(component, v, targets[e])
+        first = take(turn, _RUN)
 
 
 @parallel
 def link_one(offsets, targets, rows, k, component):
     """Link each vertex with its `k`-th neighbour; the first are the ones of highest degree."""
-    for r in prange(_runs(rows)):
-        first = np.uint64(r) * _RUN
-        _link_one_run(offsets, targets, np.uint64(k), component, first, min(first + _RUN, np.uint64(rows)))
+    turn = first_turn()
+    for _ in prange(SHARES):
+        _link_one_share(offsets, targets, np.uint64(rows), np.uint64(k), component, turn)
 
 
 @inline_step
@@ -107,20 +111,23 @@ def compress(component):
 
 
 @inline_step
-def _link_rest_run(offsets, targets, owned, linked, component, giant, first, last):
-    for v in range(np.uint64(first), np.uint64(last)):
-        begin = offsets[v] + linked
-        e = offsets[v + _ONE]
-        if load(component, v) != giant:
-            while e > begin:
-                e -= _ONE
-                _link(component, v, targets[e])
-        else:
-            # The owner of a mirror may skip this edge too, so one end has to see to it.
-            while e > begin and targets[e - _ONE] >= owned:
-                e -= _ONE
-                if load(component, targets[e]) != giant:
+def _link_rest_share(offsets, targets, owned, linked, giant, component, turn):
+    first = take(turn, _RUN)
+    while first < owned:
+        for v in range(first, min(first + _RUN, owned)):
+            begin = offsets[v] + linked
+            e = offsets[v + _ONE]
+            if load(component, v) != giant:
+                while e > begin:
+                    e -= _ONE
                     _link(component, v, targets[e])
+            else:
+                # The owner of a mirror may skip this edge too, so one end has to see to it.
+                while e > begin and targets[e - _ONE] >= owned:
+                    e -= _ONE
+                    if load(component, targets[e]) != giant:
+                        _link(component, v, targets[e])
+        first = take(turn, _RUN)
 
 
 @serial
@@ -141,18 +148,18 @@ def commonest(component, rows, giant):
 
 
 @parallel
-def link_rest(offsets, targets, blocks, owned, linked, giant, component):
+def link_rest(offsets, targets, owned, linked, giant, component):
     """Link every vertex with its neighbours from the `linked`-th on.
 
     Most vertices share the tree ``giant[0]`` by now: a neighbour that does not will link to them itself, so
     they are skipped, but for the edges that lead to mirrors. A neighbour sees a directed edge from its other
     end: both directions must be given one `giant`, for an edge between two is skipped from both its ends.
     """
-    for b in prange(len(blocks) - 1):
-        _link_rest_run(
-            offsets, targets, np.uint64(owned), np.uint64(linked), component, np.uint32(giant[_ZERO]),
-            blocks[b], blocks[b + 1],
-        )  # fmt: skip
+    turn = first_turn()
+    for _ in prange(SHARES):
+        _link_rest_share(
+            offsets, targets, np.uint64(owned), np.uint64(linked), np.uint32(giant[_ZERO]), component, turn
+        )
 
 
 @inline_step

@@ -1,0 +1,61 @@
+"""The crew: threads of this process that drive its elements beside the calling one.
+
+The calls of a superstep lie in one list, and every thread takes the next one that no other has taken. So the
+calling thread, which would only wait otherwise, works as well; a helper that wakes late finds its call done;
+and elements that share fewer cores than they have threads, together, take turns instead of each other's time.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evener.elements.cpu import usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evener.elements.base import Element
+
+__all__ = ["call_all", "helpers_for"]
+
+
+def helpers_for(elements: Sequence[Element]) -> int:
+    """How many elements find cores of their own beside the one that the calling thread drives."""
+    cores, threads = usable_cores(), sum(element.threads for element in elements)
+    return min(len(elements), max(1, cores * len(elements) // threads)) - 1
+
+
+def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], helpers: int) -> list[Any]:
+    """Make each call on its element, with up to `helpers` threads beside this one, and wait for all.
+
+    Gives what they return, in order. Where one fails, no further one begins, and its error is raised when
+    those under way have ended.
+    """
+    answers: list[Any] = [None] * len(calls)
+    turns = iter(range(len(calls)))  # each step of it is one thread's
+
+    def take_turns() -> None:
+        for turn in turns:
+            element, function, args = calls[turn]
+            try:
+                answers[turn] = element.call(function, *args)
+            except BaseException:
+                list(turns)
+                raise
+
+    beside = [_threads().submit(take_turns) for _ in range(helpers)]
+    try:
+        take_turns()
+    finally:
+        late = [helper for helper in beside if not helper.cancel()]
+        wait(late)
+    for helper in late:
+        helper.result()
+    return answers
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=usable_cores(), thread_name_prefix="evener")

@@ -1,0 +1,33 @@
+"""Turns: runs of work that threads take as they come free.
+
+OpenMP deals the iterations of a `prange` out beforehand, to each thread the same number of them in one piece,
+and where vertices are sorted by degree the first piece can be most of the work. So a kernel whose runs are
+far from equal makes its `prange` one of `SHARES`, and each share takes the next run by raising ``turn[0]``,
+until there are none. On two threads of R-MAT 20: a bottom-up step of breadth-first search 1.8 times as fast
+as on one, not 1.2; shortest paths 50 ms, not 77.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.jit import inline_step
+
+__all__ = ["SHARES", "first_turn", "take"]
+
+# No fewer than an element has threads. (Asking Numba for their number would keep it from keeping the compiled
+# kernel.)
+SHARES = 128
+
+
+@inline_step
+def first_turn():
+    """A counter of what has been taken."""
+    return np.zeros(1, np.uint64)
+
+
+@inline_step
+def take(turn, run):
+    """Take the next `run` vertices, words or blocks; returns the first, past the end where none is left."""
+    return fetch_add(turn, np.uint64(0), run)

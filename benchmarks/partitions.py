@@ -22,11 +22,17 @@ COUNTS = (1, 2, 4)
 def main():
     options = _options()
     graph = ev.read(f"rmat:{options.scale}")
+    rows = [row for policy in options.policies for row in _one_policy(graph, policy, options)]
+    if not options.no_record:
+        harness.record("partitions", question=__doc__.splitlines()[0], rows=rows)
+
+
+def _one_policy(graph, policy, options):
     sources = draw_sources(graph, options.sources)
     placed = {}
     for count in COUNTS:
         share = max(1, options.threads // count)
-        placed[count] = ev.partition(graph, on=[f"cpu:{share}"] * count, policy=options.policy)
+        placed[count] = ev.partition(graph, on=[f"cpu:{share}"] * count, policy=policy)
     rows = []
     for task, run in {"bfs": _bfs, "pagerank": _pagerank}.items():
         runs = {str(c): harness.clocked(_turn(run, pg, sources)) for c, pg in placed.items()}
@@ -35,6 +41,7 @@ def main():
         for count, taken in times.items():
             rows.append(
                 {
+                    "policy": policy,
                     "task": task,
                     "partitions": int(count),
                     "median_seconds": harness.median(taken),
@@ -52,9 +59,8 @@ def main():
         )
         for row in rows
     ]
-    harness.show(f"Partitions of {graph}", ["", "median", "spread", "times one"], cells)
-    if not options.no_record:
-        harness.record("partitions", question=__doc__.splitlines()[0], rows=rows, policy=options.policy)
+    harness.show(f"Partitions of {graph}, {policy}", ["", "median", "spread", "times one"], cells)
+    return rows
 
 
 def _turn(run, pg, sources):
@@ -76,7 +82,7 @@ def _pagerank(pg, _source):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--policy", default="random")
+    parser.add_argument("--policies", nargs="+", default=["random", "high", "low"])
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--threads", type=int, default=numba.get_num_threads())
     parser.add_argument("--no-record", action="store_true", help="print only")

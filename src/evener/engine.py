@@ -194,9 +194,7 @@ class Engine:
         number, tuple of numbers, or None
             The kernels' votes, reduced over elements.
         """
-        steps: list[list[_Step]] = (
-            self._pulls(pulled) if pulled and self.routes else [[] for _ in self.elements]
-        )
+        steps = self._pulls(pulled) if pulled and self.routes else [[] for _ in self.elements]
         for p, (element, own) in enumerate(zip(self.elements, steps, strict=True)):
             parts = [a.parts[p] if isinstance(a, Spread) else a for a in args]
             own.append(("compute", element.kernel(kernel), parts))
@@ -224,13 +222,11 @@ class Engine:
             As for `compute`.
         """
         if self.routes:
-            self._run(
-                self._receives("owner", lambda route, element: memory.push(
-                    route, element, op, array.parts[route.holder], array.parts[route.owner],
-                    None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
-                )),
-                work,
-            )  # fmt: skip
+            steps = self._receives("owner", lambda route, element: memory.push(
+                route, element, op, array.parts[route.holder], array.parts[route.owner],
+                None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
+            ))  # fmt: skip
+            self._run(steps, work)
 
     def pull(self, array: Spread, *, changed: Spread | None = None, work: int | None = None) -> None:
         """Carry owners' values to their mirrors.

@@ -166,15 +166,19 @@ class _Pace:
         self._run = -(-sources // RUNS_OF_SOURCES)
         self._by_level = sources <= SOURCES_BY_LEVEL
         self._done = 0
+        self._edges = 0
 
-    def source(self, done: int) -> None:
+    def source(self, done: int, edges: int) -> None:
+        """Begin on the next source, when `edges` have been followed for the `done` before it."""
         self._done = done
         if not self._by_level and done % self._run == 0:
-            self._engine.superstep("sources", fraction=done / self._sources)
+            # Those of the run to come are not known: its rate is shown with the next.
+            self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
+            self._edges = edges
 
-    def level(self, phase: str) -> None:
+    def level(self, phase: str, edges: int = 0) -> None:
         if self._by_level:
-            self._engine.superstep(phase, fraction=self._done / self._sources)
+            self._engine.superstep(phase, edges=edges, fraction=self._done / self._sources)
 
 
 def _accumulate(engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]) -> tuple[Spread, int]:
@@ -182,7 +186,7 @@ def _accumulate(engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64])
     pace = _Pace(engine, len(chosen))
     edges = 0
     for done, source in enumerate(chosen.tolist()):
-        pace.source(done)
+        pace.source(done, edges)
         levels = _count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
         edges += sum(level.out_edges for level in levels)
@@ -210,7 +214,7 @@ def _count_paths(
         level = len(levels)
         # paths = (Aᵀ +.× paths of the frontier) ∧ ¬visited
         if out_edges * PUSH_COST < unexplored:
-            pace.level("paths pushed")
+            pace.level("paths pushed", out_edges)
             engine.compute(
                 "betweenness.step_down", offsets, targets, order, bounds, level - 1, out_edges, value,
                 visited, arriving, state.arrived,
@@ -219,7 +223,7 @@ def _count_paths(
                 engine.compute("betweenness.tell", engine.owned, state.arrived, visited)
                 engine.push(arriving, "add", changed=state.arrived)
         else:
-            pace.level("paths pulled")
+            pace.level("paths pulled", unexplored)
             engine.pull(value, changed=state.frontier)
             engine.compute(
                 "betweenness.step_up", in_offsets, in_targets, in_blocks, engine.in_rows, value, visited,
@@ -252,7 +256,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace:
         receives = 0 < level < farthest
         # arriving = A +.× (1 + dependency) / paths of the next level
         if receives and levels[level + 1].in_edges * PUSH_COST < levels[level].out_edges:
-            pace.level("dependencies pushed")
+            pace.level("dependencies pushed", levels[level + 1].in_edges)
             engine.compute(
                 "betweenness.scatter", in_offsets, in_targets, engine.owned, order, bounds, level + 1,
                 levels[level + 1].in_edges, value, visited, arriving, state.arrived,
@@ -261,7 +265,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace:
                 engine.push(arriving, "add", changed=state.arrived)
                 engine.compute("betweenness.discard", engine.owned, visited, state.arrived, arriving)
         elif receives:
-            pace.level("dependencies pulled")
+            pace.level("dependencies pulled", levels[level].out_edges)
             engine.compute("betweenness.mark", order, bounds, level + 1, state.frontier)
             engine.pull(value, changed=state.frontier)
             engine.compute(

@@ -128,9 +128,8 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
                 scout = 0
                 # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
                 awake = engine.compute(
-                    "bfs.bottom_up_step", in_offsets, in_targets, engine.vertices, engine.owned,
-                    engine.in_rows, level, distance, parent, visited, frontier, next_frontier,
-                    pulled=frontier, wakes=True,
+                    "bfs.bottom_up_step", in_offsets, in_targets, engine.vertices, engine.in_rows, level,
+                    distance, parent, visited, frontier, next_frontier, pulled=frontier, wakes=True,
                 )  # fmt: skip
                 frontier, next_frontier = next_frontier, frontier
             scout = engine.compute("frontier.to_queue", offsets, engine.owned, frontier, queue, length)

@@ -148,11 +148,11 @@ def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32
     engine.superstep("begin")
     engine.compute("sssp.begin", source, distance, pending)
     while (nearest := _nearest(engine, distance, pending)) < math.inf:
-        engine.compute(
+        _, edges = engine.compute(
             "sssp.collect", offsets, engine.owned, _bucket_end(nearest, delta, far), distance, pending, near,
             queue, length, scout, wakes=True,
         )  # fmt: skip
-        engine.superstep("settle")
+        engine.superstep("settle", edges=edges)
         # distance = distance min (bucket min.+ A), until the bucket is empty
         left = engine.compute(
             "sssp.settle", offsets, targets, weights, engine.owned, _bucket_end(nearest, delta, far), budget,
@@ -173,7 +173,7 @@ def _sweep(engine: Engine, m: int, distance: Spread, parent: Spread, pending: Sp
     edges = m
     while edges > m // EDGES_TO_SWEEP_AGAIN:
         floor = distance.parts[0].dtype.type(_nearest(engine, distance, pending))
-        engine.superstep("sweep", active=engine.owned)
+        engine.superstep("sweep", active=engine.owned, edges=m)
         engine.pull(distance)
         # distance = distance min (Aᵀ min.+ distance)
         edges = engine.compute(

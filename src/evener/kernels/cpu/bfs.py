@@ -270,14 +270,15 @@ def arrive(offsets, owned, arrived, offered, visited, distance, parent, level, n
 
 @inline_step
 def _up_share(
-    offsets, targets, vertices, owned, rows, level, distance, parent, visited, frontier, next_frontier, turn
+    offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier, turn
 ):
     awake = _ZERO
-    words = (owned + _LOW_BITS) >> _SIX
+    words = np.uint64(len(visited))
     first = take(turn, _WORD_RUN)
     while first < words:
         for w in range(first, min(first + _WORD_RUN, words)):
-            unvisited = ~visited[w]
+            before = visited[w] | frontier[w]
+            unvisited = ~before
             if (w + _ONE) << _SIX > rows:
                 unvisited &= (_ONE << (rows & _LOW_BITS)) - _ONE if w << _SIX < rows else _ZERO
             found = _ZERO
@@ -294,32 +295,27 @@ def _up_share(
                         awake += _ONE
                         break
             next_frontier[w] = found
-            visited[w] |= found
-        first = take(turn, _WORD_RUN)
-    while first < np.uint64(len(visited)):
-        for w in range(first, min(first + _WORD_RUN, np.uint64(len(visited)))):
-            visited[w] |= frontier[w]
+            visited[w] = before | found
         first = take(turn, _WORD_RUN)
     return awake
 
 
 @parallel
 def bottom_up_step(
-    offsets, targets, vertices, owned, rows, level, distance, parent, visited, frontier, next_frontier
+    offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
 ):
     """Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
 
-    Mirrors in the frontier are visited: no step down need offer them again.
-
-    `offsets` and `targets` are in-edges, of which rows from `rows` on have none. A word of 64 vertices is one
-    thread's, so nothing is atomic. Returns how many found one.
+    `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier
+    count as visited: no later step need offer them to their owners. A word of 64 vertices is one thread's, so
+    nothing is atomic. Returns how many found one.
     """
     awake = _ZERO
     turn = first_turn()
     for _ in prange(SHARES):
         awake += _up_share(
-            offsets, targets, vertices, np.uint64(owned), np.uint64(rows), np.int32(level), distance, parent,
-            visited, frontier, next_frontier, turn,
+            offsets, targets, vertices, np.uint64(rows), np.int32(level), distance, parent, visited, frontier,
+            next_frontier, turn,
         )  # fmt: skip
     return awake
 

@@ -58,6 +58,27 @@ def _set_flag(flags, i):
     fetch_or(flags, np.uint64(i) >> _SIX, _ONE << (np.uint64(i) & _LOW_BITS))
 
 
+@inline_step
+def _taken(mirror_flags, w, begin, end):
+    """The flags in word `w` of the mirrors ``begin:end``, which are cleared."""
+    mask = range_mask(w, begin, end)
+    word = mirror_flags[w] & mask
+    if word != _ZERO:
+        fetch_and(mirror_flags, w, ~mask)
+    return word
+
+
+@inline_step
+def _put(mirror_flags, w, begin, end, word):
+    """Give the mirrors ``begin:end`` in word `w` its flags; others may be giving the rest of them."""
+    mask = range_mask(w, begin, end)
+    if mask == _ALL:
+        mirror_flags[w] = word
+    else:
+        fetch_and(mirror_flags, w, ~mask | word)
+        fetch_or(mirror_flags, w, word)
+
+
 # ---- the flags themselves -----------------------------------------------------------------------
 
 
@@ -66,10 +87,7 @@ def _or_words(index, begin, mirror_flags, flags, first, last):
     end = begin + np.uint64(len(index))
     moved = _ZERO
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
-        word = mirror_flags[w] & mask
-        if word != _ZERO:
-            fetch_and(mirror_flags, w, ~mask)
+        word = _taken(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -92,17 +110,6 @@ def push_or_bits(index, begin, mirror_flags, flags):
 
 
 @inline_step
-def _put_word(mirror_flags, w, first, end, word):
-    """Give the bits of word `w` that lie in ``first:end``; other threads may be giving it the others."""
-    mask = range_mask(w, first, end)
-    if mask == _ALL:
-        mirror_flags[w] = word
-    else:
-        fetch_and(mirror_flags, w, ~mask | word)
-        fetch_or(mirror_flags, w, word)
-
-
-@inline_step
 def _pull_words(begin, held, before, flags, mirror_flags, first, last):
     """Words `first` to `last` of the owner's: their mirrors lie in one run, filled from below."""
     mirror = begin + before[first]
@@ -115,11 +122,11 @@ def _pull_words(begin, held, before, flags, mirror_flags, first, last):
         room = _SIXTY_FOUR - (mirror & _LOW_BITS)
         collected |= word << (mirror & _LOW_BITS)
         if count >= room:
-            _put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+            _put(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
             collected = word >> room if room < _SIXTY_FOUR else _ZERO
         mirror += count
     if mirror & _LOW_BITS != _ZERO and mirror > run_begin:
-        _put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+        _put(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
 
 
 @parallel
@@ -220,10 +227,7 @@ def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
 def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
     end = begin + np.uint64(len(index))
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
-        word = mirror_flags[w] & mask
-        if word != _ZERO:
-            fetch_and(mirror_flags, w, ~mask)
+        word = _taken(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -248,10 +252,7 @@ def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
     end = begin + np.uint64(len(index))
     lowered = _ZERO
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
-        word = mirror_flags[w] & mask
-        if word != _ZERO:
-            fetch_and(mirror_flags, w, ~mask)
+        word = _taken(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -285,10 +286,7 @@ def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
     at = _ZERO
     collected = _ZERO
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
-        word = mirror_flags[w] & mask
-        if word != _ZERO:
-            fetch_and(mirror_flags, w, ~mask)
+        word = _taken(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE

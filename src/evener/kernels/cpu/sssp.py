@@ -109,24 +109,27 @@ def _collect_run(offsets, owned, limit, distance, pending, near, queue, length, 
             append(buffer, held, queue, length)
             awake += np.uint64(held)
     fetch_add(scout, _ZERO, edges)
-    return awake
+    return awake, edges
 
 
 @parallel
 def collect(offsets, owned, limit, distance, pending, near, queue, length, scout):
     """Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``.
 
-    Returns awake.
+    Returns (awake, scout).
     """
     awake = _ZERO
+    edges = _ZERO
     words = _words(owned)
     for r in prange(_runs(words, _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
-        awake += _collect_run(
+        a, s = _collect_run(
             offsets, np.uint64(owned), limit, distance, pending, near, queue, length, scout, first,
             min(first + _WORD_RUN, words),
         )  # fmt: skip
-    return awake
+        awake += a
+        edges += s
+    return awake, edges
 
 
 @inline_step

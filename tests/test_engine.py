@@ -147,6 +147,13 @@ def test_computing_and_waiting_are_told_apart(engine, kernels):
         assert span.wait > 0.15
 
 
+def test_one_element_waits_for_nobody(graph):
+    engine = Engine(ev.partition(graph, "cpu:1"), "test")
+    engine.superstep("alone")
+    Kernels(engine).compute(lambda: time.sleep(0.01))
+    assert engine.timeline.spans[0].wait == 0
+
+
 def test_exchanges_are_receiving(engine):
     array = engine.array("float64", 1.0)
     engine.pull(array)

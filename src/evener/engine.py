@@ -268,9 +268,8 @@ class Engine:
         """
         alone = work is not None and work < WORTH_WAKING
         calls = [(element, _timed, (own,)) for element, own in zip(self.elements, steps, strict=True)]
-        began = perf_counter()
         answers = call_all(calls, 0 if alone else self._helpers)
-        ended = perf_counter()
+        began, ended = min(answer[0][2] for answer in answers), max(answer[-1][2] for answer in answers)
         for span, answer in zip(self._spans, answers, strict=False):
             at = answer[0][2]
             span.wait += 0.0 if alone else at - began + ended - answer[-1][2]

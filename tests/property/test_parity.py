@@ -5,6 +5,7 @@ Distances and components are the same to the bit; ranks and centralities agree t
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import cycle, product
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import evener as ev
 import reference
+from evener.elements import CpuElement
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
@@ -107,6 +109,18 @@ def test_a_source_without_out_edges_reaches_itself(directed):
         Truth(graph, source).check(elements=splits)
 
 
+@pytest.fixture(scope="module", params=[True, False], ids=["directed", "undirected"])
+def alone(request):
+    """Vertex 200 has five edges into a dense part, and lies in a partition of its own."""
+    src, dst = np.random.default_rng(3).integers(0, 200, (2, 4000))
+    src, dst = np.append(src, [200] * 5), np.append(dst, range(5))
+    return Truth(zoo.build((src, dst, 201), directed=request.param), 200)
+
+
+def test_a_source_alone_in_its_partition(alone):
+    alone.check(elements=2, policy="low", alpha=0.001)
+
+
 @settings(max_examples=40)
 @given(
     graph=zoo.drawn_graphs(),
@@ -176,3 +190,40 @@ def test_a_hundred_runs_agree(on):
         assert (ev.wcc(pg)["component"] == truth.component).all()
         rank = ev.pagerank(pg, tol=0, max_iter=ITERATIONS)["rank"]
         np.testing.assert_allclose(rank, truth.rank, rtol=RELATIVE, atol=0)
+
+
+# ---- every kernel ------------------------------------------------------------------------------------
+
+FILES = ["bfs", "betweenness", "bits", "exchange", "frontier", "pagerank", "sssp", "sssp_tree", "wcc"]
+# Verbs that none of the five algorithms needs today: the transport's contract checks them.
+OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
+# Taken by other kernels, not by the engine.
+OF_KERNELS = {"bits.clear_range"}
+
+
+def kernels():
+    """What elements may be asked for: all but the steps compiled into other kernels."""
+    modules = {file: import_module(f"evener.kernels.cpu.{file}") for file in FILES}
+    found = {
+        (f"{file}.{name}", getattr(module, name))
+        for file, module in modules.items()
+        for name in module.__all__
+    }
+    return {
+        name
+        for name, kernel in found
+        if hasattr(kernel, "targetoptions") and "inline" not in kernel.targetoptions
+    }
+
+
+def test_the_matrix_reaches_every_kernel(monkeypatch, alone):
+    asked = set()
+    kernel = CpuElement.kernel
+    monkeypatch.setattr(CpuElement, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
+    for name, directed in product(zoo.SMALL, [True, False]):
+        if name != "empty":
+            truth = truth_of(zoo.SMALL[name](), directed=directed)
+            for elements in (1, 4):
+                truth.check(elements=elements)
+    alone.check(elements=2, policy="low", alpha=0.001)
+    assert asked == kernels() - OF_NO_ALGORITHM - OF_KERNELS

@@ -100,9 +100,9 @@ LARGE = {
 
 
 def build(parts, *, directed):
-    """The graph of ``(src, dst, n)``; every edge weighs an eighth to two, so that sums are exact."""
+    """The graph of ``(src, dst, n)``; edges weigh eighths, from nothing to two, so that sums are exact."""
     src, dst, n = parts
-    weights = np.random.default_rng(len(src)).integers(1, 17, len(src)) / 8
+    weights = np.random.default_rng(len(src)).integers(0, 17, len(src)) / 8
     return Graph.from_edges(src, dst, weights, directed=directed, n=n)
 
 

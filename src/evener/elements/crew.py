@@ -42,7 +42,7 @@ def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]],
             try:
                 answers[turn] = element.call(function, *args)
             except BaseException:
-                list(turns)
+                list(turns)  # none that has not begun shall begin
                 raise
 
     beside = [_threads().submit(take_turns) for _ in range(helpers)]

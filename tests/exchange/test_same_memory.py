@@ -48,7 +48,7 @@ def element():
 @pytest.mark.parametrize("verb", ["push_add", "push_min", "pull"])
 def test_bytes_of_sparse_and_dense(element, dtype, flagged, moved, verb):
     begin, k = 100, 800
-    route = Route.made(0, 1, begin, np.arange(k, dtype=np.uint32) * 2, 2 * k)
+    route = Route.from_index(0, 1, begin, np.arange(k, dtype=np.uint32) * 2, 2 * k)
     mirrored, owned = np.ones(begin + k, dtype), np.full(2 * k, 2, dtype)
     mirror_flags, owned_flags = np.zeros(begin + k, bool), np.zeros(2 * k, bool)
     if verb == "pull":

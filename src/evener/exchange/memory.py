@@ -39,14 +39,15 @@ def push(
         return len(route) * owned.itemsize
     mirror_flags, owned_flags = flags
     args = (route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
+    dense = _dense_bytes(route, owned.itemsize)
     if op == "set":  # overwrites, so a value without a flag must not be touched, however many travel
-        return _fewer_bytes(route, int(element.kernel("exchange.push_set_flagged")(*args)), owned.itemsize)
+        moved = int(element.kernel("exchange.push_set_flagged")(*args))
+        return min(_sparse_bytes(moved, owned.itemsize), dense)
     end = route.begin + len(route)
     flagged = int(element.kernel("bits.count_range")(mirror_flags, route.begin, end))
-    sent = _fewer_bytes(route, flagged, owned.itemsize)
-    sparse = sent < _fewer_bytes(route, len(route), owned.itemsize)
-    element.kernel(f"exchange.push_{op}_{'flagged' if sparse else 'all'}")(*args)
-    return sent
+    sparse = _sparse_bytes(flagged, owned.itemsize)
+    element.kernel(f"exchange.push_{op}_{'flagged' if sparse < dense else 'all'}")(*args)
+    return min(sparse, dense)
 
 
 def pull(
@@ -66,15 +67,17 @@ def pull(
         element.kernel("exchange.pull")(route.index, route.begin, owned, mirrored)
         return len(route) * owned.itemsize
     owned_flags, mirror_flags = flags
-    kernel = element.kernel("exchange.pull_flagged")
     args = (route.begin, route.held, route.before, owned, owned_flags, mirrored, mirror_flags)
-    moved = int(kernel(*args))
-    return _fewer_bytes(route, moved, owned.itemsize)
+    moved = int(element.kernel("exchange.pull_flagged")(*args))
+    return min(_sparse_bytes(moved, owned.itemsize), _dense_bytes(route, owned.itemsize))
 
 
-def _fewer_bytes(route: Route, flagged: int, itemsize: int) -> int:
-    """The flagged values and their positions, or every value and every flag."""
-    return min(flagged * (_POSITION_BYTES + itemsize), len(route) * itemsize + _bit_bytes(route))
+def _sparse_bytes(flagged: int, itemsize: int) -> int:
+    return flagged * (_POSITION_BYTES + itemsize)
+
+
+def _dense_bytes(route: Route, itemsize: int) -> int:
+    return len(route) * itemsize + _bit_bytes(route)
 
 
 def _bit_bytes(route: Route) -> int:

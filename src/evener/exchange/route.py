@@ -43,7 +43,7 @@ class Route:
     before: NDArray[np.uint32]
 
     @classmethod
-    def made(cls, holder: int, owner: int, begin: int, index: NDArray[np.uint32], owned: int) -> Route:
+    def from_index(cls, holder: int, owner: int, begin: int, index: NDArray[np.uint32], owned: int) -> Route:
         """A route to a partition that owns `owned` vertices."""
         words = (owned + 63) // 64
         bits = np.zeros(words * 64, dtype=bool)
@@ -63,5 +63,5 @@ def routes_between(partitions: list[Partition], numbering: Numbering) -> list[Ro
             begin, end = (int(b) for b in partition.mirror_bounds[owner : owner + 2])
             if end > begin:
                 index = numbering.local[partition.vertices[begin:end]]
-                routes.append(Route.made(partition.index, owner, begin, index, partitions[owner].owned))
+                routes.append(Route.from_index(partition.index, owner, begin, index, partitions[owner].owned))
     return routes

@@ -9,6 +9,8 @@ as on one, not 1.2; shortest paths 50 ms, not 77.
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from evener.kernels.cpu.atomics import fetch_add
@@ -16,9 +18,9 @@ from evener.kernels.cpu.jit import inline_step
 
 __all__ = ["SHARES", "first_turn", "take"]
 
-# No fewer than an element has threads. (Asking Numba for their number would keep it from keeping the compiled
-# kernel.)
-SHARES = 128
+# No fewer than an element has threads, nor than it has on a larger machine that is given the kernels compiled
+# here. (Asking Numba for the number inside a kernel would keep it from keeping that.) Each costs about 50 ns.
+SHARES = max(128, os.cpu_count() or 1)
 
 
 @inline_step

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from evener.algorithms.pagerank import pagerank
     from evener.algorithms.sssp import sssp
     from evener.algorithms.wcc import wcc
+    from evener.auto import plan
+    from evener.engine import Engine
     from evener.errors import (
         ArgumentError,
+        DeviceError,
+        DeviceOutOfMemory,
         EvenerError,
         FileError,
         FormatError,
@@ -36,21 +40,28 @@ if TYPE_CHECKING:
     )
     from evener.formats import read, write
     from evener.graph import Graph
+    from evener.kernels.kernel import Kernel
     from evener.result import Result
+    from evener.spread import Spread
     from evener.timeline import Progress, Span, Timeline
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "DeviceError",
+    "DeviceOutOfMemory",
+    "Engine",
     "EvenerError",
     "FileError",
     "FormatError",
     "Graph",
+    "Kernel",
     "OutOfMemoryError",
     "Progress",
     "Result",
     "Span",
+    "Spread",
     "Timeline",
     "UnknownVertexError",
     "VerificationError",
@@ -59,6 +70,7 @@ __all__ = [
     "bfs",
     "pagerank",
     "partition",
+    "plan",
     "read",
     "sssp",
     "verify",
@@ -68,14 +80,19 @@ __all__ = [
 
 _HOMES = {
     "ArgumentError": "errors",
+    "Engine": "engine",
+    "DeviceError": "errors",
+    "DeviceOutOfMemory": "errors",
     "EvenerError": "errors",
     "FileError": "errors",
     "FormatError": "errors",
     "Graph": "graph",
+    "Kernel": "kernels.kernel",
     "OutOfMemoryError": "errors",
     "Progress": "timeline",
     "Result": "result",
     "Span": "timeline",
+    "Spread": "spread",
     "Timeline": "timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
@@ -83,6 +100,7 @@ _HOMES = {
     "bfs": "algorithms.bfs",
     "pagerank": "algorithms.pagerank",
     "partition": "partition",
+    "plan": "auto",
     "read": "formats",
     "sssp": "algorithms.sssp",
     "verify": "verify",

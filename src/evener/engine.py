@@ -11,31 +11,33 @@ The bulk-synchronous model's phases (T13 §4.1) are these calls: each returns wh
 
 from __future__ import annotations
 
+from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.elements.crew import call_all, helpers_for
-from evener.exchange import memory
+from evener.errors import ArgumentError
+from evener.exchange.exchange import Exchange, nothing
+from evener.kernels.kernel import Kernel
 from evener.spread import Spread, adjacency
-from evener.timeline import Progress, Span, Timeline
+from evener.timeline import Progress, Slice, Span, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from evener.elements import Element
-    from evener.exchange.route import Route
+    from evener.exchange.exchange import Step
     from evener.partition import PartitionedGraph
-
-    # What an element does, and the phase of the timeline that its time goes to.
-    _Step = tuple[str, Callable[..., Any], Sequence[Any]]
 
 __all__ = ["Engine", "Spread"]
 
 # Edges or vertices that elements touch faster in turn on one thread than at once on theirs: handing work to a
 # waiting thread and back takes 50 to 100 us.
 WORTH_WAKING = 1 << 14
+
+_REDUCTIONS = ("add", "min", "or", "set")
 
 
 class Engine:
@@ -44,6 +46,7 @@ class Engine:
     Parameters
     ----------
     partitioned : PartitionedGraph
+        What `evener.partition` gives.
     algorithm : str
         Its name, for progress.
     progress : callable, optional
@@ -54,11 +57,22 @@ class Engine:
     out, in_ : tuple of Spread
         ``(offsets, targets, blocks)`` of each partition's out-edges and in-edges, to be unpacked into
         `compute`.
+    out_weights, in_weights : Spread
+        The weights of these edges; None for a graph without.
     out_rows, in_rows : Spread
         The number of owned vertices up to the last one that has an out-edge, an in-edge.
     owned : Spread
         The number of owned vertices.
+    vertices : Spread
+        The graph's number of each owned vertex and each mirror, uint32.
+    out_degree : Spread
+        The out-edges of each owned vertex in the whole graph, uint32.
     timeline : Timeline
+
+    Raises
+    ------
+    ArgumentError
+        For a graph that is not placed.
     """
 
     def __init__(
@@ -68,9 +82,13 @@ class Engine:
         *,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
+        if not hasattr(partitioned, "partitions"):
+            msg = f"an Engine takes what evener.partition gives, not {type(partitioned).__name__}"
+            raise ArgumentError(msg)
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
         self.routes = partitioned.routes
+        self._exchange = Exchange(self.elements, self.routes, partitioned.mailboxes)
         self.out = adjacency([p.out for p in self.partitions])
         self.in_ = adjacency([p.in_ for p in self.partitions])
         self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
@@ -89,6 +107,8 @@ class Engine:
         self._spans: list[Span] = []
         self._awake = [0] * len(self.elements)
         self._helpers = helpers_for(self.elements)
+        for element in self.elements:
+            element.begin_timing(beside_others=len(self.elements) > 1)
 
     # ---- state ------------------------------------------------------------------------------------
 
@@ -109,7 +129,16 @@ class Engine:
 
     def copy(self, array: Spread) -> Spread:
         """The same values again."""
-        return Spread([part.copy() for part in array.parts], bits=array.bits)
+        pairs = zip(self.elements, array.parts, strict=True)
+        return Spread([element.call(part.copy) for element, part in pairs], bits=array.bits)
+
+    def hold(self, values: Sequence[NDArray[Any]]) -> Spread:
+        """One of the host's arrays on each element."""
+        return Spread([element.hold(own) for element, own in zip(self.elements, values, strict=True)])
+
+    def fetch(self, array: Spread) -> list[NDArray[Any]]:
+        """The parts in the host's memory."""
+        return [element.fetch(part) for element, part in zip(self.elements, array.parts, strict=True)]
 
     def bits(self) -> Spread:
         """A flag for each owned vertex and each mirror, all clear."""
@@ -123,6 +152,8 @@ class Engine:
     def finish(self) -> float:
         """End the timeline; returns the seconds since the engine was made. What runs after is not counted."""
         self._spans = []
+        for element in self.elements:
+            element.wait()
         return perf_counter() - self._began
 
     # ---- the three verbs --------------------------------------------------------------------------
@@ -163,7 +194,7 @@ class Engine:
 
     def compute(
         self,
-        kernel: str,
+        kernel: str | Kernel,
         *args: Any,
         wakes: bool = False,
         reduce: Callable[[Iterable[Any]], Any] = sum,
@@ -174,8 +205,9 @@ class Engine:
 
         Parameters
         ----------
-        kernel : str
-            ``"file.function"``; each element takes it from its own tree.
+        kernel : str or Kernel
+            ``"file.function"``, which each element takes from its own tree, or a kernel from outside the
+            package.
         *args
             The kernel's arguments; a `Spread` stands for each partition's own part of it.
         wakes : bool, default False
@@ -193,11 +225,23 @@ class Engine:
         -------
         number, tuple of numbers, or None
             The kernels' votes, reduced over elements.
+
+        Raises
+        ------
+        ArgumentError
+            If it is no kernel, or a `Kernel` that one of the elements has no side of.
         """
-        steps = self._pulls(pulled) if pulled and self.routes else [[] for _ in self.elements]
+        if not isinstance(kernel, str | Kernel):
+            got = type(kernel).__name__
+            msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
+            raise ArgumentError(msg)
+        sends, steps = nothing(self.elements), nothing(self.elements)
+        if pulled and self.routes:
+            sends, steps = self._exchange.pull(pulled, None)
         for p, (element, own) in enumerate(zip(self.elements, steps, strict=True)):
             parts = [a.parts[p] if isinstance(a, Spread) else a for a in args]
             own.append(("compute", element.kernel(kernel), parts))
+        self._run(sends, work)
         votes = self._run(steps, work)
         if wakes:
             self._awake = [
@@ -220,13 +264,19 @@ class Engine:
             vertices that received ("add", "set") or were lowered ("min"), and no mirror.
         work : int, optional
             As for `compute`.
+
+        Raises
+        ------
+        ArgumentError
+            For another reduction, or "set" without `changed`.
         """
+        if op not in _REDUCTIONS or (op == "set" and changed is None):
+            msg = f'push reduces by "add", "min", "or", or "set" with changed=, not {op!r}'
+            raise ArgumentError(msg)
         if self.routes:
-            steps = self._receives("owner", lambda route, element: memory.push(
-                route, element, op, array.parts[route.holder], array.parts[route.owner],
-                None if changed is None else (changed.parts[route.holder], changed.parts[route.owner]),
-            ))  # fmt: skip
-            self._run(steps, work)
+            sends, receives = self._exchange.push(array, op, changed)
+            self._run(sends, work)
+            self._run(receives, work)
 
     def pull(self, array: Spread, *, changed: Spread | None = None, work: int | None = None) -> None:
         """Carry owners' values to their mirrors.
@@ -240,53 +290,54 @@ class Engine:
             As for `compute`.
         """
         if self.routes:
-            self._run(self._pulls(array, changed), work)
+            sends, receives = self._exchange.pull(array, changed)
+            self._run(sends, work)
+            self._run(receives, work)
 
     # ---- how they run -----------------------------------------------------------------------------
 
-    def _pulls(self, array: Spread, changed: Spread | None = None) -> list[list[_Step]]:
-        return self._receives("holder", lambda route, element: memory.pull(
-            route, element, array.parts[route.owner], array.parts[route.holder],
-            None if changed is None else (changed.parts[route.owner], changed.parts[route.holder]),
-            as_bits=array.bits,
-        ))  # fmt: skip
-
-    def _receives(self, at: str, move: Callable[[Route, Element], int]) -> list[list[_Step]]:
-        """A step for each element: to take what comes to it, one route after another."""
-        sender = "holder" if at == "owner" else "owner"
-
-        def take(p: int, element: Element) -> list[tuple[int, int]]:
-            coming = [route for route in self.routes if getattr(route, at) == p]
-            return [(getattr(route, sender), move(route, element)) for route in coming]
-
-        return [[("receive", take, (p, element))] for p, element in enumerate(self.elements)]
-
-    def _run(self, steps: list[list[_Step]], work: int | None) -> list[Any]:
+    def _run(self, steps: list[list[Step]], work: int | None) -> list[Any]:
         """Let each element take its steps, beside the others, and wait for all; what the last ones return.
 
-        Their times, and the bytes that were received, go into the timeline.
+        Their times, and the bytes that travelled, go into the timeline.
         """
+        if not any(steps):
+            return []
         alone = work is not None and work < WORTH_WAKING
-        calls = [(element, _timed, (own,)) for element, own in zip(self.elements, steps, strict=True)]
+        calls = [(element, _timed, (element, own)) for element, own in zip(self.elements, steps, strict=True)]
         answers = call_all(calls, 0 if alone else self._helpers)
-        began, ended = min(answer[0][2] for answer in answers), max(answer[-1][2] for answer in answers)
-        for span, answer in zip(self._spans, answers, strict=False):
-            at = answer[0][2]
-            span.wait += 0.0 if alone else at - began + ended - answer[-1][2]
-            for phase, value, until in answer[1:]:
-                setattr(span, phase, getattr(span, phase) + until - at)
-                at = until
-                for sender, sent in value if phase == "receive" else ():
+        votes = [
+            element.read(value) for element, ((*_, (_, value)), _) in zip(self.elements, answers, strict=True)
+        ]
+        times = [element.times(marks) for element, (_, marks) in zip(self.elements, answers, strict=True)]
+        began, ended = min(own[0] for own in times), max(own[-1] for own in times)
+        for span, (done, _), own in zip(self._spans, answers, times, strict=False):
+            span.wait += 0.0 if alone else own[0] - began + ended - own[-1]
+            for (phase, value), (since, until) in zip(done[1:], pairwise(own), strict=True):
+                setattr(span, phase, getattr(span, phase) + until - since)
+                self.timeline.slices.append(
+                    Slice(
+                        span.superstep,
+                        span.phase,
+                        span.element,
+                        phase,
+                        since - self._began,
+                        until - self._began,
+                    )
+                )
+                for sender, sent in () if phase == "compute" else value:
                     self._spans[sender].bytes_sent += sent
-        return [answer[-1][1] for answer in answers]
+        return votes
 
 
-def _timed(steps: list[_Step]) -> list[tuple[str, Any, float]]:
-    """Take the steps; the phase of each, what it returned, when it ended; and first, when they began."""
-    done: list[tuple[str, Any, float]] = [("begin", None, perf_counter())]
+def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """Take the steps: the phase of each and what it returned, after a first of nothing; and the marks."""
+    done: list[tuple[str, Any]] = [("begin", None)]
+    marks = [element.mark()]
     for phase, function, args in steps:
-        done.append((phase, function(*args), perf_counter()))
-    return done
+        done.append((phase, function(*args)))
+        marks.append(element.mark())
+    return done, marks
 
 
 def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "DeviceError",
+    "DeviceOutOfMemory",
     "EvenerError",
     "FileError",
     "FormatError",
@@ -73,6 +75,14 @@ class OutOfMemoryError(EvenerError, MemoryError):
         self.needed = needed
         self.available = available
         super().__init__(message)
+
+
+class DeviceError(EvenerError, RuntimeError):
+    """A GPU, its driver or CUDA's libraries are missing, too old, or have failed."""
+
+
+class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - as Python's own MemoryError, it names what happened
+    """A partition or its state needs more memory than a GPU has free."""
 
 
 class VerificationError(EvenerError, AssertionError):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
-from evener.errors import OutOfMemoryError
+from evener.errors import ArgumentError, OutOfMemoryError
 
-__all__ = ["available", "readable", "require"]
+__all__ = ["available", "nbytes_of", "readable", "require"]
 
 # A cgroup without a limit says "max" (version 2) or a number near 2^63 (version 1).
 _UNLIMITED = 1 << 62
@@ -59,6 +60,28 @@ def readable(nbytes: int) -> str:
             return f"{nbytes} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:,.1f} EiB"
+
+
+def nbytes_of(size: str | int) -> int:
+    """Bytes written as a number, or with a unit: ``20GiB``, ``512 MB``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a size.
+
+    Examples
+    --------
+    >>> nbytes_of("1.5GiB"), nbytes_of("2GB"), nbytes_of(4096)
+    (1610612736, 2000000000, 4096)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(size).strip().lower())
+    if match is None or isinstance(size, bool):
+        msg = f"a size of memory is a number of bytes or has a unit, as in 20GiB or 500MB, not {size!r}"
+        raise ArgumentError(msg)
+    unit = match[2] or ""
+    base = 1024 if unit.endswith("i") else 1000
+    return int(float(match[1]) * base ** ("kmgt".index(unit[0]) + 1 if unit else 0))
 
 
 def _fields(path: Path) -> dict[str, int]:

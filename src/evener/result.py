@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from evener.energy import Energy
     from evener.graph import Graph
+    from evener.partition import PartitionedGraph
+    from evener.planning.prediction import Prediction
     from evener.timeline import Timeline
 
 __all__ = ["VERTEX_VALUED", "Result", "named_by_strings"]
@@ -54,6 +57,15 @@ class Result(Mapping[str, "NDArray[Any]"]):
         What else the run found out: "iterations" and "converged" for PageRank.
     partitioned : PartitionedGraph, optional
         The partitions it ran on.
+    passes : float, default 1
+        How many passes it had, for what a plan expected: iterations of PageRank, sources of betweenness.
+
+    Attributes
+    ----------
+    prediction : Prediction or None
+        What a plan expected of the run, where one was made.
+    energy : Energy or None
+        The joules it took, where an `evener.energy.Meter` measured them.
 
     Examples
     --------
@@ -77,7 +89,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         seconds: float,
         edges: int,
         outcome: Mapping[str, Any] | None = None,
-        partitioned: object | None = None,
+        partitioned: PartitionedGraph | None = None,
+        passes: float = 1,
     ) -> None:
         self.algorithm = algorithm
         self.graph = graph
@@ -87,6 +100,10 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.edges = int(edges)
         self.outcome = dict(outcome or {})
         self.partitioned = partitioned
+        self.prediction: Prediction | None = None
+        if partitioned is not None and partitioned.forecast is not None:
+            self.prediction = partitioned.forecast(algorithm, passes)
+        self.energy: Energy | None = None
         self._gather = dict(arrays)
         self._gathered: dict[str, NDArray[Any]] = {}
 
@@ -207,7 +224,15 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return explain(self)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one self-contained HTML page with the summary and the superstep timeline.
+        """Write a page about the run: one HTML file that needs no other and no network, whole or not at all.
+
+        It shows the supersteps of each element, when it did what, the placement, the frontier, the degrees of
+        the graph, and, where there are any, the prediction and the joules.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to make or replace.
 
         Raises
         ------
@@ -219,6 +244,28 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
         with replacing(Path(path)) as temporary:
             Path(temporary).write_text(page(self), encoding="utf-8")
+
+    def trace(self, path: str | os.PathLike[str]) -> None:
+        """Write when each element did what, for Perfetto or chrome://tracing, whole or not at all.
+
+        The file is JSON in Google's trace event format: a complete event for every stretch of time that an
+        element computed, sent or received, one row an element.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to make or replace.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        from evener.formats.atomic import replacing
+        from evener.report.trace import trace
+
+        with replacing(Path(path)) as temporary:
+            Path(temporary).write_text(trace(self), encoding="utf-8")
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""

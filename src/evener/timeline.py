@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["Progress", "Shares", "Span", "Superstep", "Timeline"]
+__all__ = ["Progress", "Shares", "Slice", "Span", "Superstep", "Timeline"]
 
 
 @dataclass(slots=True)
@@ -47,6 +47,31 @@ class Span:
     def seconds(self) -> float:
         """The whole time of this span."""
         return self.compute + self.send + self.receive + self.wait
+
+
+class Slice(NamedTuple):
+    """One stretch of time that an element was busy in a superstep, for pictures of what went on beside what.
+
+    Attributes
+    ----------
+    superstep : int
+        Counted from 0.
+    phase : str
+        As that of the `Span`.
+    element : str
+        Which element was busy.
+    activity : str
+        "compute", "send" or "receive".
+    begin, end : float
+        Seconds since the run began, by the host's clock.
+    """
+
+    superstep: int
+    phase: str
+    element: str
+    activity: str
+    begin: float
+    end: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +153,12 @@ class Timeline:
     spans : iterable of Span, optional
         Spans to begin with; an engine adds more with `add`.
 
+    Attributes
+    ----------
+    spans : list of Span
+    slices : list of Slice
+        When each element did what, in the order in which it was asked to.
+
     Examples
     --------
     >>> timeline = Timeline([Span(0, "bfs.down", "cpu", compute=0.3, wait=0.1, active=7)])
@@ -137,6 +168,7 @@ class Timeline:
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         self.spans: list[Span] = list(spans)
+        self.slices: list[Slice] = []
 
     def add(self, span: Span) -> None:
         """Add one more span."""
@@ -179,6 +211,26 @@ class Timeline:
         for element, span in self._by_element():
             grouped.setdefault(span.superstep, {}).setdefault(element, []).append(span)
         return [_summed(number, list(elements.values())) for number, elements in grouped.items()]
+
+    def by_superstep_and_element(self) -> dict[tuple[int, str], Span]:
+        """For each superstep and element, one span with the sums over its phases.
+
+        `Span.phase` then names them all, and `Span.active` is that of the first.
+        """
+        sums: dict[tuple[int, str], Span] = {}
+        for element, span in self._by_element():
+            key = (span.superstep, element)
+            if key not in sums:
+                sums[key] = replace(span, element=element)
+                continue
+            one = sums[key]
+            one.phase = f"{one.phase}, {span.phase}"
+            one.compute += span.compute
+            one.send += span.send
+            one.receive += span.receive
+            one.wait += span.wait
+            one.bytes_sent += span.bytes_sent
+        return sums
 
     def by_phase(self) -> dict[tuple[str, str], Span]:
         """For each phase and element, one span with the sums over all supersteps.

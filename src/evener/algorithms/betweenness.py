@@ -59,8 +59,9 @@ def betweenness(
     seed: int = 0,
     normalized: bool = True,
     on: str | Sequence[str] | None = None,
-    policy: str = "random",
+    policy: str = "auto",
     alpha: float | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """How much of the shortest paths between other vertices leads through each vertex.
@@ -79,7 +80,7 @@ def betweenness(
     normalized : bool, default True
         Divide by the number of pairs that a path might join, ``(n - 1) (n - 2)``. Otherwise an undirected
         graph's values are halved, for each of its pairs is met from both ends.
-    on, policy, alpha
+    on, policy, alpha, gpu_memory
         Where to run, for a graph that is not yet placed: see `partition`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins; its ``fraction`` is that of the sources done.
@@ -114,7 +115,9 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
-    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
+    pg = placed(
+        graph, "betweenness", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both"
+    )
     chosen = _choose(pg.graph, sources, k, seed)
     began = perf_counter()
     engine = Engine(pg, "betweenness", progress=progress)
@@ -134,6 +137,7 @@ def betweenness(
         seconds=perf_counter() - began,
         edges=edges if pg.graph.directed else edges // 2,
         partitioned=pg,
+        passes=len(chosen),
     )
 
 

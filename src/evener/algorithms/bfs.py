@@ -44,8 +44,9 @@ def bfs(
     source: Any = 0,
     *,
     on: str | Sequence[str] | None = None,
-    policy: str = "random",
+    policy: str = "auto",
     alpha: float | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Distances in edges from a source to every vertex, and a tree of shortest paths.
@@ -56,7 +57,7 @@ def bfs(
         Edges are followed from tail to head.
     source : id, default 0
         The vertex to start from, by the graph's own id.
-    on, policy, alpha
+    on, policy, alpha, gpu_memory
         Where to run, for a graph that is not yet placed: see `partition`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
@@ -80,7 +81,7 @@ def bfs(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
-    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
+    pg = placed(graph, "bfs", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
     start = source_in(pg, source)
     engine = Engine(pg, "bfs", progress=progress)
     distance, parent = _search(engine, start, pg.graph.m, pg.graph.n)

@@ -42,8 +42,9 @@ def pagerank(
     dtype: str = "float32",
     semantics: str = "networkx",
     on: str | Sequence[str] | None = None,
-    policy: str = "random",
+    policy: str = "auto",
     alpha: float | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """The chance that a random surfer is at each vertex.
@@ -65,7 +66,7 @@ def pagerank(
         How ranks are stored; sums are carried in float64.
     semantics : {"networkx", "graphalytics"}
         "graphalytics" runs exactly `max_iter` iterations, whatever `tol` is.
-    on, policy, alpha
+    on, policy, alpha, gpu_memory
         Where to run, for a graph that is not yet placed: see `partition`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
@@ -90,7 +91,7 @@ def pagerank(
     1
     """
     _check(damping, tol, max_iter, dtype, semantics)
-    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="in")
+    pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
     jumps = _teleport(pg, personalization)
     tolerance = n * tol if semantics == "networkx" else 0.0
@@ -102,7 +103,7 @@ def pagerank(
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
-        teleport=jumps,
+        teleport=engine.hold(jumps),
         dtype=dtype,
     )
     return Result(
@@ -122,6 +123,7 @@ def pagerank(
         seconds=engine.finish(),
         edges=pg.graph.m * iterations,
         partitioned=pg,
+        passes=iterations,
     )
 
 
@@ -139,7 +141,7 @@ def _iterate(
     rank = engine.owned_array(dtype)
     contribution, next_contribution = engine.array(dtype), engine.array(dtype)
     offsets, targets, blocks = engine.in_
-    start = Spread([np.array([1 / n if n else 0.0]) for _ in engine.elements])
+    start = engine.hold([np.array([1 / n if n else 0.0])] * len(engine.elements))
 
     engine.superstep("begin", active=engine.owned)
     dangling = engine.compute("pagerank.begin", engine.out_degree, blocks, start, rank, contribution)
@@ -169,10 +171,11 @@ def _fraction(iteration: int, max_iter: int, error: float, first: float, toleran
     return math.log(first / error) / math.log(first / tolerance)
 
 
-def _teleport(pg: PartitionedGraph, personalization: Any) -> Spread:
+def _teleport(pg: PartitionedGraph, personalization: Any) -> list[NDArray[np.float64]]:
+    """Where jumps end: a chance for each owned vertex of each partition, or one for all."""
     n = pg.graph.n
     if personalization is None:
-        return Spread([np.array([1 / n if n else 0.0]) for _ in pg.partitions])
+        return [np.array([1 / n if n else 0.0])] * len(pg.partitions)
     if hasattr(personalization, "items"):
         values = np.zeros(n)
         values[pg.graph.numbers_of(list(personalization))] = list(personalization.values())
@@ -185,7 +188,7 @@ def _teleport(pg: PartitionedGraph, personalization: Any) -> Spread:
         msg = "personalization has finite values, none negative and at least one above zero"
         raise ArgumentError(msg)
     values = values / values.sum()
-    return Spread([values[p.vertices[: p.owned]] for p in pg.partitions])
+    return [values[vertices] for vertices in pg.owned_vertices()]
 
 
 def _check(damping: float, tol: float, max_iter: int, dtype: str, semantics: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from evener.engine import Spread
 from evener.errors import ArgumentError
-from evener.partition import PartitionedGraph, partition
+from evener.partition import PartitionedGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +23,12 @@ NOBODY = np.uint32(0xFFFFFFFF)
 
 def placed(
     graph: Graph | PartitionedGraph,
+    algorithm: str,
     *,
     on: str | Sequence[str] | None,
     policy: str,
     alpha: float | None,
+    gpu_memory: str | int | None,
     directions: str,
 ) -> PartitionedGraph:
     """The graph on its elements, placed now unless it already is.
@@ -34,14 +36,26 @@ def placed(
     Raises
     ------
     ArgumentError
-        If the graph is already placed and `on` or `alpha` ask for another placement, or if the edges that
-        the algorithm follows were left out of it.
+        If the graph is already placed and `on`, `alpha` or `gpu_memory` ask for another placement, or if the
+        edges that the algorithm follows were left out of it.
     """
     if not isinstance(graph, PartitionedGraph):
-        return partition(graph, on, policy=policy, alpha=alpha, directions=directions)
-    if on is not None or alpha is not None:
+        # Plans go by how fast the algorithms run, so what makes them stands above this.
+        from evener.auto import place_by_plan
+
+        return place_by_plan(
+            graph,
+            algorithm,
+            on=on,
+            policy=policy,
+            alpha=alpha,
+            gpu_memory=gpu_memory,
+            directions=directions,
+        )
+    if on is not None or alpha is not None or gpu_memory is not None:
         msg = (
-            "the graph is already placed, so on= and alpha= have no effect; give them to partition() instead"
+            "the graph is already placed, so on=, alpha= and gpu_memory= have no effect; give them to "
+            "partition() instead"
         )
         raise ArgumentError(msg)
     if graph.graph.directed and graph.directions not in ("both", directions):

@@ -62,8 +62,9 @@ def sssp(
     *,
     delta: float | None = None,
     on: str | Sequence[str] | None = None,
-    policy: str = "random",
+    policy: str = "auto",
     alpha: float | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Least distances from a source to every vertex, and a tree of shortest paths.
@@ -78,7 +79,7 @@ def sssp(
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
         over the mean degree.
-    on, policy, alpha
+    on, policy, alpha, gpu_memory
         Where to run, for a graph that is not yet placed: see `partition`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
@@ -107,7 +108,7 @@ def sssp(
     if delta is not None and not delta > 0:
         msg = f"delta is the width of a bucket, a number above 0, not {delta!r}"
         raise ArgumentError(msg)
-    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
+    pg = placed(graph, "sssp", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
     start = source_in(pg, source)
     weights = pg.graph.weights
     if weights is None:

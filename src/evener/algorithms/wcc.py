@@ -42,8 +42,9 @@ def wcc(
     graph: Graph | PartitionedGraph,
     *,
     on: str | Sequence[str] | None = None,
-    policy: str = "random",
+    policy: str = "auto",
     alpha: float | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Which vertices are joined by a path, the direction of edges aside.
@@ -51,7 +52,7 @@ def wcc(
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-    on, policy, alpha
+    on, policy, alpha, gpu_memory
         Where to run, for a graph that is not yet placed: see `partition`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
@@ -69,7 +70,7 @@ def wcc(
     >>> ev.wcc(g)["component"].tolist()
     [4, 4, 4, 9]
     """
-    pg = placed(graph, on=on, policy=policy, alpha=alpha, directions="both")
+    pg = placed(graph, "wcc", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
     engine = Engine(pg, "wcc", progress=progress)
     label = _label(engine, pg.graph.m, directed=pg.graph.directed)
     seconds = engine.finish()
@@ -114,8 +115,10 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         engine.pull(owner_label)
         pairs, length = engine.mirror_array("uint32", 2), engine.counter()
         engine.compute("wcc.boundary_pairs", engine.owned, label, owner_label, pairs, length)
-        before, after = _join([p[: int(k[0])] for p, k in zip(pairs.parts, length.parts, strict=True)])
-        engine.compute("wcc.rename", label, before, after)
+        listed = zip(engine.fetch(pairs), engine.fetch(length), strict=True)
+        lists = [own[: int(k[0])] for own, k in listed]
+        names, smallest = (engine.hold([array] * len(engine.elements)) for array in _join(lists))
+        engine.compute("wcc.rename", label, names, smallest)
     return label
 
 

@@ -62,6 +62,11 @@ def run(
         typer.Option("--output", "-o", metavar="FILE", help="Table: .parquet, .csv, .tsv, .arrow."),
     ] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="A page about the run: .html.")] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="When each element did what, for Perfetto: .json."),
+    ] = None,
+    energy: Annotated[bool, typer.Option("--energy", help="Measure the joules of host and GPUs.")] = False,
     top: Annotated[int, typer.Option(min=0, help="Print this many top vertices.")] = 10,
     timeline: Annotated[bool, typer.Option(help="Print what each superstep took.")] = True,
     verify: Annotated[bool, typer.Option("--verify", help="Check the answer before it is used.")] = False,
@@ -73,11 +78,14 @@ def run(
     place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
 
-    work.check_outputs(table=output, page=report)
+    work.check_outputs(table=output, others=[report, trace])
+    work.check_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
-        result = work.compute(job, algorithm, opened, {**work.in_ids(opened, arguments), **place})
+        arguments = {**work.in_ids(opened, arguments), **place}
+        measured = work.compute_metered if energy else work.compute
+        result = measured(job, algorithm, opened, arguments)
         if verify:
             work.check_answer(job, result)
         if output is not None:
@@ -88,6 +96,10 @@ def run(
             job.stage(f"writing {report}")
             result.report(report)
             job.written.append(report)
+        if trace is not None:
+            job.stage(f"writing {trace}")
+            result.trace(trace)
+            job.written.append(trace)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
         say(
@@ -124,6 +136,7 @@ def verify(
     place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
 
+    work.check_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
@@ -162,6 +175,7 @@ def bench(
     place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
 
+    work.check_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
-import typer  # noqa: TC002 - typer reads annotations as it starts
+import typer
 
 from evener.cli.job import Job
-from evener.cli.options import PLACEMENT, READING, GraphName, Json, placement, reading, takes
+from evener.cli.options import (
+    PLACEMENT,
+    READING,
+    GraphName,
+    Json,
+    check_algorithm,
+    placement,
+    reading,
+    takes,
+)
 from evener.cli.output import say
 
 __all__ = ["add_to"]
@@ -20,24 +30,38 @@ def add_to(app: typer.Typer) -> None:
 
 
 def devices(*, as_json: Json = False) -> None:
-    """Say which elements this machine has to run on."""
+    """Say which elements this machine has to run on: its cores, and its GPUs or why none can be used."""
     import numba
 
     from evener import memory
     from evener.cli import text
     from evener.elements import usable_cores  # importing it chooses the threading layer
+    from evener.elements.gpus import all_gpus, missing, versions
 
     cores, at_hand = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
+    gpus, known = all_gpus(), versions()
     if as_json:
-        element = {"name": "cpu", "threads": cores, "available_bytes": at_hand, "threading_layer": layer}
-        say(text.as_json({"elements": [element], "gpus": []}))
+        cpu = {"name": "cpu", "threads": cores, "available_bytes": at_hand, "threading_layer": layer}
+        usable = [{"name": gpu.element, "available_bytes": gpu.free_bytes} for gpu in gpus if not gpu.problem]
+        content = {
+            "elements": [cpu, *usable],
+            "gpus": [asdict(gpu) for gpu in gpus],
+            "no_gpu": missing(),
+            "versions": known and known._asdict(),
+        }
+        say(text.as_json(content))
         return
     heads = ("element", "threads", "memory at hand", "threading layer")
     say(text.columns(heads, [("cpu", cores, memory.readable(at_hand), layer)], left=1))
     say()
-    say("cpu:N is N threads; several elements are written with commas, as in cpu:1,cpu:1.")
-    say("No GPU is used: this version runs on CPU cores.")
+    if known:
+        say(text.gpus(gpus, known))
+        say()
+    several = "cpu,cuda:0" if gpus else "cpu:1,cpu:1"
+    say(f"cpu:N is N threads; several elements are written with commas, as in {several}.")
+    if not known:
+        say(f"No GPU can be used: {missing()}.")
 
 
 @takes(PLACEMENT, READING)
@@ -45,23 +69,42 @@ def plan(
     context: typer.Context,
     graph: GraphName,
     *,
+    algorithm: Annotated[
+        str | None,
+        typer.Option("--for", metavar="ALGORITHM", help="Predict a run of it, and choose where it goes."),
+    ] = None,
     as_json: Json = False,
     **given: object,
 ) -> None:
     """Say how a graph would be split, before a run: edges, vertices, mirrors, bytes of each partition.
 
     Beta is the share of the edges that cross partitions: before aggregation, and after it, when what is sent
-    to one vertex travels once.
+    to one vertex travels once. With --for, the elements, the policy and alpha are chosen for the least
+    predicted time, unless they are given, and the times are printed; the first such plan on a machine takes
+    up to a minute to measure its rates.
     """
     place = placement(given)
-    import evener as ev
+    if algorithm is not None:
+        check_algorithm(algorithm)
+    from evener.auto import plan as planned
     from evener.cli import text, work
+    from evener.partition import partition
 
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
+        if algorithm is not None:
+            job.stage("planning")
+            made = planned(opened, algorithm, **place)
+    if algorithm is not None:
+        say(text.as_json(asdict(made)) if as_json else f"{opened!r}"[len("<Graph: ") : -1])
+        if not as_json:
+            say()
+            say(text.planned(made))
+        return
+    with job.shown():
         job.stage("partitioning")
-        partitioned = ev.partition(opened, **place)
+        partitioned = partition(opened, **place)
         statistics = partitioned.statistics
     if as_json:
         say(text.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))

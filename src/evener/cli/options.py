@@ -70,15 +70,23 @@ READING: dict[str, Any] = {
 PLACEMENT: dict[str, Any] = {
     "on": Annotated[
         str | None,
-        typer.Option("--on", help="Elements: cpu, cpu:8, or several with commas.", rich_help_panel=_WHERE),
+        typer.Option(
+            "--on", help="Elements: cpu, cpu:8, cuda:0, or several with commas.", rich_help_panel=_WHERE
+        ),
     ],
     "policy": Annotated[
         str | None,
-        typer.Option(help="What goes to which element: random, high, low.", rich_help_panel=_WHERE),
+        typer.Option(help="What goes to which element: random, high, low, auto.", rich_help_panel=_WHERE),
     ],
     "alpha": Annotated[
         str | None,
         typer.Option(help="Share of edges on the CPU side, 0 to 1, or auto.", rich_help_panel=_WHERE),
+    ],
+    "gpu_memory": Annotated[
+        str | None,
+        typer.Option(
+            help="What a GPU may hold: 20GiB. It reads other edges from the host.", rich_help_panel=_WHERE
+        ),
     ],
 }
 CHOICES: dict[str, Any] = {

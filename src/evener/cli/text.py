@@ -10,19 +10,22 @@ import numpy as np
 
 from evener.cli.output import say
 from evener.memory import readable
-from evener.report.explain import headline, shares_sentence
+from evener.report.explain import energy_sentence, headline, shares_sentence
 from evener.report.units import rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from evener.elements.gpus import Gpu, Versions
     from evener.partition.statistics import Statistics
+    from evener.planning.plan import Plan
     from evener.result import Result
     from evener.timeline import Superstep, Timeline
 
 __all__ = [
     "as_json",
     "columns",
+    "gpus",
     "partitions",
     "result_json",
     "say",
@@ -53,6 +56,27 @@ def as_json(content: dict[str, Any]) -> str:
     return json.dumps(_plain(content), indent=2, allow_nan=False)
 
 
+def gpus(found: Sequence[Gpu], known: Versions) -> str:
+    """Write the GPUs as a table; below it what is wrong with one, and the versions of what drives them."""
+    heads = ("element", "name", "free", "memory", "capability", "multiprocessors", "power limit")
+    rows = [
+        (
+            gpu.element,
+            gpu.name or "-",
+            *("-" if size is None else readable(size) for size in (gpu.free_bytes, gpu.total_bytes)),
+            gpu.compute_capability or "-",
+            gpu.multiprocessors or "-",
+            "-" if gpu.power_limit_watts is None else f"{gpu.power_limit_watts:.0f} W",
+        )
+        for gpu in found
+    ]
+    driver = "The driver" if known.driver is None else f"Driver {known.driver}"
+    others = f"CuPy {known.cupy} is built with {known.cuda}, and compiles with {known.compiler}"
+    wrong = [f"{gpu.element} cannot be used: {gpu.problem}." for gpu in found if gpu.problem]
+    versions = f"{driver} knows CUDA {known.driver_cuda}; {others}."
+    return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
+
+
 def show_result(result: Result, *, top: int, timeline: bool) -> None:
     """Print the vertices that came out on top, the timeline and the rate."""
     say(f"{result.graph!r}"[1:-1])
@@ -68,6 +92,8 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say()
         say(shares_sentence(result.timeline))
     say(headline(result))
+    if result.energy is not None:
+        say(energy_sentence(result.energy, result.edges))
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
@@ -94,6 +120,14 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
         "supersteps": result.timeline.supersteps,
         "top": [{"vertex": vertex, "value": value} for vertex, value in result.top(top)],
     }
+    if result.energy is not None:
+        joules = result.energy.total
+        content["energy"] = {
+            "joules": result.energy.joules,
+            "reasons": result.energy.reasons,
+            "seconds": result.energy.seconds,
+            "edges_per_joule": result.edges / joules if joules else None,
+        }
     if timeline:
         content["timeline"] = result.timeline.to_arrow().to_pylist()
     return content
@@ -123,6 +157,41 @@ def partitions(statistics: Statistics) -> str:
             f"{readable(statistics.nbytes)} in all",
         ]
     )
+
+
+def planned(plan: Plan) -> str:
+    """Write a plan: what goes where, what it takes there, and what was not chosen."""
+    heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", "exchanging")
+    rows = [
+        (
+            share.element,
+            share.edges,
+            share.mapped if share.kind != "cpu" else "-",
+            share.vertices,
+            share.mirrors,
+            readable(nbytes),
+            seconds_text(element.compute_seconds),
+            seconds_text(element.exchange_seconds) if element.exchange_seconds else "-",
+        )
+        for share, nbytes, element in zip(plan.shares, plan.nbytes, plan.prediction.elements, strict=True)
+    ]
+    placed = "" if plan.alpha is None else f"; policy {plan.policy}, alpha {plan.alpha:.2f}"
+    lines = [
+        f"{plan.algorithm} on {', '.join(plan.on)}{placed}: {seconds_text(plan.prediction.seconds)} a pass",
+        "",
+        columns(heads, rows, left=1),
+        "",
+    ]
+    lines += [f"{kind}: {seconds_text(seconds)} a pass" for kind, seconds in plan.alternatives.items()]
+    over = [
+        f"{ratio:.2f} times as fast as the {name} alone"
+        for name, ratio in (
+            ("CPU", plan.prediction.speedup_over_cpu),
+            ("GPU", plan.prediction.speedup_over_gpu),
+        )
+        if ratio is not None
+    ]
+    return "\n".join([*lines, f"Predicted: {' and '.join(over)}." if over else ""]).rstrip()
 
 
 def show_timings(algorithm: str, graph: str, timed: dict[str, Any]) -> None:

@@ -15,15 +15,26 @@ from evener.cli.options import vertex, vertices
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from evener.cli.job import Job
     from evener.graph import Graph
     from evener.partition import PartitionedGraph
     from evener.result import Result
+    from evener.timeline import Progress
     from evener.verify import Answer
 
-__all__ = ["check_answer", "check_graph_output", "check_outputs", "compute", "in_ids", "open_graph", "repeat"]
+__all__ = [
+    "check_answer",
+    "check_elements",
+    "check_graph_output",
+    "check_outputs",
+    "compute",
+    "compute_metered",
+    "in_ids",
+    "open_graph",
+    "repeat",
+]
 
 # The sources of a benchmark's searches are drawn with this seed: the same on every machine.
 _SEED = 1
@@ -33,6 +44,14 @@ def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Gra
     """Read the graph, or make it if `name` is a specification."""
     job.stage(f"reading {name}")
     return ev.read(name, **(how or {}))
+
+
+def check_elements(place: Mapping[str, Any]) -> None:
+    """Refuse elements that this machine does not have, before a graph is read for them."""
+    if "on" in place:
+        from evener.elements import parse_elements
+
+        parse_elements(place["on"])
 
 
 def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,15 +65,41 @@ def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compute(
-    job: Job, algorithm: str, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
+    job: Job,
+    algorithm: str,
+    graph: Graph | PartitionedGraph,
+    arguments: Mapping[str, Any],
+    *,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Run `algorithm`, showing its progress."""
+    """Run `algorithm`, showing its progress, or giving it to `progress`."""
     from numba.core import event
 
     job.stage(f"preparing {algorithm}")
     with event.install_recorder("numba:compile") as compiled:
-        result: Result = getattr(ev, algorithm)(graph, **arguments, progress=job.progress)
+        result: Result = getattr(ev, algorithm)(graph, **arguments, progress=progress or job.progress)
     job.compiling = _covered(compiled.buffer, since=time.time() - result.seconds)
+    return result
+
+
+def compute_metered(
+    job: Job, algorithm: str, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
+) -> Result:
+    """As `compute`, with the joules from the first superstep on: reading and partitioning not counted."""
+    from evener.elements.gpus import gpus
+    from evener.energy import Meter
+
+    # Which GPUs a plan will choose is not known before.
+    elements = arguments.get("on") or [f"cuda:{index}" for index in range(gpus())]
+
+    def count(progress: Progress) -> None:
+        if progress.superstep == 0:
+            meter.begin()
+        job.progress(progress)
+
+    with Meter(name for name in elements if name.startswith("cuda:")) as meter:
+        result = compute(job, algorithm, graph, arguments, progress=count)
+    result.energy = meter.energy.of(result.timeline.elements)
     return result
 
 
@@ -77,13 +122,13 @@ def check_answer(job: Job, answer: Answer) -> None:
     ev.verify(answer)
 
 
-def check_outputs(*, table: str | None, page: str | None) -> None:
+def check_outputs(*, table: str | None, others: Iterable[str | None]) -> None:
     """Make sure, before the work, that its outputs can be written."""
     if table is not None:
         from evener.tables import check_suffix
 
         check_suffix(Path(table))
-    for path in (table, page):
+    for path in (table, *others):
         if path is not None:
             _check_folder(path)
 
@@ -127,7 +172,7 @@ def repeat(
 ) -> dict[str, Any]:
     """Time `repeats` verified runs on one partition, after one run that is not counted."""
     job.stage("partitioning")
-    partitioned = ev.partition(graph, **place)
+    partitioned = _placed(graph, algorithm, place)
     each = _arguments_of_runs(algorithm, graph, in_ids(graph, arguments), repeats)
     results = []
     for number, own in enumerate([each[0], *each]):
@@ -146,6 +191,13 @@ def repeat(
         "median_edges_per_second": statistics.median(rates),
         "seconds": seconds,
     }
+
+
+def _placed(graph: Graph, algorithm: str, place: Mapping[str, Any]) -> PartitionedGraph:
+    from evener.auto import place_by_plan
+
+    open_choices = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None}
+    return place_by_plan(graph, algorithm, directions="both", **{**open_choices, **place})
 
 
 def _arguments_of_runs(

@@ -1,9 +1,9 @@
-"""Processing elements: the CPU cores of a process, and in time its GPUs; one file a kind."""
+"""Processing elements: the CPU cores of a process and its GPUs; one file a kind."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from evener.elements.base import Element
 from evener.elements.cpu import CpuElement, usable_cores
@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["CpuElement", "Element", "parse_elements", "usable_cores"]
 
 
-def parse_elements(on: str | Sequence[str] | None) -> list[Element]:
+def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = None) -> list[Element]:
     """The elements named by `on`.
 
     Parameters
     ----------
     on : str or sequence of str, optional
-        "cpu" for the cores no other element names, "cpu:8" for eight threads; a string may list several,
-        separated by commas. Elements of the same name are told apart as "cpu:1#0", "cpu:1#1".
-        Default: all cores as one element.
+        "cpu" for the cores no other element keeps busy, "cpu:8" for eight threads, "cuda:0" for the first
+        GPU; a string may list several, separated by commas. Elements of the same name are told apart as
+        "cpu:1#0", "cpu:1#1". Default: all cores as one element.
+    gpu_memory : int, optional
+        Bytes that may be taken up on each GPU. Default: what is free there.
 
     Returns
     -------
@@ -33,6 +35,8 @@ def parse_elements(on: str | Sequence[str] | None) -> list[Element]:
     ------
     ArgumentError
         For a name that is not an element of this machine; the sentence says what the machine has.
+    DeviceError
+        For a GPU, where none can be used; the sentence says why.
 
     Examples
     --------
@@ -43,27 +47,56 @@ def parse_elements(on: str | Sequence[str] | None) -> list[Element]:
     if not names:
         msg = 'on= names no element; give at least one, such as "cpu"'
         raise ArgumentError(msg)
-    threads = [_threads(name) for name in names]
-    cores = usable_cores()
-    bare = threads.count(0)
-    left = cores - sum(threads)
-    shared = [max(1, left // bare + (i < left % bare)) for i in range(bare)] if bare else []
+    kinds = [_kind(name) for name in names]
     stripped = [str(name).strip() for name in names]
     unique = [f"{name}#{i}" if stripped.count(name) > 1 else name for i, name in enumerate(stripped)]
-    return [CpuElement(name, count or shared.pop(0)) for name, count in zip(unique, threads, strict=True)]
+    shared = _shared_cores(kinds)
+    beside_gpu = any(kind == "cuda" for kind, _ in kinds)
+    elements: list[Element] = []
+    for name, (kind, number) in zip(unique, kinds, strict=True):
+        if kind == "cuda":
+            from evener.elements.cuda import CudaElement
+
+            elements.append(CudaElement(name, cast("int", number), gpu_memory))
+        else:
+            elements.append(CpuElement(name, number or shared.pop(0), pinned=beside_gpu))
+    return elements
 
 
-def _threads(name: object) -> int:
-    """Threads that an element's name asks for; 0 where it leaves that open."""
-    match = re.fullmatch(r"\s*cpu(?::(\d+))?\s*", name) if isinstance(name, str) else None
+def _shared_cores(kinds: list[tuple[str, int | None]]) -> list[int]:
+    """The threads of each "cpu" without a number: what other elements leave, at least one."""
+    bare = kinds.count(("cpu", None))
+    # A GPU takes a core of its own: one that is always ready to hand it the next kernel.
+    busy = sum(1 if kind == "cuda" else number or 0 for kind, number in kinds)
+    left = usable_cores() - busy
+    return [max(1, left // bare + (i < left % bare)) for i in range(bare)]
+
+
+def _kind(name: object) -> tuple[str, int | None]:
+    """What a name says: "cpu" with its threads, None where that is open; "cuda" with the GPU's number."""
+    text = name.strip() if isinstance(name, str) else ""
+    if match := re.fullmatch(r"cuda:(\d+)", text):
+        return "cuda", int(match[1])
     cores = usable_cores()
+    match = re.fullmatch(r"cpu(?::(\d+))?", text)
     if match is None:
-        msg = f'{name!r} is not an element; this machine has "cpu" ({cores} cores), or "cpu:N" for N threads'
+        msg = (
+            f'{name!r} is not an element; this machine has "cpu" ({cores} cores), or "cpu:N" for N threads, '
+            f"and {_gpus_in_words()}"
+        )
         raise ArgumentError(msg)
     if match[1] is None:
-        return 0
+        return "cpu", None
     count = int(match[1])
     if not 1 <= count <= cores:
         msg = f"element {name!r} asks for {count} threads; this machine offers 1 to {cores}"
         raise ArgumentError(msg)
-    return count
+    return "cpu", count
+
+
+def _gpus_in_words() -> str:
+    from evener.elements.cuda import gpus, missing
+
+    if missing():
+        return f"no GPU that can be used ({missing()})"
+    return 'one GPU, "cuda:0"' if gpus() == 1 else f'{gpus()} GPUs, "cuda:0" to "cuda:{gpus() - 1}"'

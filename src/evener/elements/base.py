@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
+
+    from evener.kernels.kernel import Kernel
 
 __all__ = ["Element"]
 
@@ -18,25 +20,84 @@ class Element(Protocol):
     Attributes
     ----------
     name : str
-        As the user wrote it: "cpu", "cpu:8".
+        As the user wrote it: "cpu", "cpu:8", "cuda:0".
     kind : str
-        Which tree of kernels it runs: "cpu".
+        Which tree of kernels it runs: "cpu" or "cuda".
     threads : int
-        Its weight among its like when edges are shared out.
+        The threads of this process that it keeps busy.
+    weight : float
+        What it gets of the edges, against others, where nobody says how to share them.
+    deferred : bool
+        Whether kernels are only handed over, so that calls return before the work is done.
+    memory : hashable
+        Elements with the same use each other's arrays as their own.
     """
 
     name: str
     kind: str
     threads: int
+    weight: float
+    deferred: bool
 
-    def kernel(self, name: str) -> Callable[..., Any]:
-        """The kernel ``"file.function"`` in this element's tree."""
+    @property
+    def memory(self) -> object: ...  # noqa: D102 - an attribute, see above
+
+    def kernel(self, name: str | Kernel) -> Callable[..., Any]:
+        """The kernel ``"file.function"`` in this element's tree, or this element's side of a `Kernel`."""
+        ...
+
+    def room(self) -> int | None:
+        """Bytes that a partition and its state may take up; None where only the host sets a limit."""
         ...
 
     def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
         """An array in this element's memory; without `fill`, its content is undefined."""
         ...
 
+    def hold(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The host's array in this element's memory: itself, or a copy."""
+        ...
+
+    def hold_edges(self, array: NDArray[Any], far: int) -> Any:
+        """Edges, or what belongs to them, for kernels: the first `far` may stay in the host's memory."""
+        ...
+
+    def fetch(self, array: NDArray[Any]) -> NDArray[Any]:
+        """An array of this element in the host's memory: itself, or a copy."""
+        ...
+
+    def take(self, sender: Element, source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Copy what another element holds in `source` to `target` here."""
+        ...
+
+    def post(self) -> None:
+        """Let others take what has been packed so far."""
+        ...
+
+    def reserve(self, edges: int) -> None:
+        """Make ready for kernels on a partition with so many edges."""
+        ...
+
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` on this element's processor now, and return its answer."""
+        ...
+
+    def read(self, vote: Any) -> Any:
+        """What a kernel voted, when it is known."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until all that was handed over is done."""
+        ...
+
+    def begin_timing(self, *, beside_others: bool) -> None:
+        """Make ready to mark times, while other elements run as well or alone."""
+        ...
+
+    def mark(self) -> Any:
+        """A point between the calls made and those to come."""
+        ...
+
+    def times(self, marks: Sequence[Any]) -> list[float]:
+        """When the element came to each mark, by the host's clock; waits for the last."""
         ...

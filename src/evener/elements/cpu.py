@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
 
 import numba
 import numpy as np
 
 from evener.kernels.cpu import jit
+from evener.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
+
+    from evener.elements.base import Element
 
 __all__ = ["CpuElement", "usable_cores"]
 
@@ -38,29 +42,89 @@ class CpuElement:
         As the user wrote it.
     threads : int
         How many threads kernels use.
+    pinned : bool
+        Whether to lock the pages of its arrays, so that a GPU can copy from and to them beside its kernels.
     """
 
     kind = "cpu"
+    deferred = False
+    memory = "host"
 
-    def __init__(self, name: str, threads: int) -> None:
+    def __init__(self, name: str, threads: int, *, pinned: bool = False) -> None:
         self.name = name
         self.threads = threads
+        self.weight = float(threads)
+        self._pinned = pinned
         self._kernels: dict[str, Callable[..., Any]] = {}
 
-    def kernel(self, name: str) -> Callable[..., Any]:
-        """The Numba kernel ``"file.function"``."""
+    def kernel(self, name: str | Kernel) -> Callable[..., Any]:
+        """The Numba kernel ``"file.function"``, or that of a `Kernel`."""
+        if isinstance(name, Kernel):
+            return cast("Callable[..., Any]", name.side(self))
         if name not in self._kernels:
             file, function = name.split(".")
             self._kernels[name] = getattr(import_module(f"evener.kernels.cpu.{file}"), function)
         return self._kernels[name]
 
+    def room(self) -> None:
+        """None: what fits is asked of the host before anything is placed."""
+        return
+
     def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
         """A NumPy array, filled or left as it comes."""
+        if self._pinned and length:
+            array = _locked(length, np.dtype(dtype))
+            if fill is not None:
+                array[:] = fill
+            return array
         if fill is None:
             return np.empty(length, dtype)
         if not fill and isinstance(fill, int):
             return np.zeros(length, dtype)  # pages come zeroed, at first use
         return np.full(length, fill, dtype)
+
+    def hold(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The array itself."""
+        return array
+
+    def hold_edges(self, array: NDArray[Any], far: int) -> NDArray[Any]:  # noqa: ARG002 - none is far from here
+        """The array itself."""
+        return array
+
+    def fetch(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The array itself."""
+        return array
+
+    def take(self, sender: Element, source: Any, target: NDArray[Any]) -> None:
+        """Copy what another element holds, when that is ready."""
+        if sender.kind == "cuda":
+            sender.bring(source, target)  # type: ignore[attr-defined] # a kind's own way out of its memory
+        else:
+            np.copyto(target, source)
+
+    def post(self) -> None:
+        """Do nothing: what has been packed is there."""
+
+    def reserve(self, edges: int) -> None:
+        """Do nothing: kernels share out edges as they come to them."""
+
+    def read(self, vote: Any) -> Any:
+        """The vote itself."""
+        return vote
+
+    def wait(self) -> None:
+        """Do nothing: a call that has returned is done."""
+
+    def begin_timing(self, *, beside_others: bool) -> None:
+        """Do nothing: the host's clock is always there."""
+
+    def mark(self) -> float:
+        """The time."""
+        return perf_counter()
+
+    def times(self, marks: Sequence[float]) -> list[float]:
+        """The marks themselves."""
+        return list(marks)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` on this thread, its parallel loops on this element's threads."""
@@ -73,3 +137,10 @@ class CpuElement:
                 return function(*args)
         finally:
             numba.set_num_threads(before)
+
+
+def _locked(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An array whose pages stay where they are, so that a GPU can copy from and to them by itself."""
+    from cupy.cuda import alloc_pinned_memory
+
+    return np.frombuffer(alloc_pinned_memory(length * dtype.itemsize), dtype, length)

@@ -3,6 +3,7 @@
 The calls of a superstep lie in one list, and every thread takes the next one that no other has taken. So the
 calling thread, which would only wait otherwise, works as well; a helper that wakes late finds its call done;
 and elements that share fewer cores than they have threads, together, take turns instead of each other's time.
+A GPU is only handed its work, so the calling thread does that for all of them before it takes a turn.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ __all__ = ["call_all", "helpers_for"]
 
 def helpers_for(elements: Sequence[Element]) -> int:
     """How many elements find cores of their own beside the one that the calling thread drives."""
-    cores, threads = usable_cores(), sum(element.threads for element in elements)
-    return min(len(elements), max(1, cores * len(elements) // threads)) - 1
+    busy = [element.threads for element in elements if not element.deferred]
+    return min(len(busy), max(1, usable_cores() * len(busy) // max(1, sum(busy)))) - 1 if busy else 0
 
 
 def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], helpers: int) -> list[Any]:
@@ -34,7 +35,11 @@ def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]],
     those under way have ended.
     """
     answers: list[Any] = [None] * len(calls)
-    turns = iter(range(len(calls)))  # each step of it is one thread's
+    for turn, (element, function, args) in enumerate(calls):
+        if element.deferred:
+            answers[turn] = element.call(function, *args)
+    # Each step of it is one thread's.
+    turns = iter([turn for turn, (element, _, _) in enumerate(calls) if not element.deferred])
 
     def take_turns() -> None:
         for turn in turns:

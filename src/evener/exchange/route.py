@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.partition.partition import Numbering, Partition
 
-__all__ = ["Route", "routes_between"]
+__all__ = ["Route", "place", "routes_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +56,19 @@ class Route:
         return len(self.index)
 
 
-def routes_between(partitions: list[Partition], numbering: Numbering) -> list[Route]:
-    """All routes that carry anything, by holder and then owner."""
+def routes_of(holder: Partition, numbering: Numbering) -> list[Route]:
+    """The routes of a partition's mirrors, by owner; its arrays are the host's."""
     routes = []
-    for partition in partitions:
-        for owner in range(len(partitions)):
-            begin, end = (int(b) for b in partition.mirror_bounds[owner : owner + 2])
-            if end > begin:
-                index = numbering.local[partition.vertices[begin:end]]
-                routes.append(Route.from_index(partition.index, owner, begin, index, partitions[owner].owned))
+    for owner in range(len(numbering.bounds) - 1):
+        begin, end = (int(b) for b in holder.mirror_bounds[owner : owner + 2])
+        if end > begin:
+            index = numbering.local[holder.vertices[begin:end]]
+            owned = int(numbering.bounds[owner + 1] - numbering.bounds[owner])
+            routes.append(Route.from_index(holder.index, owner, begin, index, owned))
     return routes
+
+
+def place(route: Route, element: Element) -> Route:
+    """The same route with its arrays in the memory of its owner's element."""
+    index, held, before = (element.hold(a) for a in (route.index, route.held, route.before))
+    return replace(route, index=index, held=held, before=before)

@@ -9,18 +9,24 @@ import numpy as np
 
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
-from evener.exchange.route import Route, routes_between
+from evener.exchange.message import mailboxes
+from evener.exchange.route import place as place_route
+from evener.exchange.route import routes_of
 from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
-from evener.memory import require
-from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
+from evener.memory import nbytes_of, require
+from evener.partition.footprint import mapped_share
+from evener.partition.partition import Numbering, Partition, build_partition, number_vertices, place
 from evener.partition.policies import POLICIES, edge_shares, owners
 from evener.partition.statistics import Statistics, statistics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from evener.exchange.route import Route
+    from evener.planning.prediction import Prediction
 
 __all__ = ["POLICIES", "Partition", "PartitionedGraph", "partition"]
 
@@ -47,6 +53,7 @@ class PartitionedGraph:
         graph: Graph,
         elements: list[Element],
         partitions: list[Partition],
+        routes: list[Route],
         numbering: Numbering,
         *,
         policy: str,
@@ -57,7 +64,10 @@ class PartitionedGraph:
         self.partitions = partitions
         self.policy = policy
         self.directions = directions
-        self.routes: list[Route] = routes_between(partitions, numbering)
+        self.routes = routes
+        self.mailboxes = mailboxes(routes, elements)
+        # What a plan expects of a run: given the algorithm, and how many passes the run had.
+        self.forecast: Callable[[str, float], Prediction | None] | None = None
         self._numbering = numbering
 
     @cached_property
@@ -72,8 +82,8 @@ class PartitionedGraph:
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Bring the owned values of all partitions into the order of the graph's vertices."""
         gathered = np.empty(self.graph.n, dtype=parts[0].dtype)
-        for partition, part in zip(self.partitions, parts, strict=True):
-            kernels.scatter_to(partition.vertices, part, np.uint64(partition.owned), gathered)
+        for vertices, part in self._fetched(parts):
+            kernels.scatter_to(vertices, part, np.uint64(len(vertices)), gathered)
         return gathered
 
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -83,8 +93,9 @@ class PartitionedGraph:
         """
         gathered = np.empty(self.graph.n, dtype=np.int64)
         names = _integer_ids(self.graph)
-        for partition, part in zip(self.partitions, parts, strict=True):
-            kernels.scatter_names(partition.vertices, part, names, np.uint64(partition.owned), gathered)
+        for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
+            vertices = element.fetch(partition.vertices)
+            kernels.scatter_names(vertices, element.fetch(part), names, np.uint64(partition.owned), gathered)
         return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -94,13 +105,23 @@ class PartitionedGraph:
         """
         gathered = np.empty(self.graph.n, dtype=np.int64)
         ids = _integer_ids(self.graph)
-        for partition, part in zip(self.partitions, parts, strict=True):
-            kernels.scatter_numbers(partition.vertices, part, ids, np.uint64(partition.owned), gathered)
+        for vertices, part in self._fetched(parts):
+            kernels.scatter_numbers(vertices, part, ids, np.uint64(len(vertices)), gathered)
         return gathered
 
     def spread(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Give each partition the values of its own vertices and mirrors; the inverse of `gather`."""
-        return [values[partition.vertices] for partition in self.partitions]
+        pairs = zip(self.elements, self.partitions, strict=True)
+        return [element.hold(values[element.fetch(partition.vertices)]) for element, partition in pairs]
+
+    def owned_vertices(self) -> list[NDArray[np.uint32]]:
+        """The graph's numbers of the vertices that each partition owns, in the host's memory."""
+        return [self._numbering.owned_by(p) for p in range(len(self.partitions))]
+
+    def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
+        """The owned vertices of each partition, and its part, in the host's memory."""
+        for vertices, element, part in zip(self.owned_vertices(), self.elements, parts, strict=True):
+            yield vertices, element.fetch(part)
 
     def __repr__(self) -> str:
         places = ", ".join(e.name for e in self.elements)
@@ -113,6 +134,7 @@ def partition(
     *,
     policy: str = "random",
     alpha: float | None = None,
+    gpu_memory: str | int | None = None,
     directions: str = "both",
     seed: int = 0,
 ) -> PartitionedGraph:
@@ -122,13 +144,17 @@ def partition(
     ----------
     graph : Graph
     on : str or sequence of str, optional
-        The elements: "cpu", "cpu:8", or several. Default: all cores as one element.
+        The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
     policy : {"random", "high", "low"}
         How vertices are dealt out: at random, or the highest or the lowest degrees to the first element
         (T13 §6.2).
     alpha : float, optional
         Share of the edges on the CPU side, 0 to 1; where all elements are CPUs, on the first of them. The
-        others share the rest evenly. Default: in proportion to the elements' threads.
+        others share the rest evenly. Default: in proportion to the elements' threads, a GPU counting for
+        hundreds.
+    gpu_memory : str or int, optional
+        What may be taken up on each GPU: bytes, or a size such as "20GiB". Edges that have no room there stay
+        in the host's memory, from where the GPU reads them. Default: what is free.
     directions : {"both", "out", "in"}
         Which edges to store; an undirected graph has one direction that serves as both.
     seed : int
@@ -143,7 +169,10 @@ def partition(
     ArgumentError
         For an unknown element or policy, or a share outside 0..1.
     OutOfMemoryError
-        If the partitions would need more memory than there is, before allocating it.
+        If the partitions would need more memory than there is, before allocating it; `DeviceOutOfMemory` if
+        it is a GPU's.
+    DeviceError
+        If a GPU is asked for and none can be used.
 
     Examples
     --------
@@ -163,17 +192,27 @@ def partition(
     if policy not in POLICIES:
         msg = f"policy {policy!r} does not exist; choose one of {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
-    elements = parse_elements(on)
-    shares = edge_shares([e.threads for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
+    most = None if gpu_memory is None else nbytes_of(gpu_memory)
+    elements = parse_elements(on, gpu_memory=most)
+    shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     require(_bytes_needed(graph, directions), f"placing {graph!r} on {len(elements)} element(s)")
     by_degree, degree = _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
     numbering = number_vertices(by_degree, owner, len(elements))
-    partitions = [
-        build_partition(p, numbering, graph, out=directions != "in", in_=directions != "out")
-        for p in range(len(elements))
-    ]
-    return PartitionedGraph(graph, elements, partitions, numbering, policy=policy, directions=directions)
+    partitions: list[Partition] = []
+    routes: list[Route] = []
+    for p, element in enumerate(elements):
+        built = build_partition(p, numbering, graph, out=directions != "in", in_=directions != "out")
+        own_routes = routes_of(built, numbering)
+        # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
+        mirrors = sum(len(route) for route in routes if route.owner == p)
+        elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
+        partitions.append(place(built, element, mapped=mapped_share(built, elsewhere, element)))
+        routes += [place_route(route, elements[route.owner]) for route in own_routes]
+        del built  # its arrays on the host, before the next one's are made
+    return PartitionedGraph(
+        graph, elements, partitions, routes, numbering, policy=policy, directions=directions
+    )
 
 
 def _descending_degree(graph: Graph) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:

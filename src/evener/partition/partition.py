@@ -8,7 +8,7 @@ remote.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -20,12 +20,17 @@ from evener.kernels.cpu import partition as kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.graph import Graph
 
-__all__ = ["Edges", "Numbering", "Partition", "build_partition", "number_vertices", "work_blocks"]
+__all__ = ["Edges", "Numbering", "Partition", "build_partition", "number_vertices", "place", "work_blocks"]
 
 # Edges and rows handed to a thread at a time.
 EDGES_PER_BLOCK = 1 << 15
+# What one memory holds of the edges is a multiple of so many: a line of a GPU's cache.
+_EDGES_TOGETHER = 32
+# Targets compared at a time: their answers fit a cache.
+_TARGETS_COUNTED = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,22 +45,23 @@ class Edges:
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of runs of rows with about equal work.
+    rows : int
+        Number of rows up to the last one that has an edge.
+    boundary : int
+        Number of edges that lead to mirrors.
     """
 
     offsets: NDArray[np.uint64]
     targets: NDArray[np.uint32]
     weights: NDArray[Any] | None
     blocks: NDArray[np.uint32]
+    rows: int
+    boundary: int
 
     @property
     def count(self) -> int:
         """Number of edges."""
         return len(self.targets)
-
-    @property
-    def rows(self) -> int:
-        """Number of rows up to the last one that has an edge."""
-        return int(np.searchsorted(self.offsets, self.offsets[-1], side="left"))
 
     @property
     def nbytes(self) -> int:
@@ -105,6 +111,16 @@ class Partition:
         """The adjacencies stored, each once."""
         both = (self.out,) if self.out is self.in_ else (self.out, self.in_)
         return tuple(edges for edges in both if edges is not None)
+
+    @property
+    def stored_edges(self) -> int:
+        """Edges of all adjacencies stored."""
+        return sum(edges.count for edges in self.directions)
+
+    @property
+    def mapped_edges(self) -> int:
+        """Those of them that lie in the host's memory though the partition is a GPU's."""
+        return sum(len(getattr(e.targets, "far", ())) for e in self.directions)
 
     @property
     def nbytes(self) -> int:
@@ -187,6 +203,41 @@ def build_partition(p: int, numbering: Numbering, graph: Graph, *, out: bool, in
     )
 
 
+def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Partition:
+    """The same partition with its arrays in the memory of an element.
+
+    Parameters
+    ----------
+    partition : Partition
+    element : Element
+    mapped : float
+        Share of the edges that stay in the host's memory, those of the rows of highest degree.
+    """
+
+    def held(edges: Edges | None) -> Edges | None:
+        if edges is None:
+            return None
+        # Kernels read several edges at once, so a run of them does not lie in two memories.
+        far = min(edges.count, -(-int(edges.count * mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
+        return replace(
+            edges,
+            offsets=element.hold(edges.offsets),
+            targets=element.hold_edges(edges.targets, far),
+            weights=None if edges.weights is None else element.hold_edges(edges.weights, far),
+            blocks=element.hold(edges.blocks),
+        )
+
+    out = held(partition.out)
+    element.reserve(max(edges.count for edges in partition.directions))
+    return replace(
+        partition,
+        vertices=element.hold(partition.vertices),
+        out_degree=element.hold(partition.out_degree),
+        out=out,
+        in_=out if partition.in_ is partition.out else held(partition.in_),
+    )
+
+
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """Where the rows of the owned vertices begin when they are laid one after another, shape (L + 1,)."""
     bounds = np.zeros(len(owned) + 1, dtype=np.uint64)
@@ -226,7 +277,15 @@ def _renumbered(
 ) -> Edges:
     csr = build.from_slices(_OwnedEdges(graph, owned, bounds, position, vertices), symmetrise=False)
     # The builder's rows include those of mirrors, which have no edges here.
-    return Edges(bounds, csr.targets, csr.weights, work_blocks(bounds))
+    rows = int(np.searchsorted(bounds, bounds[-1], side="left"))
+    boundary = _count_from(csr.targets, len(owned)) if vertices > len(owned) else 0
+    return Edges(bounds, csr.targets, csr.weights, work_blocks(bounds), rows, boundary)
+
+
+def _count_from(targets: NDArray[np.uint32], first: int) -> int:
+    """How many targets are `first` or above, looked at in pieces that need little memory."""
+    pieces = range(0, len(targets), _TARGETS_COUNTED)
+    return sum(int(np.count_nonzero(targets[i : i + _TARGETS_COUNTED] >= np.uint32(first))) for i in pieces)
 
 
 class _OwnedEdges:

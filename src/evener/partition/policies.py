@@ -41,16 +41,16 @@ POLICIES: dict[str, Order] = {"random": _random, "high": _high, "low": _low}
 
 
 def edge_shares(
-    threads: Sequence[int], alpha: float | None, *, on_cpu: Sequence[bool] | None = None
+    weights: Sequence[float], alpha: float | None, *, on_cpu: Sequence[bool] | None = None
 ) -> NDArray[np.float64]:
     """The share of the edges each element gets.
 
     Parameters
     ----------
-    threads : sequence of int
-        The weight of each element among its like: the threads of a CPU element.
+    weights : sequence of float
+        What each element counts for among its like: the threads of a CPU element.
     alpha : float, optional
-        The share of the CPU side, 0 to 1. Without it, edges are shared in proportion to `threads`.
+        The share of the CPU side, 0 to 1. Without it, edges are shared in proportion to `weights`.
     on_cpu : sequence of bool, optional
         Which elements make up the CPU side. Where all of them are CPUs, or by default, the first element
         alone stands for it, so that several CPU elements rehearse what a CPU and GPUs will do.
@@ -60,7 +60,7 @@ def edge_shares(
     ndarray of float64
         One share an element; they sum to 1.
     """
-    weight = np.asarray(threads, dtype=np.float64)
+    weight = np.asarray(weights, dtype=np.float64)
     if alpha is None:
         return np.asarray(weight / weight.sum())
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha <= 1:

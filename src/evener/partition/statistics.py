@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evener.elements import Element
-    from evener.partition.partition import Edges, Partition
+    from evener.partition.partition import Partition
 
 __all__ = ["PartitionStatistics", "Statistics", "statistics_of"]
 
@@ -71,7 +69,7 @@ class Statistics:
 def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element]) -> Statistics:
     """Count the partitions."""
     edges = [sum(e.count for e in p.directions) for p in partitions]
-    boundary = [sum(_boundary(e, p.owned) for e in p.directions) for p in partitions]
+    boundary = [sum(e.boundary for e in p.directions) for p in partitions]
     total = sum(edges)
     rows = tuple(
         PartitionStatistics(
@@ -93,7 +91,3 @@ def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element]) 
         beta=sum(boundary) / total if total else 0.0,
         beta_aggregated=sum(p.mirrors for p in partitions) / total if total else 0.0,
     )
-
-
-def _boundary(edges: Edges, owned: int) -> int:
-    return int(np.count_nonzero(edges.targets >= np.uint32(owned)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.memory import readable
-from evener.report.units import rate_text, seconds_text, share_text
+from evener.report.units import amount_text, rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
+    from evener.energy import Energy
     from evener.result import Result
     from evener.timeline import Timeline
 
-__all__ = ["bottleneck", "explain", "headline", "shares_sentence"]
+__all__ = ["bottleneck", "energy_sentence", "explain", "headline", "shares_sentence"]
 
 
 def headline(result: Result) -> str:
@@ -58,6 +59,16 @@ def bottleneck(timeline: Timeline) -> str:
     return f"Bottleneck: computing {phase!r} on {element}, {share_text(span.compute / whole)} of all time."
 
 
+def energy_sentence(energy: Energy, edges: int) -> str:
+    """One sentence: joules, edges a second for each watt, and what is not in them."""
+    missing = "; ".join(f"{device} is not measured: {why}" for device, why in energy.reasons.items())
+    joules = energy.total
+    if not joules:
+        return f"Energy: {missing or 'not measured'}."
+    of = f" ({' and '.join(energy.measured)} alone; {missing})" if missing else ""
+    return f"Energy: {amount_text(joules, 'J')}, {rate_text(edges / joules)} for each watt{of}."
+
+
 def explain(result: Result) -> str:
     """Time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
@@ -74,7 +85,10 @@ def explain(result: Result) -> str:
         times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
         sent = readable(span.bytes_sent) if span.bytes_sent else "-"
         lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
-    lines += ["", shares_sentence(timeline), bottleneck(timeline)]
+    lines += ["", shares_sentence(timeline)]
+    if result.energy is not None:
+        lines.append(energy_sentence(result.energy, result.edges))
+    lines.append(bottleneck(timeline))
     return "\n".join(lines)
 
 

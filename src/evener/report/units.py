@@ -1,8 +1,8 @@
-"""Numbers as people read them: seconds, rates, shares; bytes are written by `evener.memory.readable`."""
+"""Numbers as people read them: seconds, counts, rates, joules; bytes are written by `evener.memory`."""
 
 from __future__ import annotations
 
-__all__ = ["rate_text", "seconds_text", "share_text"]
+__all__ = ["amount_text", "count_text", "rate_text", "seconds_text", "share_text"]
 
 _DECIMAL = ("", "k", "M", "G", "T")
 
@@ -21,8 +21,23 @@ def seconds_text(seconds: float) -> str:
     if seconds >= 1:
         return f"{seconds:.3g} s"
     if seconds >= 1e-3:
-        return f"{seconds * 1e3:.3g} ms"
-    return f"{seconds * 1e6:.3g} µs"
+        return f"{_digits(seconds * 1e3)} ms"
+    return f"{_digits(seconds * 1e6)} µs"
+
+
+def count_text(count: float) -> str:
+    """Write a number in three digits with a decimal prefix.
+
+    Examples
+    --------
+    >>> count_text(1.234e9), count_text(50)
+    ('1.23 G', '50')
+    """
+    unit = 0
+    while count >= 1000 and unit < len(_DECIMAL) - 1:
+        count /= 1000
+        unit += 1
+    return f"{_digits(count)} {_DECIMAL[unit]}".rstrip()
 
 
 def rate_text(per_second: float, *, of: str = "edges") -> str:
@@ -33,12 +48,20 @@ def rate_text(per_second: float, *, of: str = "edges") -> str:
     >>> rate_text(1.234e9), rate_text(50)
     ('1.23 G edges/s', '50 edges/s')
     """
-    unit = 0
-    while per_second >= 1000 and unit < len(_DECIMAL) - 1:
-        per_second /= 1000
-        unit += 1
-    prefix = _DECIMAL[unit]
-    return f"{per_second:.3g} {prefix + ' ' if prefix else ''}{of}/s"
+    return f"{count_text(per_second)} {of}/s"
+
+
+def amount_text(amount: float, unit: str) -> str:
+    """Write so many joules or watts with a prefix that leaves three digits to read.
+
+    Examples
+    --------
+    >>> amount_text(0.0213, "J"), amount_text(12.34, "J"), amount_text(4200, "W")
+    ('21.3 mJ', '12.3 J', '4.2 kW')
+    """
+    if amount >= 1000:
+        return f"{count_text(amount)}{unit}"
+    return f"{_digits(amount)} {unit}" if amount >= 1 else f"{_digits(amount * 1e3)} m{unit}"
 
 
 def share_text(share: float) -> str:
@@ -50,3 +73,8 @@ def share_text(share: float) -> str:
     ('91%', '<1%')
     """
     return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def _digits(value: float) -> str:
+    # Three digits of 999.7 are "1e+03".
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"

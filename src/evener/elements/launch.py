@@ -1,0 +1,195 @@
+"""Launching a CUDA kernel with the arguments of its CPU twin: what is declared, found once; then one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct, calcsize
+from struct import error as StructError  # noqa: N812 - an error is named as one
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.elements.memory import TieredArray
+from evener.errors import ArgumentError, DeviceError
+from evener.kernels.cuda.source import SCALARS
+
+if TYPE_CHECKING:
+    from evener.elements.cuda import CudaElement
+    from evener.kernels.cuda.source import Declaration, OwnSource
+
+__all__ = ["Launcher", "Vote"]
+
+# How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
+_FILLED = {"Votes": "QQQ", "Grid": "Q", "Pieces": "QQQQ", "Turn": "QQ", "Shared": "I"}
+_ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQ"}
+# What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
+_MOST_VOTES = 4
+_EDGE_LOOP_THREADS = 256
+# The C type of an array's elements.
+_C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What a kernel will have returned once its element has come to the end of it."""
+
+    element: CudaElement
+    kernel: str
+    slot: int
+    kinds: str
+
+    def read(self) -> Any:
+        """Wait for it: an integer, a float, or a tuple of them."""
+        return self.element.read(self)
+
+    def __int__(self) -> int:
+        return int(self.read())
+
+
+class _Ready(NamedTuple):
+    """A kernel compiled for certain types, and how it is launched."""
+
+    function: int
+    blocks: int
+    shared_bytes: int
+    pack: Struct
+    buffer: Any
+    addresses: Any
+
+
+class Launcher:
+    """One kernel on one element, called like its CPU twin.
+
+    It returns at once; a kernel with votes returns a `Vote`.
+
+    Raises
+    ------
+    ArgumentError
+        If the declaration is not one that can be launched, or a call has too few arguments or too many.
+    DeviceError
+        If an array is not of the type that is declared, or not on this element.
+    """
+
+    def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
+        _check_declared(f"{file}.{declaration.name}", declaration)
+        self._element = element
+        self._file = file
+        self._declared = declaration
+        given = [p for p in declaration.parameters if p.kind not in _FILLED]
+        self._filled = [p.kind for p in declaration.parameters if p.kind in _FILLED]
+        self._kinds = [p.kind if p.kind in _ARRAYS else "" for p in given]
+        # Where the type of each template parameter can be seen.
+        self._shows = [
+            next(i for i, p in enumerate(given) if p.kind in _ARRAYS and p.of == (t,))
+            for t in declaration.types
+        ]
+        self._given = given
+        self._votes = "".join(SCALARS[t] for p in declaration.parameters if p.kind == "Votes" for t in p.of)
+        self._ready: dict[tuple[str, ...], _Ready] = {}
+
+    def __call__(self, *args: Any) -> Vote | None:
+        """Launch the kernel."""
+        if len(args) != len(self._given):
+            wanted = ", ".join(p.name for p in self._given)
+            msg = f"{self._name} takes {len(self._given)} arguments ({wanted}), not {len(args)}"
+            raise ArgumentError(msg)
+        key = tuple([args[i].dtype.char for i in self._shows])
+        ready = self._ready.get(key) or self._make_ready(key, args)
+        flat: list[Any] = []
+        for kind, arg in zip(self._kinds, args, strict=True):
+            if not kind:
+                flat.append(arg)
+            elif kind == "Tiered":
+                flat += arg.pointers()
+            else:
+                flat.append(arg.data.ptr)
+                flat.append(arg.size)
+        vote = None
+        for kind in self._filled:
+            if kind == "Votes":
+                vote = Vote(self._element, self._name, self._element.next_slot(), self._votes)
+                flat += self._element.votes(vote.slot)
+            elif kind == "Shared":
+                flat.append(ready.shared_bytes)
+            else:
+                flat += self._element.filled(kind)
+        ready.pack.pack_into(ready.buffer, 0, *flat)
+        self._element.launch(
+            self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
+            ready.addresses.ctypes.data, together="Grid" in self._filled,
+        )  # fmt: skip
+        return vote
+
+    @property
+    def _name(self) -> str:
+        return f"{self._file}.{self._declared.name}"
+
+    def _make_ready(self, key: tuple[str, ...], args: tuple[Any, ...]) -> _Ready:
+        shown = zip(self._declared.types, self._shows, strict=True)
+        types = {t: _C_TYPES.get(args[i].dtype, t) for t, i in shown}
+        layout, offsets = "@", []
+        for parameter, arg in zip(self._given, args, strict=True):
+            kind = types.get(parameter.kind, parameter.kind)
+            self._check(parameter.name, kind, [types.get(t, t) for t in parameter.of], arg)
+            code = _ARRAYS.get(parameter.kind) or SCALARS[kind]
+            offsets.append(calcsize(f"{layout}0{code[0]}"))
+            layout += code
+        for filled in self._filled:
+            offsets.append(calcsize(f"{layout}0{_FILLED[filled][0]}"))
+            layout += _FILLED[filled]
+        pack = Struct(layout)
+        buffer = np.zeros(pack.size, np.uint8)
+        addresses = np.array([buffer.ctypes.data + offset for offset in offsets], np.uint64)
+        function, blocks, shared_bytes = self._element.load(
+            self._file, self._declared.name, types, self._declared.threads, shared="Shared" in self._filled
+        )
+        self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses)
+        return self._ready[key]
+
+    def _check(self, name: str, kind: str, of: list[str], arg: Any) -> None:
+        """A wrong type would be read as it lies, so it is worth a look at the first launch."""
+        if kind in _ARRAYS:
+            want = of[0] if of else "u64"
+            # A NumPy array has a `device` too, and no address that a GPU could use.
+            near = hasattr(arg, "__cuda_array_interface__")
+            here = isinstance(arg, TieredArray) if kind == "Tiered" else near
+            if not here or _C_TYPES.get(arg.dtype) != want:
+                got = f"{type(arg).__name__} of {getattr(arg, 'dtype', 'no dtype')}"
+                msg = f"{self._name} takes an array of {want} on {self._element.name} as {name}, not {got}"
+                raise DeviceError(msg)
+            return
+        try:
+            Struct(SCALARS[kind]).pack(arg)
+        except StructError as error:
+            msg = f"{self._name} takes a number of type {kind} as {name}, not {arg!r}"
+            raise ArgumentError(msg) from error
+
+
+def _check_declared(name: str, declared: Declaration) -> None:
+    """A kernel from outside the package may ask for what cannot be passed."""
+    seen_in_arrays = {t for p in declared.parameters if p.kind in _ARRAYS for t in p.of}
+    numbers = {*SCALARS, *declared.types}
+    for p in declared.parameters:
+        if p.kind == "Votes":
+            passable = 1 <= len(p.of) <= _MOST_VOTES and {"u64", "double"} >= set(p.of)
+        elif p.kind in _ARRAYS:
+            passable = len(p.of) == (p.kind != "Bits") and numbers >= set(p.of)
+        else:
+            passable = p.kind in _FILLED or p.kind in numbers
+        if not passable:
+            msg = (
+                f'{name} declares "{p.name}", which cannot be passed; a parameter is an Array<T>, Tiered<T>, '
+                f"Bits or T, or after those a Votes<...> of up to {_MOST_VOTES} u64 or double, Grid, Pieces, "
+                f"Turn or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
+            )
+            raise ArgumentError(msg)
+    filled = [p.kind in _FILLED for p in declared.parameters]
+    if filled != sorted(filled):
+        msg = f"{name} declares arguments behind those that are filled in; {', '.join(_FILLED)} come last"
+        raise ArgumentError(msg)
+    if unseen := set(declared.types) - seen_in_arrays:
+        msg = f"{name} is a template of {unseen.pop()}, which no Array or Tiered parameter shows"
+        raise ArgumentError(msg)
+    if any(p.kind == "Pieces" for p in declared.parameters) and declared.threads != _EDGE_LOOP_THREADS:
+        msg = f"{name} takes Pieces, so it is PARALLEL({_EDGE_LOOP_THREADS}), not {declared.threads} threads"
+        raise ArgumentError(msg)

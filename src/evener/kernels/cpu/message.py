@@ -1,0 +1,175 @@
+"""Packing boundary values for an element that does not share this one's memory, and unpacking them there.
+
+A message is about ``count`` mirrors in a row, of which the first is `begin` in the holder's numbering. Its
+flags are a bitmap of their own, from bit 0; its values lie in their order, or only some are listed, each with
+its position from `begin`. The message itself is carried by a plain copy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
+from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
+from evener.kernels.cpu.frontier import BUFFER
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = ["list_flagged", "place_bits", "place_flagged", "place_listed", "take_bits"]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_SIX = np.uint64(6)
+_LOW_BITS = np.uint64(63)
+_SIXTY_FOUR = np.uint64(64)
+# Values, and words of flags, handed to a thread at a time.
+_RUN = np.uint64(1 << 13)
+_RUN_WORDS = np.uint64(1 << 7)
+
+
+@inline_step
+def _runs(length, run):
+    return np.int64((np.uint64(length) + run - _ONE) // run)
+
+
+@inline_step
+def _take_words(flags, begin, count, message, first, last):
+    shift = begin & _LOW_BITS
+    for w in range(first, last):
+        word = _ZERO
+        if w << _SIX < count:
+            at = (begin >> _SIX) + w
+            word = flags[at] >> shift
+            if shift != _ZERO and at + _ONE < np.uint64(len(flags)):
+                word |= flags[at + _ONE] << (_SIXTY_FOUR - shift)
+            word &= range_mask(w, _ZERO, count)
+        message[w] = word
+
+
+@inline_step
+def _clear_words(flags, begin, end, first, last):
+    for w in range(first, last):
+        fetch_and(flags, w, ~range_mask(w, begin, end))
+
+
+@parallel
+def take_bits(flags, begin, count, message):
+    """``message = flags[begin:begin + count]``, bit by bit; the flags are cleared."""
+    begin = np.uint64(begin)
+    count = np.uint64(count)
+    words = np.uint64(len(message))
+    for r in prange(_runs(words, _RUN_WORDS)):
+        first = np.uint64(r) * _RUN_WORDS
+        _take_words(flags, begin, count, message, first, min(first + _RUN_WORDS, words))
+    if count > _ZERO:
+        low = begin >> _SIX
+        high = (begin + count + _LOW_BITS) >> _SIX
+        for r in prange(_runs(high - low, _RUN_WORDS)):
+            first = low + np.uint64(r) * _RUN_WORDS
+            _clear_words(flags, begin, begin + count, first, min(first + _RUN_WORDS, high))
+
+
+@inline_step
+def _place_words(message, begin, end, flags, first, last):
+    shift = begin & _LOW_BITS
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        part = w - (begin >> _SIX)  # the word of the message that ends in this one, past `shift` bits
+        word = message[part] << shift if part < np.uint64(len(message)) else _ZERO
+        if shift != _ZERO and part > _ZERO:
+            word |= message[part - _ONE] >> (_SIXTY_FOUR - shift)
+        fetch_and(flags, w, ~mask | word)
+        fetch_or(flags, w, word & mask)
+
+
+@parallel
+def place_bits(message, count, flags, begin):
+    """``flags[begin:begin + count] = message``, bit by bit."""
+    begin = np.uint64(begin)
+    end = begin + np.uint64(count)
+    if end > begin:
+        low = begin >> _SIX
+        high = (end + _LOW_BITS) >> _SIX
+        for r in prange(_runs(high - low, _RUN_WORDS)):
+            first = low + np.uint64(r) * _RUN_WORDS
+            _place_words(message, begin, end, flags, first, min(first + _RUN_WORDS, high))
+
+
+@inline_step
+def _list_buffer(buffer, held, begin, values, positions, listed, length):
+    first = fetch_add(length, _ZERO, np.uint64(held))
+    for i in range(np.uint64(held)):
+        positions[first + i] = buffer[i]
+        listed[first + i] = values[begin + buffer[i]]
+
+
+@inline_step
+def _list_words(flags, begin, end, values, positions, listed, length, first, last):
+    buffer = np.empty(BUFFER, np.uint32)
+    held = 0
+    for w in range(first, last):
+        mask = range_mask(w, begin, end)
+        word = flags[w] & mask
+        if word != _ZERO:
+            fetch_and(flags, w, ~mask)
+        while word != _ZERO:
+            buffer[held] = ((w << _SIX) + trailing_zeros(word)) - begin
+            word &= word - _ONE
+            held += 1
+        if held > BUFFER - 64:
+            _list_buffer(buffer, held, begin, values, positions, listed, length)
+            held = 0
+    if held > 0:
+        _list_buffer(buffer, held, begin, values, positions, listed, length)
+
+
+@parallel
+def list_flagged(flags, begin, count, values, positions, listed, length):
+    """List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
+
+    ``length[0]`` of them are added to the lists; their flags are cleared.
+    """
+    begin = np.uint64(begin)
+    end = begin + np.uint64(count)
+    if end > begin:
+        low = begin >> _SIX
+        high = (end + _LOW_BITS) >> _SIX
+        for r in prange(_runs(high - low, _RUN_WORDS)):
+            first = low + np.uint64(r) * _RUN_WORDS
+            last = min(first + _RUN_WORDS, high)
+            _list_words(flags, begin, end, values, positions, listed, length, first, last)
+
+
+@inline_step
+def _place_listed_run(positions, listed, begin, values, flags, first, last):
+    for i in range(first, last):
+        v = begin + np.uint64(positions[i])
+        values[v] = listed[i]
+        fetch_or(flags, v >> _SIX, _ONE << (v & _LOW_BITS))
+
+
+@parallel
+def place_listed(positions, listed, begin, values, flags):
+    """``values[begin + positions] = listed``, each of which becomes flagged."""
+    for r in prange(_runs(len(positions), _RUN)):
+        first = np.uint64(r) * _RUN
+        last = min(first + _RUN, np.uint64(len(positions)))
+        _place_listed_run(positions, listed, np.uint64(begin), values, flags, first, last)
+
+
+@inline_step
+def _place_flagged_run(message, message_flags, begin, values, flags, first, last):
+    for i in range(first, last):
+        if is_set(message_flags, i):
+            v = begin + i
+            values[v] = message[i]
+            fetch_or(flags, v >> _SIX, _ONE << (v & _LOW_BITS))
+
+
+@parallel
+def place_flagged(message, message_flags, begin, values, flags):
+    """``values[begin:] = message`` where `message_flags` are set, each of which becomes flagged."""
+    for r in prange(_runs(len(message), _RUN)):
+        first = np.uint64(r) * _RUN
+        last = min(first + _RUN, np.uint64(len(message)))
+        _place_flagged_run(message, message_flags, np.uint64(begin), values, flags, first, last)

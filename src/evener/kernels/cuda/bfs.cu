@@ -1,0 +1,201 @@
+// Breadth-first search: steps down from a queue of vertices, a step up from a bitmap, and between them.
+// Arrays and votes are those of kernels/cpu/bfs.py.
+
+#include "edges.cuh"
+
+// Halves of 32 vertices whose flags a warp reads at once in a step up: enough that words without work cost
+// little, few enough that a small graph keeps all warps busy.
+constexpr u32 HALVES = 8;
+// Neighbours that an unvisited vertex looks at alone, before its whole warp helps.
+constexpr u32 ALONE = 32;
+
+// Start at `source`, `NOBODY` where another partition owns it. Returns (awake, scout).
+__global__ void SERIAL begin(
+    Array<const u64> offsets, Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent,
+    Bits visited, Array<u32> queue, Array<u64> length, Votes<u64, u64> votes
+) {
+    u64 awake = 0, scout = 0;
+    if (source != NOBODY) {
+        distance[source] = 0;
+        parent[source] = vertices[source];
+        visited.set(source);
+        queue[0] = source;
+        length[0] = 1;
+        awake = 1;
+        scout = offsets[(u64)source + 1] - offsets[source];
+    }
+    votes.sum(awake, scout);
+}
+
+// Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
+//
+// New owned vertices go to `next_queue`, new mirrors are flagged in `arrived`. Returns (awake, scout, offers).
+__global__ void PARALLEL(256) top_down_step(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned, Array<u32> queue,
+    Array<u64> length, i32 level, Array<i32> distance, Array<u32> parent, Bits visited, Bits arrived,
+    Array<u32> offered, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes, Grid grid,
+    Pieces pieces
+) {
+    u64 awake = 0, scout = 0, offers = 0;
+    EdgeLoop edges(pieces, grid);
+    edges.over(offsets, queue.at, 0, look(length[0]), Nothing(), [&](u32 u, u64 e) {
+        u64 v = read_once(targets, e);
+        if (visited.test(v) || visited.set(v)) return;
+        if (v >= owned) {
+            offered[v] = vertices[u];
+            arrived.set(v);
+            offers++;
+            return;
+        }
+        parent[v] = vertices[u];
+        distance[v] = level;
+        awake++;
+        scout += offsets[v + 1] - offsets[v];
+        append(next_queue, next_length, (u32)v);
+    });
+    // All blocks have read the length: they have met in between.
+    if (first_of_grid()) length[0] = 0;
+    votes.sum(awake, scout, offers);
+}
+
+// As `top_down_step` for a broad frontier: only marks and parents are written, `settle` does the rest.
+__global__ void PARALLEL(256) flood_step(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned, Array<u32> queue,
+    Array<u64> length, Array<u32> parent, Bits visited, Array<u32> offered, Grid grid, Pieces pieces
+) {
+    EdgeLoop edges(pieces, grid);
+    edges.over(offsets, queue.at, 0, look(length[0]), Nothing(), [&](u32 u, u64 e) {
+        u64 v = read_once(targets, e);
+        if (visited.test(v) || visited.set(v)) return;
+        if (v >= owned) offered[v] = vertices[u];
+        else parent[v] = vertices[u];
+    });
+    if (first_of_grid()) length[0] = 0;
+}
+
+// Let owned vertices visited since `before` join the next frontier, and flag mirrors in `arrived`.
+//
+// Returns (awake, scout, offers).
+__global__ void PARALLEL(256) settle(
+    Array<const u64> offsets, u64 owned, Bits before, Bits visited, i32 level, Array<i32> distance, Bits arrived,
+    Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes
+) {
+    u64 awake = 0, scout = 0, offers = 0;
+    for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
+        u32 fresh = visited.half(h) & ~before.half(h);
+        u32 mine = fresh & range_mask(h, 0, owned);
+        if (lane() == 0 && h * 32 + 32 > owned) {
+            arrived.half(h) = fresh & ~mine;
+            offers += __popc(fresh & ~mine);
+        }
+        u64 v = h * 32 + lane();
+        if (mine >> lane() & 1) {
+            distance[v] = level;
+            scout += offsets[v + 1] - offsets[v];
+            append(next_queue, next_length, (u32)v);
+            awake++;
+        }
+    }
+    votes.sum(awake, scout, offers);
+}
+
+// Take in the vertices that other partitions reached: those not yet visited join the next frontier.
+//
+// Returns (awake, scout); clears `arrived`.
+__global__ void PARALLEL(256) arrive(
+    Array<const u64> offsets, u64 owned, Bits arrived, Array<const u32> offered, Bits visited,
+    Array<i32> distance, Array<u32> parent, i32 level, Array<u32> next_queue, Array<u64> next_length,
+    Votes<u64, u64> votes
+) {
+    u64 awake = 0, scout = 0;
+    u64 halves = (owned + 63) / 64 * 2;
+    for (u64 h = warp_of_grid(); h < halves; h += warps_of_grid()) {
+        u32 seen = visited.half(h);
+        u32 half = arrived.half(h);
+        __syncwarp();  // all have read them
+        u32 fresh = half & range_mask(h, 0, owned) & ~seen;
+        if (lane() == 0 && half != 0) {
+            arrived.half(h) = 0;
+            visited.half(h) = seen | fresh;
+        }
+        u64 v = h * 32 + lane();
+        if (fresh >> lane() & 1) {
+            distance[v] = level;
+            parent[v] = offered[v];
+            scout += offsets[v + 1] - offsets[v];
+            append(next_queue, next_length, (u32)v);
+            awake++;
+        }
+    }
+    votes.sum(awake, scout);
+}
+
+// Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
+//
+// `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier count
+// as visited: no later step need offer them to their owners. Half a word is one warp's, so nothing is atomic.
+// Returns how many found one.
+__global__ void PARALLEL(256) bottom_up_step(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, i32 level,
+    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Votes<u64> votes
+) {
+    u64 awake = 0;
+    for (u64 chunk = warp_of_grid() * HALVES; chunk < visited.length(); chunk += warps_of_grid() * HALVES) {
+        u64 mine = chunk + lane();
+        bool reads = lane() < HALVES && mine < visited.length();
+        u32 seen = reads ? visited.half(mine) : 0;
+        u32 before = reads ? seen | frontier.half(mine) : 0;
+        u32 search = reads ? ~before & range_mask(mine, 0, rows) : 0;
+        u32 reached = 0;
+        for (u32 busy = __ballot_sync(ALL, search != 0); busy != 0; busy &= busy - 1) {
+            u32 k = __ffs(busy) - 1;
+            bool searching = __shfl_sync(ALL, search, k) >> lane() & 1;
+            u64 v = (chunk + k) * 32 + lane();
+            u64 e = searching ? offsets[v] : 0;
+            u64 end = searching ? offsets[v + 1] : 0;
+            u32 found = NOBODY;
+            for (u64 stop = least(end, e + ALONE); e < stop; e++) {
+                u32 u = read(targets, e);
+                if (frontier.test(u)) {
+                    found = u;
+                    break;
+                }
+            }
+            for (u32 rest = __ballot_sync(ALL, found == NOBODY && e < end); rest != 0; rest &= rest - 1) {
+                u32 who = __ffs(rest) - 1;
+                u64 stop = __shfl_sync(ALL, end, who);
+                for (u64 first = __shfl_sync(ALL, e, who); first < stop; first += WARP) {
+                    u64 at = first + lane();
+                    u32 u = at < stop ? read(targets, at) : NOBODY;
+                    u32 hits = __ballot_sync(ALL, at < stop && frontier.test(u));
+                    if (hits == 0) continue;
+                    u32 hit = __shfl_sync(ALL, u, __ffs(hits) - 1);
+                    if (lane() == who) found = hit;
+                    break;
+                }
+            }
+            if (found != NOBODY) {
+                distance[v] = level;
+                parent[v] = vertices[found];
+                awake++;
+            }
+            u32 hits = __ballot_sync(ALL, found != NOBODY);
+            if (lane() == k) reached = hits;
+        }
+        if (reads) {
+            next_frontier.half(mine) = reached;
+            if ((before | reached) != seen) visited.half(mine) = before | reached;
+        }
+    }
+    votes.sum(awake);
+}
+
+// The edges that lead out of reached vertices.
+__global__ void PARALLEL(256) edges_reached(
+    Array<const u64> offsets, u64 owned, Array<const i32> distance, Votes<u64> votes
+) {
+    u64 edges = 0;
+    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid())
+        if (distance[v] >= 0) edges += offsets[v + 1] - offsets[v];
+    votes.sum(edges);
+}

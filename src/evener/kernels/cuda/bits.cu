@@ -1,0 +1,16 @@
+// Bitmaps: counting and copying.
+
+#include "common.cuh"
+
+// How many bits of ``begin:end`` are set.
+__global__ void PARALLEL(256) count_range(Bits words, u64 begin, u64 end, Votes<u64> votes) {
+    u64 count = 0;
+    for (u64 h = begin / 32 + thread_of_grid(); h < (end + 31) / 32; h += threads_of_grid())
+        count += __popc(words.half(h) & range_mask(h, begin, end));
+    votes.sum(count);
+}
+
+// ``out = words``.
+__global__ void PARALLEL(256) copy(Bits words, Bits out) {
+    for (u64 h = thread_of_grid(); h < words.length(); h += threads_of_grid()) out.half(h) = words.half(h);
+}

@@ -1,0 +1,273 @@
+// What all kernels share: types, arrays as they are passed, bitmaps, votes, barriers.
+//
+// A kernel has the name and the arguments of its twin in kernels/cpu. Those of the types `Votes`, `Grid`,
+// `Pieces`, `Turn` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
+// thread; one marked PARALLEL(t) on as many blocks of t threads as the GPU can hold at once, so its loops
+// stride over the work by the whole grid, and its blocks may wait for one another.
+
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+
+#define SERIAL __launch_bounds__(1)
+#define PARALLEL(threads) __launch_bounds__(threads)
+
+constexpr u32 NOBODY = 0xFFFFFFFFu;
+constexpr u32 WARP = 32;
+constexpr u32 ALL = 0xFFFFFFFFu;
+
+// ---- where a thread is -----------------------------------------------------------------------------
+
+__device__ inline u32 lane() { return threadIdx.x % WARP; }
+__device__ inline u64 thread_of_grid() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ inline u64 threads_of_grid() { return (u64)gridDim.x * blockDim.x; }
+__device__ inline u64 warp_of_grid() { return thread_of_grid() / WARP; }
+__device__ inline u64 warps_of_grid() { return threads_of_grid() / WARP; }
+__device__ inline bool first_of_grid() { return thread_of_grid() == 0; }
+
+template <typename T> __device__ inline T least(T a, T b) { return b < a ? b : a; }
+template <typename T> __device__ inline T most(T a, T b) { return a < b ? b : a; }
+template <typename T> struct Same { typedef T Type; };
+
+// ---- arrays ----------------------------------------------------------------------------------------
+
+// A one-dimensional array: NumPy's `a[i]` and `len(a)`.
+template <typename T> struct Array {
+    T* at;
+    u64 length;
+    __device__ T& operator[](u64 i) const { return at[i]; }
+};
+
+// Read what no kernel is writing, and keep it near.
+template <typename T> __device__ inline T read(Array<const T> array, u64 i) { return __ldg(array.at + i); }
+// Read what is needed once, and let it not push anything out of the L1 cache.
+__device__ inline u32 read_once(const u32* place) {
+    u32 value;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(value) : "l"(place));
+    return value;
+}
+// Edges, of which those before `split` lie in the host's memory and are read across the bus: both addresses
+// are where edge 0 would be. No 32 that begin at a multiple of 32 lie on both sides of `split`.
+template <typename T> struct Tiered {
+    const T* near;
+    const T* far;
+    u64 split;
+    u64 length;
+    __device__ const T* at(u64 e) const { return (e < split ? far : near) + e; }
+    __device__ T operator[](u64 e) const { return *at(e); }
+};
+template <typename T> __device__ inline T read(Tiered<T> edges, u64 e) { return __ldg(edges.at(e)); }
+__device__ inline u32 read_once(Tiered<u32> edges, u64 e) { return read_once(edges.at(e)); }
+
+// Read past the L1 cache what other blocks write while this kernel runs.
+template <typename T> __device__ inline T look(T& place) { return *(volatile T*)&place; }
+
+// ---- bitmaps ---------------------------------------------------------------------------------------
+
+// Bit `i` is bit ``i & 63`` of uint64 word ``i >> 6``, so also bit ``i & 31`` of the uint32 half ``i >> 5``:
+// one warp's worth. `words` counts uint64 words.
+struct Bits {
+    u32* halves;
+    u64 words;
+    __device__ u64 length() const { return words * 2; }
+    __device__ u32& half(u64 h) const { return halves[h]; }
+    __device__ bool test(u64 i) const { return halves[i >> 5] >> (i & 31) & 1; }
+    // Set or clear a bit; whether it was set before.
+    __device__ bool set(u64 i) const { return atomicOr(halves + (i >> 5), 1u << (i & 31)) >> (i & 31) & 1; }
+    __device__ bool clear(u64 i) const { return atomicAnd(halves + (i >> 5), ~(1u << (i & 31))) >> (i & 31) & 1; }
+};
+
+// The bits of half `h` that lie in ``begin:end``.
+__device__ inline u32 range_mask(u64 h, u64 begin, u64 end) {
+    u64 first = h * 32, last = first + 32;
+    if (end <= first || begin >= last) return 0;
+    u32 mask = ALL;
+    if (begin > first) mask &= ALL << (begin - first);
+    if (end < last) mask &= ALL >> (last - end);
+    return mask;
+}
+
+// ---- within a warp and a block ---------------------------------------------------------------------
+
+struct Sum {
+    template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
+};
+struct Min {
+    template <typename T> __device__ T operator()(T a, T b) const { return least(a, b); }
+};
+
+// The values of `width` neighbouring lanes, a power of two, combined; all of them receive it.
+template <typename T, typename Combine>
+__device__ inline T across(T value, Combine combine, u32 width = WARP) {
+    for (u32 step = width / 2; step > 0; step /= 2) value = combine(value, __shfl_xor_sync(ALL, value, step));
+    return value;
+}
+
+// The values of all threads of the block, combined in a fixed order; thread 0 receives it.
+template <typename T, typename Combine> __device__ inline T over_block(T value, Combine combine) {
+    if (blockDim.x == 1) return value;
+    __shared__ T of_warp[WARP];
+    value = across(value, combine);
+    __syncthreads();
+    if (lane() == 0) of_warp[threadIdx.x / WARP] = value;
+    __syncthreads();
+    if (threadIdx.x < WARP) {
+        u32 warps = (blockDim.x + WARP - 1) / WARP;
+        value = of_warp[least(lane(), warps - 1)];
+        for (u32 step = WARP / 2; step > 0; step /= 2) {
+            T other = __shfl_down_sync(ALL, value, step);
+            if (lane() + step < warps) value = combine(value, other);
+        }
+    }
+    return value;
+}
+
+// The sum over the threads of the block before this one, and `total`, that of all of them. With 32 threads
+// or more.
+__device__ inline u32 sum_before(u32 value, u32& total) {
+    __shared__ u32 of_warp[WARP];
+    u32 sum = value;
+    for (u32 step = 1; step < WARP; step *= 2) {
+        u32 other = __shfl_up_sync(ALL, sum, step);
+        if (lane() >= step) sum += other;
+    }
+    __syncthreads();
+    if (lane() == WARP - 1) of_warp[threadIdx.x / WARP] = sum;
+    __syncthreads();
+    if (threadIdx.x < WARP) {
+        u32 own = threadIdx.x < blockDim.x / WARP ? of_warp[threadIdx.x] : 0;
+        for (u32 step = 1; step < WARP; step *= 2) {
+            u32 other = __shfl_up_sync(ALL, own, step);
+            if (lane() >= step) own += other;
+        }
+        of_warp[threadIdx.x] = own;
+    }
+    __syncthreads();
+    total = of_warp[blockDim.x / WARP - 1];
+    return sum - value + (threadIdx.x < WARP ? 0 : of_warp[threadIdx.x / WARP - 1]);
+}
+
+// Room for this thread's value in a shared list, `length` values long; threads of a warp that come here
+// together ask once.
+__device__ inline u64 room_for_one(Array<u64> length) {
+    u32 here = __activemask();
+    u32 before = __popc(here & ((1u << lane()) - 1));
+    u64 first = 0;
+    if (before == 0) first = atomicAdd(length.at, (u64)__popc(here));
+    return __shfl_sync(here, first, __ffs(here) - 1) + before;
+}
+
+__device__ inline void append(Array<u32> queue, Array<u64> length, u32 v) { queue[room_for_one(length)] = v; }
+
+// ---- votes -----------------------------------------------------------------------------------------
+
+// What a kernel returns: up to four numbers, each made of those of all threads. Every thread of every block
+// calls `sum` or `minimum` once, as the last thing it does. Blocks are combined in a fixed order by the one
+// that comes last, so the same numbers give the same vote.
+template <typename... T> struct Votes {
+    u64* of_block;  // four for each block
+    u32* blocks_done;
+    u64* answer;  // in the host's memory
+
+    __device__ void sum(T... own) const { collect(Sum(), own...); }
+    __device__ void minimum(T... own) const { collect(Min(), own...); }
+
+  private:
+    template <typename Combine> __device__ void collect(Combine combine, T... own) const {
+        __shared__ bool last;
+        u64 place = blockIdx.x;
+        ((put(of_block + place, over_block(own, combine)), place += gridDim.x), ...);
+        if (threadIdx.x == 0) {
+            __threadfence();
+            last = atomicAdd(blocks_done, 1) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (!last) return;
+        __threadfence();
+        u32 k = 0;
+        ((put(answer + k, of_all(k, combine, own)), k++), ...);
+        if (threadIdx.x == 0) *blocks_done = 0;
+        __threadfence_system();
+    }
+    // Number `k` of every block, combined.
+    template <typename V, typename Combine> __device__ V of_all(u32 k, Combine combine, V) const {
+        __shared__ V of_thread[1024];
+        u32 count = least(blockDim.x, gridDim.x);
+        u64* first = of_block + (u64)gridDim.x * k;
+        __syncthreads();
+        if (threadIdx.x < count) {
+            V value = get<V>(first + threadIdx.x);
+            for (u32 b = threadIdx.x + count; b < gridDim.x; b += count) value = combine(value, get<V>(first + b));
+            of_thread[threadIdx.x] = value;
+        }
+        __syncthreads();
+        for (u32 half = 512; half > 0; half /= 2) {
+            if (threadIdx.x < half && threadIdx.x + half < count)
+                of_thread[threadIdx.x] = combine(of_thread[threadIdx.x], of_thread[threadIdx.x + half]);
+            __syncthreads();
+        }
+        return of_thread[0];
+    }
+    template <typename V> __device__ static V get(u64* place) {
+        u64 bits = look(*place);
+        return *(V*)&bits;
+    }
+    template <typename V> __device__ static void put(u64* place, V value) {
+        static_assert(sizeof(V) == 8, "a vote is a u64 or a double");
+        if (threadIdx.x == 0) *(volatile u64*)place = *(u64*)&value;
+    }
+};
+
+// ---- barriers --------------------------------------------------------------------------------------
+
+// All blocks of the grid. One that takes it is launched so that they all run at the same time.
+struct Grid {
+    u32* arrivals;
+
+    // Wait until every thread of the grid is here; what each wrote before, all see after.
+    __device__ void sync() const {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            // Together the blocks add 2^31, so the top bit turns over when the last is here, and the count
+            // is ready for the next time.
+            u32 own = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
+            __threadfence();
+            u32 before = atomicAdd(arrivals, own);
+            while (((before ^ *(volatile u32*)arrivals) & 0x80000000u) == 0) {
+            }
+            __threadfence();
+        }
+        __syncthreads();
+    }
+};
+
+// A counter from which blocks or warps take runs of work as they come free. It begins at zero in every launch,
+// as the launch before has cleared it: they alternate.
+struct Turn {
+    u64* next;
+    u64* next_of_next_launch;
+
+    __device__ void begin() const {
+        if (first_of_grid()) *next_of_next_launch = 0;
+    }
+    // For a whole warp: the first of the `run` things that are now its own.
+    __device__ u64 take_by_warp(u64 run) const {
+        u64 first = 0;
+        if (lane() == 0) first = atomicAdd(next, run);
+        return __shfl_sync(ALL, first, 0);
+    }
+};
+
+// All the shared memory that a block can have, beside what it declares.
+struct Shared {
+    u32 bytes;
+};
+
+template <typename T> __device__ inline T* shared_memory() {
+    extern __shared__ u64 memory[];
+    return (T*)memory;
+}

@@ -1,0 +1,181 @@
+// Moving boundary values: mirrors to owners with a reduction (push), owners to mirrors (pull). Arrays and
+// votes are those of kernels/cpu/exchange.py.
+
+#include "flags.cuh"
+
+// ---- the flags themselves --------------------------------------------------------------------------
+
+// ``flags[index] |= mirror_flags[begin:]``, bit by bit; the mirrors' flags are cleared.
+__global__ void PARALLEL(256) push_or_bits(
+    Array<const u32> index, u64 begin, Bits mirror_flags, Bits flags, Votes<u64> votes
+) {
+    u64 moved = 0;
+    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
+        flags.set(index[mirror - begin]);
+        moved++;
+    });
+    votes.sum(moved);
+}
+
+// ``mirror_flags[begin:] = flags[index]``, bit by bit: each half of the owner's is packed, and put in place.
+__global__ void PARALLEL(256) pull_bits(
+    u64 begin, Bits held, Array<const u32> before, Bits flags, Bits mirror_flags
+) {
+    for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
+        u32 here = held.half(h), word = flags.half(h) & here;
+        if (here == 0) continue;
+        // `before` counts to the beginning of the word of two halves.
+        u64 mirror = begin + before[h / 2] + (h % 2 ? __popc(held.half(h - 1)) : 0);
+        u32 count = __popc(here), packed = 0;
+        for (; word != 0; word &= word - 1)
+            packed |= 1u << __popc(here & ((word & -word) - 1));
+        u32 mask = count == 32 ? ALL : (1u << count) - 1, shift = mirror % 32;
+        // Its neighbours put theirs into the same halves, each bits of its own.
+        u32* place = &mirror_flags.half(mirror / 32);
+        if (mask << shift != ALL) {
+            atomicAnd(place, ~(mask << shift) | packed << shift);
+            atomicOr(place, packed << shift);
+        } else {
+            *place = packed;
+        }
+        if (shift + count > 32) {
+            atomicAnd(place + 1, ~(mask >> (32 - shift)) | packed >> (32 - shift));
+            atomicOr(place + 1, packed >> (32 - shift));
+        }
+    }
+}
+
+// ---- all values ------------------------------------------------------------------------------------
+
+// ``owned[index] += mirrored[begin:]``; the mirrors are emptied, for their share has been counted.
+template <typename Value>
+__global__ void PARALLEL(256) push_add(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Array<Value> owned
+) {
+    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
+        owned[index[i]] += mirrored[begin + i];
+        mirrored[begin + i] = 0;
+    }
+}
+
+// ``owned[index] = min(owned[index], mirrored[begin:])``.
+template <typename Value>
+__global__ void PARALLEL(256) push_min(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Array<Value> owned
+) {
+    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid())
+        owned[index[i]] = least(owned[index[i]], mirrored[begin + i]);
+}
+
+// ``mirrored[begin:] = owned[index]``.
+template <typename Value>
+__global__ void PARALLEL(256) pull(
+    Array<const u32> index, u64 begin, Array<Value> owned, Array<Value> mirrored
+) {
+    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid())
+        mirrored[begin + i] = owned[index[i]];
+}
+
+// ---- every value, with its flag --------------------------------------------------------------------
+
+// As `push_add`; the mirrors' flags go over to the owner's vertices.
+template <typename Value>
+__global__ void PARALLEL(256) push_add_all(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags
+) {
+    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
+        owned[index[i]] += mirrored[begin + i];
+        mirrored[begin + i] = 0;
+    }
+    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) { flags.set(index[mirror - begin]); });
+}
+
+// As `push_min`; flags what was lowered and returns how many. The mirrors' flags are cleared.
+template <typename Value>
+__global__ void PARALLEL(256) push_min_all(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
+    Votes<u64> votes
+) {
+    u64 lowered = 0;
+    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
+        u32 v = index[i];
+        if (mirrored[begin + i] < owned[v]) {
+            owned[v] = mirrored[begin + i];
+            flags.set(v);
+            lowered++;
+        }
+    }
+    take_each(mirror_flags, begin, begin + index.length, [](u64) {});
+    votes.sum(lowered);
+}
+
+// ---- only what is flagged --------------------------------------------------------------------------
+
+// As `push_add`, for the flagged mirrors alone; their flags go over to the owner's vertices.
+template <typename Value>
+__global__ void PARALLEL(256) push_add_flagged(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags
+) {
+    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
+        owned[index[mirror - begin]] += mirrored[mirror];
+        mirrored[mirror] = 0;
+        flags.set(index[mirror - begin]);
+    });
+}
+
+// As `push_min`, for the flagged mirrors alone; their flags are cleared.
+template <typename Value>
+__global__ void PARALLEL(256) push_min_flagged(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
+    Votes<u64> votes
+) {
+    u64 lowered = 0;
+    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
+        u32 v = index[mirror - begin];
+        if (mirrored[mirror] < owned[v]) {
+            owned[v] = mirrored[mirror];
+            flags.set(v);
+            lowered++;
+        }
+    });
+    votes.sum(lowered);
+}
+
+// ``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner.
+//
+// Returns how many.
+template <typename Value>
+__global__ void PARALLEL(256) push_set_flagged(
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
+    Votes<u64> votes
+) {
+    u64 moved = 0;
+    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
+        u32 v = index[mirror - begin];
+        owned[v] = mirrored[mirror];
+        flags.set(v);
+        moved++;
+    });
+    votes.sum(moved);
+}
+
+// As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many.
+template <typename Value>
+__global__ void PARALLEL(256) pull_flagged(
+    u64 begin, Bits held, Array<const u32> before, Array<Value> owned, Bits flags, Array<Value> mirrored,
+    Bits mirror_flags, Votes<u64> votes
+) {
+    u64 moved = 0;
+    for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
+        u32 here = held.half(h), word = flags.half(h) & here;
+        if (word == 0) continue;
+        u64 first = begin + before[h / 2] + (h % 2 ? __popc(held.half(h - 1)) : 0);
+        for (; word != 0; word &= word - 1) {
+            u64 mirror = first + __popc(here & ((word & -word) - 1));
+            mirrored[mirror] = owned[h * 32 + __ffs(word) - 1];
+            mirror_flags.set(mirror);
+            moved++;
+        }
+    }
+    votes.sum(moved);
+}

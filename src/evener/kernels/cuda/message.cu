@@ -1,0 +1,71 @@
+// Packing boundary values for an element that does not share this one's memory, and unpacking them there.
+// Arrays are those of kernels/cpu/message.py.
+
+#include "flags.cuh"
+
+// ``message = flags[begin:begin + count]``, bit by bit; the flags are cleared.
+__global__ void PARALLEL(256) take_bits(Bits flags, u64 begin, u64 count, Bits message, Grid grid) {
+    u64 halves = (count + 31) / 32;
+    for (u64 h = thread_of_grid(); h < message.length(); h += threads_of_grid()) {
+        u32 half = 0;
+        if (h < halves) {
+            u64 at = begin + h * 32;
+            u32 shift = at % 32;
+            half = flags.half(at / 32) >> shift;
+            if (shift != 0 && at / 32 + 1 < flags.length()) half |= flags.half(at / 32 + 1) << (32 - shift);
+            half &= range_mask(h, 0, count);
+        }
+        message.half(h) = half;
+    }
+    grid.sync();
+    take_each(flags, begin, begin + count, [](u64) {});
+}
+
+// ``flags[begin:begin + count] = message``, bit by bit.
+__global__ void PARALLEL(256) place_bits(Bits message, u64 count, Bits flags, u64 begin) {
+    u64 end = begin + count;
+    for (u64 h = begin / 32 + thread_of_grid(); h < (end + 31) / 32; h += threads_of_grid()) {
+        u32 mask = range_mask(h, begin, end);
+        u32 shift = begin % 32;
+        u64 from = h - begin / 32;  // the half of the message that ends in this one, past `shift` bits
+        u32 half = from < message.length() ? message.half(from) << shift : 0;
+        if (shift != 0 && from > 0) half |= message.half(from - 1) >> (32 - shift);
+        flags.half(h) = (flags.half(h) & ~mask) | (half & mask);
+    }
+}
+
+// List the flagged of ``begin:begin + count``, by position from `begin`, with their values; flags are cleared.
+template <typename Value>
+__global__ void PARALLEL(256) list_flagged(
+    Bits flags, u64 begin, u64 count, Array<Value> values, Array<u32> positions, Array<Value> listed,
+    Array<u64> length
+) {
+    take_each(flags, begin, begin + count, [&](u64 v) {
+        u64 i = room_for_one(length);
+        positions[i] = (u32)(v - begin);
+        listed[i] = values[v];
+    });
+}
+
+// ``values[begin + positions] = listed``, each of which becomes flagged.
+template <typename Value>
+__global__ void PARALLEL(256) place_listed(
+    Array<const u32> positions, Array<Value> listed, u64 begin, Array<Value> values, Bits flags
+) {
+    for (u64 i = thread_of_grid(); i < positions.length; i += threads_of_grid()) {
+        values[begin + positions[i]] = listed[i];
+        flags.set(begin + positions[i]);
+    }
+}
+
+// ``values[begin:] = message`` where `message_flags` are set, each of which becomes flagged.
+template <typename Value>
+__global__ void PARALLEL(256) place_flagged(
+    Array<Value> message, Bits message_flags, u64 begin, Array<Value> values, Bits flags
+) {
+    for (u64 i = thread_of_grid(); i < message.length; i += threads_of_grid()) {
+        if (!message_flags.test(i)) continue;
+        values[begin + i] = message[i];
+        flags.set(begin + i);
+    }
+}

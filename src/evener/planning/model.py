@@ -1,0 +1,156 @@
+"""The performance model of T12 and T13: how long a split of a graph will take, from sizes and rates alone.
+
+T12 (equations 1 to 4; T13 §3.2) has, for a partition p with edges E_p of which the boundary's are B_p,
+
+    t(p) = B_p / c + E_p / r_p            (1)
+    makespan = max over p of t(p)         (2)
+    speed-up = t(all on the CPU) / makespan
+             = (1 / r_cpu) / (beta / c + alpha / r_cpu)   where the CPU is the last to finish   (3, 4)
+
+with one CPU and one GPU. Here there are any number of elements; r depends on what a partition is made of,
+for an edge costs less where the values it leads to fit a cache, and every vertex has a cost of its own (T13
+§7.1); edges that a GPU reads from the host's memory cost what the bus takes; and of the boundary, one value
+travels for each mirror, in each exchange, which itself takes some time. Elements compute at the same time,
+and exchange before the next superstep, so the slowest of each counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evener.planning.prediction import ElementPrediction, Prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.planning.rates import Rates
+
+__all__ = ["TRAVELS", "Degrees", "Share", "predict", "shares_of", "totem_speedup"]
+
+# What travels of a mirror in a pass of each algorithm, in bytes: the contribution; a bit for each step up and
+# a parent once; a label; lowered distances, twice on average; paths and dependencies, once each.
+TRAVELS = {"pagerank": 4.0, "bfs": 5.0, "wcc": 4.0, "sssp": 16.0, "betweenness": 16.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one element gets of a graph.
+
+    Attributes
+    ----------
+    element : str
+        Its name.
+    kind : str
+        "cpu" or "cuda".
+    threads : int
+        Of a CPU element.
+    vertices, mirrors, edges : int
+        Of its partition; edges of all directions stored.
+    mapped : int
+        The edges that lie in the host's memory, of a GPU.
+    """
+
+    element: str
+    kind: str
+    threads: int
+    vertices: int
+    mirrors: int
+    edges: int
+    mapped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """A graph's vertices by degree, descending: how many there are of each.
+
+    Attributes
+    ----------
+    degree, count : ndarray of int64
+    edges : int
+        Stored edges: the sum of degrees.
+    """
+
+    degree: NDArray[np.int64]
+    count: NDArray[np.int64]
+    edges: int
+
+    @classmethod
+    def of(cls, degree: NDArray[np.unsignedinteger]) -> Degrees:
+        """Count the vertices of each degree."""
+        counts = np.bincount(degree.astype(np.int64)) if len(degree) else np.zeros(1, np.int64)
+        present = np.flatnonzero(counts)[::-1]
+        return cls(present, counts[present], int((present * counts[present]).sum()))
+
+
+def shares_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[tuple[int, int, int]]:
+    """Vertices, mirrors and edges of each partition, when elements get these shares of the edges.
+
+    A neighbour of the edges of a partition is taken to be any vertex, in proportion to its degree, so one of
+    degree d that is owned elsewhere has a mirror unless all E edges miss it: a chance of exp(-E d / m).
+    """
+    edges = degrees.degree * degrees.count
+    parts = np.empty((len(shares), len(edges)))  # of each degree, the vertices that each partition owns
+    if policy == "random":
+        parts[:] = np.outer(shares, degrees.count)
+    else:
+        order = slice(None) if policy == "high" else slice(None, None, -1)
+        count, each = degrees.count[order].astype(float), degrees.degree[order].astype(float)
+        ends = np.cumsum(count * each)
+        if ends[-1] == 0:
+            parts[:] = np.outer(shares, degrees.count)
+        else:
+            cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
+            cuts[-1] = ends[-1]
+            begins = ends - count * each
+            for p in range(len(shares)):
+                inside = np.minimum(ends, cuts[p + 1]) - np.maximum(begins, cuts[p])
+                parts[p] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)[order]
+            # Vertices without edges go with the others of low degree.
+            parts[-1 if policy == "high" else 0, degrees.degree == 0] += degrees.count[degrees.degree == 0]
+    result = []
+    for own in parts:
+        mine = float((own * degrees.degree).sum())
+        missed = np.exp(-mine * degrees.degree / max(degrees.edges, 1))
+        mirrors = float(((degrees.count - own) * (1 - missed)).sum())
+        result.append((round(own.sum()), round(mirrors), round(mine)))
+    return result
+
+
+def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0) -> Prediction:
+    """How long a run will take (equations 1 and 2)."""
+    several = len(shares) > 1
+    elements = []
+    for share in shares:
+        touched = share.vertices + share.mirrors
+        if share.kind == "cpu":
+            rate, slower = rates.cpu[algorithm], rates.threads / share.threads
+            compute = rate.seconds(share.edges, share.vertices, touched=touched) * slower
+        else:
+            compute = rates.gpu[algorithm].seconds(share.edges, share.vertices, touched=touched)
+            compute += share.mapped * rates.mapped[algorithm]
+        travelling = share.mirrors * TRAVELS[algorithm] / rates.bytes_per_second
+        waiting = rates.supersteps[algorithm] * rates.exchange_seconds
+        exchange = travelling + waiting if several else 0.0
+        elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))
+    slowest = max(e.compute_seconds for e in elements) + max(e.exchange_seconds for e in elements)
+    return Prediction(tuple(elements), slowest)
+
+
+def totem_speedup(alpha: float, beta: float, r_cpu: float, c: float) -> float:
+    """Equation 4 of T12 as it stands: the speed-up of a CPU and a GPU over the CPU alone.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of the edges on the CPU.
+    beta : float
+        Share of the edges that cross, after aggregation.
+    r_cpu, c : float
+        Edges a second on the CPU, and between the two.
+    """
+    return (1 / r_cpu) / (beta / c + alpha / r_cpu)

@@ -1,0 +1,209 @@
+"""Plan: before a run, where each part of a graph goes, what it takes up there, and how long it will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evener.errors import ArgumentError, DeviceOutOfMemory
+from evener.partition.footprint import beside_edges, too_large
+from evener.partition.policies import POLICIES, edge_shares
+from evener.planning.model import Degrees, Share, predict, shares_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from evener.elements import Element
+    from evener.graph import Graph
+    from evener.planning.prediction import Prediction
+    from evener.planning.rates import Rates
+
+__all__ = ["Plan", "Sizes", "make_plan"]
+
+# Shares of the CPU side that are tried.
+_ALPHAS = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
+# More elements have to promise this much, for a prediction is not exact, and one element is simpler.
+_WORTH_IT = 1.03
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A placement, and what is expected of it.
+
+    Attributes
+    ----------
+    algorithm : str
+    on : tuple of str
+        The elements to use: what `partition` takes.
+    policy : str
+    alpha : float or None
+        Share of the edges on the CPU side; None where there is one element.
+    shares : tuple of Share
+        Vertices, mirrors and edges of each element.
+    nbytes : tuple of int
+        Bytes that each share takes up on its element.
+    prediction : Prediction
+    alternatives : dict of str to float
+        Predicted seconds of what was not chosen: "CPU alone", "GPU alone", "CPU and GPU".
+    """
+
+    algorithm: str
+    on: tuple[str, ...]
+    policy: str
+    alpha: float | None
+    shares: tuple[Share, ...]
+    nbytes: tuple[int, ...]
+    prediction: Prediction
+    alternatives: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a plan needs to know of a graph.
+
+    Attributes
+    ----------
+    degrees : Degrees
+        In-edges and out-edges together for a directed graph.
+    directions : int
+        Adjacencies that are stored: 2 for both directions of a directed graph.
+    edge_bytes : int
+        Of a target and its weight.
+    """
+
+    degrees: Degrees
+    directions: int
+    edge_bytes: int
+
+    @classmethod
+    def of(cls, graph: Graph, directions: str = "both") -> Sizes:
+        """Those of a graph."""
+        degree = graph.out_degree() + graph.in_degree() if graph.directed else graph.out_degree()
+        both = graph.directed and directions == "both"
+        weight = 0 if graph.weights is None else graph.weights.itemsize
+        return cls(Degrees.of(degree), 2 if both else 1, 4 + weight)
+
+
+def make_plan(
+    sizes: Sizes,
+    algorithm: str,
+    elements: Sequence[Element],
+    rates: Rates,
+    *,
+    policy: str = "auto",
+    alpha: float | None = None,
+    passes: float = 1.0,
+    all_of_them: bool = False,
+) -> Plan:
+    """Choose the elements, the policy and the share of the CPU side that will be done first.
+
+    Parameters
+    ----------
+    sizes : Sizes
+    algorithm : str
+    elements : sequence of Element
+        Those that may be used.
+    rates : Rates
+    policy : str
+        "auto", or the one to use.
+    alpha : float, optional
+        The share to use. Default: the best.
+    passes : float
+        How many passes the run will have: iterations of PageRank, sources.
+    all_of_them : bool
+        Whether every element has to be used; the others are alternatives then.
+
+    Raises
+    ------
+    DeviceOutOfMemory
+        If nothing fits; the sentence says what would.
+    ArgumentError
+        For an algorithm without rates.
+    """
+    if algorithm not in rates.cpu:
+        msg = f"no rates are known for {algorithm!r}; choose one of {', '.join(sorted(rates.cpu))}"
+        raise ArgumentError(msg)
+    policies = sorted(POLICIES) if policy == "auto" else [policy]
+    found: dict[str, Plan] = {}
+    refused: DeviceOutOfMemory | None = None
+    for kind, members, own_policies, alphas in _candidates(elements, policies, alpha):
+        for one_policy in own_policies:
+            for share in alphas:
+                try:
+                    plan = _one(sizes, algorithm, members, rates, one_policy, share, passes)
+                except DeviceOutOfMemory as error:
+                    refused = error
+                    continue
+                if kind not in found or plan.prediction.seconds < found[kind].prediction.seconds:
+                    found[kind] = plan
+    if not found:
+        assert refused is not None  # noqa: S101 - no candidate fails in another way
+        raise refused
+    kinds = [kind for kind in found if len(found[kind].on) == len(elements)]
+    if all_of_them and not kinds:
+        assert refused is not None  # noqa: S101 - as above
+        raise refused
+    return _best(found, whole=kinds[0] if all_of_them else None)
+
+
+def _candidates(
+    elements: Sequence[Element], policies: list[str], alpha: float | None
+) -> Iterable[tuple[str, list[Element], list[str], Sequence[float | None]]]:
+    """What may be tried: each kind of choice by name, its elements, policies, and shares of the CPU side."""
+    on_cpu = [e for e in elements if e.kind == "cpu"]
+    on_gpu = [e for e in elements if e.kind != "cpu"]
+    plain = ["random"] if "random" in policies else policies[:1]
+    if on_cpu and on_gpu:
+        yield "CPU and GPU", [*on_cpu, *on_gpu], policies, _ALPHAS if alpha is None else [alpha]
+    if on_cpu and alpha in (None, 1):
+        yield "CPU alone", on_cpu[:1], plain, [None]
+    if len(on_cpu) > 1 and not on_gpu:
+        yield "several CPUs", on_cpu, policies, [alpha]
+    if on_gpu and alpha in (None, 0):
+        yield "GPU alone", on_gpu[:1], plain, [None]
+        if len(on_gpu) > 1:
+            yield "several GPUs", on_gpu, plain, [None]
+
+
+def _one(
+    sizes: Sizes,
+    algorithm: str,
+    elements: Sequence[Element],
+    rates: Rates,
+    policy: str,
+    alpha: float | None,
+    passes: float,
+) -> Plan:
+    parts = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
+    counted = shares_of(sizes.degrees, policy, parts.tolist())
+    shares, nbytes = [], []
+    for element, (vertices, mirrors, edges) in zip(elements, counted, strict=True):
+        elsewhere = sum(other[1] for other in counted) - mirrors  # mirrors of its vertices, at most
+        beside = beside_edges(vertices, mirrors, min(elsewhere, vertices), edges, directions=sizes.directions)
+        share = Share(element.name, element.kind, element.threads, vertices, mirrors, edges)
+        room = element.room()
+        if room is not None:
+            if beside > room:
+                raise too_large(element.name, vertices, mirrors, beside, room)
+            near = min(edges, (room - beside) // sizes.edge_bytes)
+            share = replace(share, mapped=edges - near)
+        shares.append(share)
+        nbytes.append(beside + (share.edges - share.mapped) * sizes.edge_bytes)
+    prediction = predict(shares, algorithm, rates, passes=passes)
+    names = tuple(e.name for e in elements)
+    return Plan(algorithm, names, policy, alpha, tuple(shares), tuple(nbytes), prediction, {})
+
+
+def _best(found: dict[str, Plan], *, whole: str | None) -> Plan:
+    """The fastest, but the one with the fewest elements among those that are about as fast.
+
+    `whole` is the kind of choice that uses all elements, if none may be left out.
+    """
+    allowed = [plan for kind, plan in found.items() if whole in (None, kind)]
+    least = min(plan.prediction.seconds for plan in allowed)
+    fast = [plan for plan in allowed if plan.prediction.seconds <= least * _WORTH_IT]
+    best = min(fast, key=lambda plan: (len(plan.on), plan.prediction.seconds))
+    times = {kind: plan.prediction.seconds for kind, plan in found.items()}
+    return replace(best, prediction=best.prediction.beside(times), alternatives=times)

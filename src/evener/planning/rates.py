@@ -1,0 +1,146 @@
+"""Rates: how fast this machine's elements run each algorithm, and how fast values travel between them.
+
+These are T12's r and c, measured once by `evener.profile.calibrate` and kept in the user's cache directory
+under a fingerprint of the hardware and the versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Rate", "Rates", "keep", "kept", "place_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How long one element takes for an algorithm, by what it is given.
+
+    Attributes
+    ----------
+    vertices : tuple of int
+        Sizes of the graphs it was measured on, ascending: the more vertices, the fewer of their values lie in
+        a cache.
+    edge_seconds, vertex_seconds : tuple of float
+        Seconds for each edge and for each vertex, at each of these sizes.
+    least_edge_seconds : tuple of float
+        What an edge takes if vertices take nothing: a bound from below, for partitions with few vertices.
+    fixed_seconds : float
+        What a run takes however little it has to do.
+    """
+
+    vertices: tuple[int, ...]
+    edge_seconds: tuple[float, ...]
+    vertex_seconds: tuple[float, ...]
+    least_edge_seconds: tuple[float, ...]
+    fixed_seconds: float
+
+    def seconds(self, edges: float, vertices: float, *, touched: float | None = None) -> float:
+        """The time for so many edges and vertices.
+
+        `touched` is the number of vertices whose values it reads, mirrors too, if that is not `vertices`.
+
+        A search that skips most edges of a whole graph seems to take time for vertices alone. A partition of
+        hubs has next to none, but the edges are no cheaper for that.
+        """
+        at = max(touched if touched is not None else vertices, 1)
+        each_edge = _between(self.vertices, self.edge_seconds, at)
+        each_vertex = _between(self.vertices, self.vertex_seconds, at)
+        least = edges * _between(self.vertices, self.least_edge_seconds, at)
+        return self.fixed_seconds + max(edges * each_edge + vertices * each_vertex, least)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The rates of one machine.
+
+    Attributes
+    ----------
+    machine : mapping
+        What the fingerprint was taken of.
+    threads : int
+        Of the CPU element that was measured.
+    cpu, gpu : mapping of str to Rate
+        By algorithm; `gpu` with all edges in the GPU's memory, empty where there is none. A pass of PageRank
+        is one iteration, of the others a whole run from one source.
+    mapped : mapping of str to float
+        Seconds that an edge costs more when it lies in the host's memory.
+    supersteps : mapping of str to float
+        How many a pass has.
+    bytes_per_second : float
+        Of values on their way between the memories of CPU and GPU.
+    exchange_seconds : float
+        What an exchange between them takes however few values travel.
+    """
+
+    machine: Mapping[str, Any]
+    threads: int
+    cpu: Mapping[str, Rate]
+    gpu: Mapping[str, Rate]
+    mapped: Mapping[str, float]
+    supersteps: Mapping[str, float]
+    bytes_per_second: float
+    exchange_seconds: float
+
+
+def place_of(machine: Mapping[str, Any]) -> Path:
+    """Where the rates of a machine are kept."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    fingerprint = hashlib.sha256(json.dumps(machine, sort_keys=True).encode()).hexdigest()[:16]
+    return cache / "evener" / "rates" / f"{fingerprint}.json"
+
+
+def keep(rates: Rates) -> None:
+    """Write the rates to the user's cache directory, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        If nothing can be written there.
+    """
+    place = place_of(rates.machine)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(asdict(rates), indent=1) + "\n", encoding="utf-8")
+    temporary.replace(place)
+
+
+def kept(machine: Mapping[str, Any]) -> Rates | None:
+    """The rates that were measured on this machine before; None if there are none that can be read."""
+    try:
+        document = json.loads(place_of(machine).read_text(encoding="utf-8"))
+        for tier in ("cpu", "gpu"):
+            document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
+        return Rates(**document)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _rate(document: dict[str, Any]) -> Rate:
+    return Rate(
+        tuple(document["vertices"]),
+        tuple(document["edge_seconds"]),
+        tuple(document["vertex_seconds"]),
+        tuple(document["least_edge_seconds"]),
+        document["fixed_seconds"],
+    )
+
+
+def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> float:
+    """The value at a size, on straight lines over the logarithm of sizes.
+
+    Below the first it is that of the first; above the last the last line goes on, for caches hold ever less.
+    """
+    if at <= places[0] or len(places) == 1:
+        return values[0]
+    k = next((k for k in range(1, len(places)) if at <= places[k]), len(places) - 1)
+    part = math.log(at / places[k - 1]) / math.log(places[k] / places[k - 1])
+    return max(values[k - 1] + part * (values[k] - values[k - 1]), 0.0)

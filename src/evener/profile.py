@@ -1,0 +1,222 @@
+"""Profiling this machine: the rates that plans go by, measured by running the algorithms on small graphs.
+
+T12 and T13 take r, the edges a second of each processor, and c, those that cross between them, from
+benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two sizes, each with many edges a
+vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both grow with
+the graph; on a GPU, once more with half of the edges in the host's memory.
+"""
+
+from __future__ import annotations
+
+import platform
+import statistics
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from evener import generate
+from evener.algorithms.betweenness import betweenness
+from evener.algorithms.bfs import bfs
+from evener.algorithms.pagerank import pagerank
+from evener.algorithms.sssp import sssp
+from evener.algorithms.wcc import wcc
+from evener.elements import parse_elements, usable_cores
+from evener.engine import Engine
+from evener.partition import PartitionedGraph, partition
+from evener.partition.footprint import beside_edges
+from evener.planning.rates import Rate, Rates, keep, kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from evener.graph import Graph
+    from evener.result import Result
+
+__all__ = ["calibrate", "machine", "rates_of_this_machine"]
+
+# Sizes of the graphs: the smaller one's values fit most caches, the larger one's do not.
+_SCALES = (18, 22)
+# Edges for each vertex, before doubling.
+_MANY, _FEW = 16, 2
+# Iterations of PageRank, and starts of the searches.
+_ITERATIONS, _STARTS = 8, 3
+# Bytes of an edge of these graphs: weights are int32.
+_TARGET_AND_WEIGHT = 8
+# Vertices of the ring whose exchange is timed.
+_VALUES = 1 << 22
+
+
+def machine() -> dict[str, Any]:
+    """What rates depend on: processors, GPUs, driver, and the versions of what compiles and runs kernels."""
+    from evener import __version__
+    from evener.elements.cuda import gpus
+
+    found: dict[str, Any] = {
+        "processor": _processor(),
+        "cores": usable_cores(),
+        "versions": {"evener": __version__, "numba": numba.__version__, "numpy": np.__version__},
+        "gpus": [],
+    }
+    if gpus():
+        import cupy
+
+        runtime = cupy.cuda.runtime
+        found["gpus"] = [runtime.getDeviceProperties(i)["name"].decode() for i in range(gpus())]
+        found["driver"] = int(runtime.driverGetVersion())
+        found["versions"]["cupy"] = cupy.__version__
+    return found
+
+
+def rates_of_this_machine() -> Rates:
+    """The rates kept for this machine; measured now, which takes a minute at most, if there are none."""
+    return kept(machine()) or calibrate()
+
+
+def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
+    """Measure this machine and keep its rates in the user's cache directory.
+
+    Parameters
+    ----------
+    say : callable, optional
+        Called with a line for each step.
+
+    Returns
+    -------
+    Rates
+    """
+    here = machine()
+    has_gpu = bool(here["gpus"])
+    # Beside a GPU the CPU element leaves it a core, so it is measured without that core.
+    cpu = parse_elements("cpu,cuda:0" if has_gpu else "cpu")[0]
+    on_cpu, on_gpu = f"cpu:{cpu.threads}", "cuda:0"
+    times: dict[tuple[str, str, int, int], float] = {}
+    sizes: dict[tuple[int, int], tuple[int, int]] = {}
+    steps: dict[str, float] = {}
+    for scale in _SCALES:
+        for factor in (_FEW, _MANY):
+            graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
+            sizes[scale, factor] = (graph.n, graph.m)
+            tiers = {"cpu": partition(graph, on_cpu)}
+            if has_gpu:
+                tiers["gpu"] = partition(graph, on_gpu)
+                if (scale, factor) == (_SCALES[-1], _MANY):
+                    edge_bytes = _TARGET_AND_WEIGHT
+                    half = beside_edges(graph.n, 0, 0, graph.m, directions=1) + graph.m * edge_bytes // 2
+                    tiers["mapped"] = partition(graph, on_gpu, gpu_memory=half)
+                    mapped_edges = tiers["mapped"].partitions[0].mapped_edges
+            for tier, placed in tiers.items():
+                if say is not None:
+                    say(f"measuring {tier} on {graph!r}")
+                for name, run in _RUNS.items():
+                    times[name, tier, scale, factor], steps[name] = _seconds(run, placed)
+    tables = {
+        tier: {name: _rate(name, tier, times, sizes) for name in _RUNS}
+        for tier in (("cpu", "gpu") if has_gpu else ("cpu",))
+    }
+    mapped, speed, delay = {}, float("inf"), 0.0
+    if has_gpu:
+        largest = (_SCALES[-1], _MANY)
+        for name in _RUNS:
+            more = times[name, "mapped", *largest] - times[name, "gpu", *largest]
+            mapped[name] = max(more, 0.0) / mapped_edges
+        speed, delay = _exchange(f"{on_cpu},{on_gpu}")
+    rates = Rates(here, cpu.threads, tables["cpu"], tables.get("gpu", {}), mapped, steps, speed, delay)
+    try:
+        keep(rates)
+    except OSError as error:
+        if say is not None:
+            say(f"the rates cannot be kept: {error}")
+    return rates
+
+
+def _first(placed: PartitionedGraph) -> Any:
+    """A vertex of middling degree, from which most of the graph is reached."""
+    degree = placed.graph.out_degree()
+    return placed.graph.ids[int(np.argsort(degree)[-placed.graph.n // 8])]
+
+
+def _search(algorithm: Callable[..., Result]) -> Callable[[PartitionedGraph], Result]:
+    return lambda placed: algorithm(placed, source=_first(placed))
+
+
+# A pass of each algorithm, and into how many passes its time is divided.
+_RUNS: dict[str, tuple[Callable[[PartitionedGraph], Result], int]] = {
+    "bfs": (_search(bfs), 1),
+    "pagerank": (lambda placed: pagerank(placed, tol=0, max_iter=_ITERATIONS), _ITERATIONS),
+    "wcc": (wcc, 1),
+    "sssp": (_search(sssp), 1),
+    "betweenness": (lambda placed: betweenness(placed, sources=[_first(placed)]), 1),
+}
+
+
+def _seconds(
+    run: tuple[Callable[[PartitionedGraph], Result], int], placed: PartitionedGraph
+) -> tuple[float, float]:
+    """The median time of a pass, after one that may compile, and its supersteps."""
+    function, passes = run
+    result = function(placed)
+    taken = [function(placed).seconds / passes for _ in range(_STARTS)]
+    return statistics.median(taken), result.timeline.supersteps / passes
+
+
+def _rate(
+    name: str,
+    tier: str,
+    times: Mapping[tuple[str, str, int, int], float],
+    sizes: Mapping[tuple[int, int], tuple[int, int]],
+) -> Rate:
+    """What an edge costs, and what a vertex: by two graphs of one size, with many edges and with few."""
+    fixed = min(times[name, tier, scale, factor] for scale, factor in sizes) / 2
+    edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
+    for scale in _SCALES:
+        (n, few), (_, many) = sizes[scale, _FEW], sizes[scale, _MANY]
+        short = max(times[name, tier, scale, _FEW] - fixed, 0.0)
+        long = max(times[name, tier, scale, _MANY] - fixed, 0.0)
+        each_edge = max((long - short) / (many - few), 0.0)
+        each_vertex = max((short - few * each_edge) / n, 0.0)
+        # If vertices seem to cost nothing, edges cost all of it.
+        edge_seconds.append(each_edge if each_vertex else long / many)
+        vertex_seconds.append(each_vertex)
+        least_seconds.append(long / many)
+        counts.append(n)
+    return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
+
+
+def _exchange(on: str) -> tuple[float, float]:
+    """Bytes a second between CPU and GPU when many values travel, and the seconds when next to none do."""
+    times = {}
+    for count in (64, _VALUES):
+        graph = _pairs(count)
+        engine = Engine(partition(graph, on, policy="random", alpha=0.5), "exchange")
+        array = engine.array("float32", 0)
+        taken = []
+        for _ in range(_ITERATIONS):
+            engine.superstep("exchange")
+            engine.pull(array)
+            spans = [
+                span for span in engine.timeline.spans if span.superstep == engine.timeline.supersteps - 1
+            ]
+            taken.append(max(span.seconds for span in spans))
+        moved = max(partition.mirrors for partition in engine.partitions) * 4
+        times[count] = (moved, statistics.median(taken))
+    (_, delay), (moved, seconds) = times[64], times[_VALUES]
+    return moved / max(seconds - delay, 1e-9), delay
+
+
+def _pairs(count: int) -> Graph:
+    """A ring: with vertices dealt out at random, half of their neighbours lie elsewhere."""
+    from evener.graph import Graph
+
+    ends = np.arange(count)
+    return Graph.from_edges(ends, np.roll(ends, 1), directed=False, n=count)
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor()

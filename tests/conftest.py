@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 
 import pytest
 from hypothesis import settings
@@ -66,6 +67,16 @@ def run_apart(*words: object, timeout: float = 120, stdin: str | None = None, **
 def apart():
     """`run_apart`."""
     return run_apart
+
+
+@pytest.fixture(scope="module")
+def apart_elements():
+    """Graphs are placed on elements "apart:0", "late:1" and so on, not on those of this machine."""
+    from apart import parse_apart
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("evener.partition"), "parse_elements", parse_apart)
+        yield
 
 
 def _limit_memory() -> None:

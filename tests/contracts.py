@@ -1,16 +1,27 @@
-"""What every element and every transport must do: a new one inherits these tests and adds only itself."""
+"""What every element and every transport must do: a new one inherits these tests and adds only itself.
+
+Arrays are made by `hold` and looked at by `fetch`, for an element's own may be out of the host's reach.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from evener.elements.crew import call_all
 from evener.engine import Engine, Spread
+from evener.exchange import memory, message
+from evener.exchange.route import Route, place
 from evener.graph import Graph
 from evener.partition import partition
+
+DTYPES = ["uint8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+# What the two clocks of an element beside the host may differ by.
+CLOCKS = 0.01
 
 
 class ElementContract:
@@ -29,44 +40,152 @@ class ElementContract:
         assert element.name == self.name
         assert element.kind == self.name.partition(":")[0]
         assert element.threads >= 1
+        assert element.weight > 0
+        hash(element.memory)
+
+    # ---- memory ---------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("dtype", ["uint8", "int32", "uint32", "uint64", "float32", "float64"])
     @pytest.mark.parametrize("fill", [0, 1])
-    @pytest.mark.parametrize("length", [0, 1, 65])
-    def test_makes_filled_arrays(self, element, dtype, fill, length):
-        array = element.array(length, dtype, fill)
-        assert array.dtype == dtype
-        assert array.shape == (length,)
-        assert (array == fill).all()
+    def test_makes_filled_arrays(self, element, dtype, fill):
+        for length in (0, 1, 65):
+            array = element.array(length, dtype, fill)
+            assert array.dtype == dtype
+            assert array.shape == (length,)
+            assert (element.fetch(array) == fill).all()
 
-    @pytest.mark.parametrize(("dtype", "fill"), [("float64", np.inf), ("int32", -1), ("uint32", 2**32 - 1)])
+    @pytest.mark.parametrize(
+        ("dtype", "fill"),
+        [("float64", np.inf), ("float64", 1.5), ("int32", -1), ("uint32", 2**32 - 1), ("uint32", 7)],
+    )
     def test_fills_with_the_marks_algorithms_use(self, element, dtype, fill):
-        array = element.array(3, dtype, fill)
-        assert array.tolist() == [fill] * 3
+        assert element.fetch(element.array(3, dtype, fill)).tolist() == [fill] * 3
 
     def test_makes_arrays_left_as_they_come(self, element):
         array = element.array(7, "uint32")
         assert array.dtype == np.uint32
         assert array.shape == (7,)
-        array[:] = 5
-        assert array.tolist() == [5] * 7
+        element.call(array.fill, 5)
+        assert element.fetch(array).tolist() == [5] * 7
 
     def test_gives_each_array_memory_of_its_own(self, element):
         first, second = element.array(4, "int32", 0), element.array(4, "int32", 0)
-        first[:] = 1
-        assert second.tolist() == [0] * 4
+        element.call(first.fill, 1)
+        assert element.fetch(first).tolist() == [1] * 4
+        assert element.fetch(second).tolist() == [0] * 4
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_gives_back_what_it_holds(self, element, dtype):
+        for length in (0, 1, 65, 100_000):
+            values = np.random.default_rng(length).integers(0, 100, length).astype(dtype)
+            expected = values.copy()
+            held = element.hold(values)
+            assert held.dtype == dtype
+            assert held.shape == (length,)
+            fetched = element.fetch(held)
+            assert type(fetched) is np.ndarray
+            assert fetched.dtype == dtype
+            assert (fetched == expected).all()
+
+    def test_holds_what_may_not_be_written_and_what_has_gaps(self, element):
+        values = np.arange(20, dtype=np.uint32)
+        values.flags.writeable = False
+        assert element.fetch(element.hold(values)).tolist() == list(range(20))
+        assert element.fetch(element.hold(values[1::3])).tolist() == [1, 4, 7, 10, 13, 16, 19]
+
+    @pytest.mark.parametrize("dtype", ["uint8", "uint32", "float64"])
+    def test_holds_edges_some_of_which_may_stay_with_the_host(self, element, dtype):
+        values = np.arange(96).astype(dtype)
+        for far in (0, 32, 96):
+            edges = element.hold_edges(values, far)
+            assert len(edges) == 96
+            assert edges.dtype == dtype
+            assert edges.nbytes == values.nbytes
+            again = edges.view(f"u{edges.itemsize}")
+            assert len(again) == 96
+            assert again.dtype == f"u{values.itemsize}"
+
+    @pytest.mark.parametrize("rows", [0, 3])
+    def test_arrays_have_columns_where_they_are_wanted(self, element, rows):
+        pairs = element.array(2 * rows, "uint32", 4).reshape(-1, 2)
+        assert element.fetch(pairs).tolist() == [[4, 4]] * rows
+
+    def test_copies_and_slices_of_arrays(self, element):
+        held = element.hold(np.arange(10, dtype=np.float64))
+        copy = element.call(held.copy)
+        element.call(held.fill, 0)
+        assert element.fetch(copy).tolist() == list(range(10))
+        assert element.fetch(copy[3:6]).tolist() == [3, 4, 5]
+
+    @pytest.mark.parametrize("dtype", ["uint32", "uint64", "float64"])
+    def test_takes_what_another_of_its_kind_holds(self, element, dtype):
+        other = self.make(self.name)
+        values = np.arange(1, 1001).astype(dtype)
+        source, target = other.hold(values.copy()), element.array(1000, dtype, 0)
+        other.post()
+        element.take(other, source, target)
+        assert (element.fetch(target) == values).all()
+        element.take(other, source[:90], target[7:97])
+        expected = values.copy()
+        expected[7:97] = values[:90]
+        assert (element.fetch(target) == expected).all()
+        assert (other.fetch(source) == values).all()
+
+    # ---- kernels --------------------------------------------------------------------------------
 
     def test_finds_a_kernel_by_file_and_function(self, element):
-        flags = element.array(2, "uint64", 0)
-        flags[1] = 0b101
-        count = element.call(element.kernel("bits.count_range"), flags, 0, 128)
-        assert count == 2
+        flags = element.hold(np.array([0, 0b101], np.uint64))
+        vote = element.call(element.kernel("bits.count_range"), flags, 0, 128)
+        assert element.read(vote) == 2
         assert element.kernel("bits.count_range") is element.kernel("bits.count_range")
 
     @pytest.mark.parametrize("name", ["bits.no_such_kernel", "no_such_file.count_range"])
     def test_has_no_kernel_of_another_name(self, element, name):
-        with pytest.raises((AttributeError, ImportError), match="no_such"):
+        with pytest.raises((AttributeError, ImportError, LookupError, OSError), match="no_such"):
             element.kernel(name)
+
+    def test_counts_right(self, element):
+        bits = np.random.default_rng(4).random(1 << 20) < 0.3
+        words = element.hold(packed(bits))
+        kernel = element.kernel("bits.count_range")
+        for begin, end in [
+            (0, 1 << 20),
+            (1, (1 << 20) - 1),
+            (63, 65),
+            (64, 64),
+            (31, 33),
+            (500_000, 700_001),
+        ]:
+            assert element.read(element.call(kernel, words, begin, end)) == bits[begin:end].sum()
+
+    def test_each_vote_is_that_of_its_call(self, element):
+        words = element.hold(packed(np.ones(640, bool)))
+        kernel = element.kernel("bits.count_range")
+        for _ in range(20):
+            votes = [element.call(kernel, words, 0, 64 * k) for k in range(1, 6)]
+            assert [element.read(vote) for vote in votes] == [64, 128, 192, 256, 320]
+            assert int(element.call(kernel, words, 10, 20)) == 10
+
+    def test_a_number_needs_no_reading(self, element):
+        assert element.read(5) == 5
+        assert element.read((1, 2.5)) == (1, 2.5)
+        assert element.read(None) is None
+
+    def test_kernels_follow_one_another(self, element):
+        """Each sees what the one before it wrote."""
+        words = packed(np.random.default_rng(6).random(10_000) < 0.5)
+        arrays = [element.hold(words.copy())] + [element.array(len(words), "uint64", 0) for _ in range(5)]
+        for source, target in pairwise(arrays):
+            element.call(element.kernel("bits.copy"), source, target)
+        element.wait()
+        assert (element.fetch(arrays[-1]) == words).all()
+
+    def test_can_be_made_ready_for_more_edges_at_any_time(self, element):
+        for edges in (0, 10, 1 << 20, 10):
+            element.reserve(edges)
+        assert element.fetch(element.array(2, "uint8", 3)).tolist() == [3, 3]
+
+    # ---- calls ----------------------------------------------------------------------------------
 
     def test_calls_with_arguments_and_gives_the_answer(self, element):
         assert element.call(divmod, 17, 5) == (3, 2)
@@ -76,7 +195,34 @@ class ElementContract:
             element.call(divmod, 1, 0)
         assert element.call(divmod, 7, 2) == (3, 1)
 
+    # ---- time -----------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("beside_others", [False, True])
+    def test_marks_are_times_by_the_hosts_clock(self, element, beside_others):
+        words, copy = element.array(1000, "uint64", 0), element.array(1000, "uint64", 0)
+        element.call(element.kernel("bits.copy"), words, copy)  # compiled before the clock runs
+        element.wait()
+        element.begin_timing(beside_others=beside_others)
+        for _ in range(2):
+            began = time.perf_counter()
+            marks = [element.mark()]
+            time.sleep(0.05)
+            marks.append(element.mark())
+            element.call(element.kernel("bits.copy"), words, copy)
+            marks.append(element.mark())
+            times = element.times(marks)
+            ended = time.perf_counter()
+            assert times == sorted(times)
+            assert times[1] - times[0] >= 0.05 - CLOCKS
+            assert began - CLOCKS <= times[0]
+            assert times[-1] <= ended + CLOCKS
+
+
+class ThreadedElementContract(ElementContract):
+    """For elements whose calls return when the work is done, each on a thread of its own."""
+
     def test_works_beside_another_element(self, element):
+        assert not element.deferred
         meeting = threading.Barrier(2)
         calls = [(e, meeting.wait, (60,)) for e in (element, self.make(self.name))]
         assert sorted(call_all(calls, helpers=1)) == [0, 1]
@@ -91,7 +237,9 @@ class TransportContract:
     on: tuple[str, ...]
 
     def engine(self, graph, policy="random", seed=0):
-        engine = Engine(partition(graph, self.on, policy=policy, seed=seed), "contract")
+        # As many edges for each, whatever the elements count for.
+        alpha = 1 / len(self.on) if len(set(self.on)) == 1 else 0.5
+        engine = Engine(partition(graph, self.on, policy=policy, alpha=alpha, seed=seed), "contract")
         engine.superstep("exchange")
         return engine
 
@@ -107,189 +255,258 @@ class TransportContract:
 
     def test_routes_lead_from_each_mirror_to_its_vertex(self, graph):
         engine = self.engine(graph)
+        vertices = vertices_of(engine)
         reached = [np.zeros(p.mirrors, int) for p in engine.partitions]
         for route in engine.routes:
             holder, owner = engine.partitions[route.holder], engine.partitions[route.owner]
+            index = engine.elements[route.owner].fetch(route.index)
             here = slice(route.begin, route.begin + len(route))
-            assert (np.diff(route.index.astype(int)) > 0).all()
-            assert (route.index < owner.owned).all()
-            assert (holder.vertices[here] == owner.vertices[route.index]).all()
+            assert (np.diff(index.astype(int)) > 0).all()
+            assert (index < owner.owned).all()
+            assert (vertices[route.holder][here] == vertices[route.owner][index]).all()
             reached[route.holder][route.begin - holder.owned : here.stop - holder.owned] += 1
         assert all((count == 1).all() for count in reached)
 
     @pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
     def test_pull_copies_owners_to_mirrors(self, graph, rng, dtype):
         engine = self.engine(graph)
-        array = drawn(engine, rng, dtype)
-        truth = owners_values(engine, array.parts)
+        values = drawn(engine, rng, dtype)
+        truth = owners_values(engine, values)
+        array = held(engine, values)
         engine.pull(array)
-        for p, part in zip(engine.partitions, array.parts, strict=True):
-            assert (part == truth[p.vertices]).all()
-        assert sent(engine) == bytes_sent_by("owner", engine, values_cost(array.parts[0].itemsize))
+        for where, part in zip(vertices_of(engine), engine.fetch(array), strict=True):
+            assert (part == truth[where]).all()
+        assert sent(engine) == bytes_sent_by("owner", engine, values_cost(values[0].itemsize))
 
     def test_pull_of_bits_copies_set_and_clear(self, graph, rng):
         engine = self.engine(graph)
         flags = drawn_flags(engine, rng, 0.5)
-        truth = owners_values(engine, unpacked(engine, flags))
-        engine.pull(flags)
-        for p, part in zip(engine.partitions, unpacked(engine, flags), strict=True):
-            assert (part == truth[p.vertices]).all()
+        truth = owners_values(engine, flags)
+        words = held_flags(engine, flags)
+        engine.pull(words)
+        for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
+            assert (part == truth[where]).all()
         assert sent(engine) == bytes_sent_by("owner", engine, bits_cost)
 
     @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_pull_of_changes_takes_the_flagged_alone(self, graph, rng, share):
-        engine = self.engine(graph)
-        array, flags = drawn(engine, rng, "float32"), drawn_flags(engine, rng, share, mirrors=False)
-        before = [part.copy() for part in array.parts]
-        truth = owners_values(engine, before)
-        changed = owners_values(engine, unpacked(engine, flags))
-        engine.pull(array, changed=flags)
-        for p, part, old, flag in zip(
-            engine.partitions, array.parts, before, unpacked(engine, flags), strict=True
-        ):
-            assert (flag == changed[p.vertices]).all()
-            assert (part == np.where(changed[p.vertices], truth[p.vertices], old)).all()
-        travelling = [changed[p.vertices[p.owned :]] for p in engine.partitions]
-        assert sent(engine) == bytes_sent_by("owner", engine, changes_cost(4, travelling))
+        check_pull_of_changes(self.engine(graph), rng, share)
 
     @pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
     def test_push_add_empties_mirrors_into_owners(self, graph, rng, dtype):
         engine = self.engine(graph)
-        array = drawn(engine, rng, dtype)
-        total = everywhere(engine, array.parts, np.add, 0)
+        values = drawn(engine, rng, dtype)
+        total = everywhere(engine, values, np.add, 0)
+        array = held(engine, values)
         engine.push(array, "add")
-        for p, part in zip(engine.partitions, array.parts, strict=True):
-            assert (part[: p.owned] == total[p.vertices[: p.owned]]).all()
+        for p, where, part in zip(engine.partitions, vertices_of(engine), engine.fetch(array), strict=True):
+            assert (part[: p.owned] == total[where[: p.owned]]).all()
             assert (part[p.owned :] == 0).all()
-        assert sent(engine) == bytes_sent_by("holder", engine, values_cost(array.parts[0].itemsize))
+        assert sent(engine) == bytes_sent_by("holder", engine, values_cost(values[0].itemsize))
 
     @pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
     def test_push_min_lowers_owners_and_leaves_mirrors(self, graph, rng, dtype):
         engine = self.engine(graph)
-        array = drawn(engine, rng, dtype)
-        before = [part.copy() for part in array.parts]
-        least = everywhere(engine, array.parts, np.minimum, 1 << 30)
+        values = drawn(engine, rng, dtype)
+        least = everywhere(engine, values, np.minimum, 1 << 30)
+        array = held(engine, values)
         engine.push(array, "min")
-        for p, part, old in zip(engine.partitions, array.parts, before, strict=True):
-            assert (part[: p.owned] == least[p.vertices[: p.owned]]).all()
+        for p, where, part, old in zip(
+            engine.partitions, vertices_of(engine), engine.fetch(array), values, strict=True
+        ):
+            assert (part[: p.owned] == least[where[: p.owned]]).all()
             assert (part[p.owned :] == old[p.owned :]).all()
-        assert sent(engine) == bytes_sent_by("holder", engine, values_cost(array.parts[0].itemsize))
+        assert sent(engine) == bytes_sent_by("holder", engine, values_cost(values[0].itemsize))
 
     def test_push_min_takes_infinity(self, graph):
         engine = self.engine(graph)
         array = engine.array("float64", np.inf)
         engine.push(array, "min")
-        assert all(np.isinf(part).all() for part in array.parts)
+        assert all(np.isinf(part).all() for part in engine.fetch(array))
 
     def test_push_or_moves_mirrors_flags_to_owners(self, graph, rng):
         engine = self.engine(graph)
         flags = drawn_flags(engine, rng, 0.3)
-        either = everywhere(engine, unpacked(engine, flags), np.logical_or, 0)
-        engine.push(flags, "or")
-        for p, part in zip(engine.partitions, unpacked(engine, flags), strict=True):
-            assert (part[: p.owned] == either[p.vertices[: p.owned]]).all()
+        either = everywhere(engine, flags, np.logical_or, 0)
+        words = held_flags(engine, flags)
+        engine.push(words, "or")
+        for p, where, part in zip(
+            engine.partitions, vertices_of(engine), fetched_flags(engine, words), strict=True
+        ):
+            assert (part[: p.owned] == either[where[: p.owned]]).all()
             assert not part[p.owned :].any()
         assert sent(engine) == bytes_sent_by("holder", engine, bits_cost)
 
     @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_push_add_of_changes(self, graph, rng, share):
-        engine = self.engine(graph)
-        array, flags = drawn(engine, rng, "float64"), drawn_flags(engine, rng, share)
-        flagged = unpacked(engine, flags)
-        for p, part, flag in zip(engine.partitions, array.parts, flagged, strict=True):
-            part[p.owned :][~flag[p.owned :]] = 0  # what is not flagged has not changed: it adds nothing
-        total = everywhere(engine, array.parts, np.add, 0)
-        either = everywhere(engine, flagged, np.logical_or, 0)
-        engine.push(array, "add", changed=flags)
-        for p, part, flag in zip(engine.partitions, array.parts, unpacked(engine, flags), strict=True):
-            assert (part[: p.owned] == total[p.vertices[: p.owned]]).all()
-            assert (part[p.owned :] == 0).all()
-            assert (flag[: p.owned] == either[p.vertices[: p.owned]]).all()
-            assert not flag[p.owned :].any()
-        travelling = [flag[p.owned :] for p, flag in zip(engine.partitions, flagged, strict=True)]
-        assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(8, travelling))
+        check_push_add_of_changes(self.engine(graph), rng, share)
 
     @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_push_min_of_changes(self, graph, rng, share):
-        engine = self.engine(graph)
-        array, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, share)
-        before, flagged = [part.copy() for part in array.parts], unpacked(engine, flags)
-        for p, part, flag in zip(engine.partitions, array.parts, flagged, strict=True):
-            part[p.owned :][~flag[p.owned :]] = (
-                1 << 30
-            )  # what is not flagged has not changed: it lowers nothing
-        least = everywhere(engine, array.parts, np.minimum, 1 << 30)
-        engine.push(array, "min", changed=flags)
-        for p, part, flag, old, flag_before in zip(
-            engine.partitions, array.parts, unpacked(engine, flags), before, flagged, strict=True
-        ):
-            owned = p.vertices[: p.owned]
-            lowered = least[owned] < old[: p.owned]
-            assert (part[: p.owned] == least[owned]).all()
-            assert (flag[: p.owned] == (flag_before[: p.owned] | lowered)).all()
-            assert not flag[p.owned :].any()
-        travelling = [flag[p.owned :] for p, flag in zip(engine.partitions, flagged, strict=True)]
-        assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(4, travelling))
+        check_push_min_of_changes(self.engine(graph), rng, share)
 
-    @pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+    @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_push_set_overwrites_with_the_flagged_alone(self, graph, rng, share):
+        check_push_set_of_changes(self.engine(graph), rng, share)
+
+    def test_an_exchange_leaves_nothing_to_the_next(self, graph, rng):
+        """Dense after sparse, none after all: what is kept for messages holds no earlier one's flags."""
         engine = self.engine(graph)
-        array, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, share)
-        flagged = unpacked(engine, flags)
-        told = np.zeros(graph.n, bool)
-        for p, part, flag in zip(engine.partitions, array.parts, flagged, strict=True):
-            part[p.owned :] = np.where(flag[p.owned :], 7 * p.vertices[p.owned :], 1)  # holders agree
-            told[p.vertices[p.owned :][flag[p.owned :]]] = True
-        before = [part.copy() for part in array.parts]
-        engine.push(array, "set", changed=flags)
-        for p, part, flag, old, flag_before in zip(
-            engine.partitions, array.parts, unpacked(engine, flags), before, flagged, strict=True
-        ):
-            owned = p.vertices[: p.owned]
-            assert (part[: p.owned] == np.where(told[owned], 7 * owned, old[: p.owned])).all()
-            assert (part[p.owned :] == old[p.owned :]).all()
-            assert (flag[: p.owned] == (flag_before[: p.owned] | told[owned])).all()
-            assert not flag[p.owned :].any()
-        travelling = [flag[p.owned :] for p, flag in zip(engine.partitions, flagged, strict=True)]
-        assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(4, travelling))
+        for share in (1.0, 0.02, 0.5, 0.0, 0.02, 1.0, 0.0):
+            for check in (
+                check_pull_of_changes,
+                check_push_add_of_changes,
+                check_push_min_of_changes,
+                check_push_set_of_changes,
+            ):
+                engine.superstep("exchange")
+                check(engine, rng, share)
 
     def test_an_exchange_gives_the_same_every_time(self):
         ends = np.random.default_rng(1).integers(0, 3000, (2, 20_000))
         engine = self.engine(Graph.from_edges(*ends, directed=False, n=3000))
         rng = np.random.default_rng(2)
-        array, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, 0.5)
-        total = everywhere(engine, array.parts, np.add, 0)
-        either = everywhere(engine, unpacked(engine, flags), np.logical_or, 0)
+        values, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, 0.5)
+        total = everywhere(engine, values, np.add, 0)
+        either = everywhere(engine, flags, np.logical_or, 0)
+        vertices = vertices_of(engine)
+        array, words = held(engine, values), held_flags(engine, flags)
+        all_words = held_flags(engine, [np.ones(len(where), bool) for where in vertices])
         for _ in range(100):
-            values, marks = engine.copy(array), engine.copy(flags)
-            engine.push(values, "add", changed=engine.copy(all_flagged(engine)))
+            sums, marks = engine.copy(array), engine.copy(words)
+            engine.push(sums, "add", changed=engine.copy(all_words))
             engine.push(marks, "or")
-            engine.pull(values)
+            engine.pull(sums)
             engine.pull(marks)
-            for p, part, mark in zip(engine.partitions, values.parts, unpacked(engine, marks), strict=True):
-                assert (part == total[p.vertices]).all()
-                assert (mark == either[p.vertices]).all()
+            for where, part, mark in zip(
+                vertices, engine.fetch(sums), fetched_flags(engine, marks), strict=True
+            ):
+                assert (part == total[where]).all()
+                assert (mark == either[where]).all()
+
+
+# ---- exchanges of what changed -----------------------------------------------------------------------
+
+
+def check_pull_of_changes(engine, rng, share):
+    values, flags = drawn(engine, rng, "float32"), drawn_flags(engine, rng, share, mirrors=False)
+    truth, changed = owners_values(engine, values), owners_values(engine, flags)
+    array, words = held(engine, values), held_flags(engine, flags)
+    engine.pull(array, changed=words)
+    vertices = vertices_of(engine)
+    for where, part, old, flag in zip(
+        vertices, engine.fetch(array), values, fetched_flags(engine, words), strict=True
+    ):
+        assert (flag == changed[where]).all()
+        assert (part == np.where(changed[where], truth[where], old)).all()
+    travelling = [changed[where[p.owned :]] for p, where in zip(engine.partitions, vertices, strict=True)]
+    assert sent(engine) == bytes_sent_by("owner", engine, changes_cost(4, travelling))
+
+
+def check_push_add_of_changes(engine, rng, share):
+    values, flags = drawn(engine, rng, "float64"), drawn_flags(engine, rng, share)
+    for p, part, flag in zip(engine.partitions, values, flags, strict=True):
+        part[p.owned :][~flag[p.owned :]] = 0  # what is not flagged has not changed: it adds nothing
+    total = everywhere(engine, values, np.add, 0)
+    either = everywhere(engine, flags, np.logical_or, 0)
+    array, words = held(engine, values), held_flags(engine, flags)
+    engine.push(array, "add", changed=words)
+    for p, where, part, flag in zip(
+        engine.partitions, vertices_of(engine), engine.fetch(array), fetched_flags(engine, words), strict=True
+    ):
+        assert (part[: p.owned] == total[where[: p.owned]]).all()
+        assert (part[p.owned :] == 0).all()
+        assert (flag[: p.owned] == either[where[: p.owned]]).all()
+        assert not flag[p.owned :].any()
+    assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(8, of_mirrors(engine, flags)))
+
+
+def check_push_min_of_changes(engine, rng, share):
+    values, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, share)
+    for p, part, flag in zip(engine.partitions, values, flags, strict=True):
+        part[p.owned :][~flag[p.owned :]] = 1 << 30  # what is not flagged has not changed: it lowers nothing
+    least = everywhere(engine, values, np.minimum, 1 << 30)
+    array, words = held(engine, values), held_flags(engine, flags)
+    engine.push(array, "min", changed=words)
+    for p, where, part, flag, old, flag_before in zip(
+        engine.partitions,
+        vertices_of(engine),
+        engine.fetch(array),
+        fetched_flags(engine, words),
+        values,
+        flags,
+        strict=True,
+    ):
+        owned = where[: p.owned]
+        lowered = least[owned] < old[: p.owned]
+        assert (part[: p.owned] == least[owned]).all()
+        assert (flag[: p.owned] == (flag_before[: p.owned] | lowered)).all()
+        assert not flag[p.owned :].any()
+    assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(4, of_mirrors(engine, flags)))
+
+
+def check_push_set_of_changes(engine, rng, share):
+    values, flags = drawn(engine, rng, "uint32"), drawn_flags(engine, rng, share)
+    vertices = vertices_of(engine)
+    told = np.zeros(sum(p.owned for p in engine.partitions), bool)
+    for p, where, part, flag in zip(engine.partitions, vertices, values, flags, strict=True):
+        part[p.owned :] = np.where(flag[p.owned :], 7 * where[p.owned :], 1)  # holders agree
+        told[where[p.owned :][flag[p.owned :]]] = True
+    array, words = held(engine, values), held_flags(engine, flags)
+    engine.push(array, "set", changed=words)
+    for p, where, part, flag, old, flag_before in zip(
+        engine.partitions,
+        vertices,
+        engine.fetch(array),
+        fetched_flags(engine, words),
+        values,
+        flags,
+        strict=True,
+    ):
+        owned = where[: p.owned]
+        assert (part[: p.owned] == np.where(told[owned], 7 * owned, old[: p.owned])).all()
+        assert (part[p.owned :] == old[p.owned :]).all()
+        assert (flag[: p.owned] == (flag_before[: p.owned] | told[owned])).all()
+        assert not flag[p.owned :].any()
+    assert sent(engine) == bytes_sent_by("holder", engine, changes_cost(4, of_mirrors(engine, flags)))
+
+
+# ---- values and flags, on the host and on elements ---------------------------------------------------
+
+
+def vertices_of(engine):
+    """The graph's number of each local vertex."""
+    return [e.fetch(p.vertices) for e, p in zip(engine.elements, engine.partitions, strict=True)]
 
 
 def drawn(engine, rng, dtype):
     """Small whole numbers, so that sums are exact in any order."""
-    return Spread([rng.integers(0, 1000, len(p.vertices)).astype(dtype) for p in engine.partitions])
+    return [rng.integers(0, 1000, len(p.vertices)).astype(dtype) for p in engine.partitions]
 
 
 def drawn_flags(engine, rng, share, *, mirrors=True):
-    flags = engine.bits()
-    for p, words in zip(engine.partitions, flags.parts, strict=True):
-        drawn = rng.random(len(p.vertices)) < share
-        drawn[p.owned :] &= mirrors
-        words[:] = packed(drawn)
+    flags = [rng.random(len(p.vertices)) < share for p in engine.partitions]
+    for p, flag in zip(engine.partitions, flags, strict=True):
+        flag[p.owned :] &= mirrors
     return flags
 
 
-def all_flagged(engine):
-    flags = engine.bits()
-    for p, words in zip(engine.partitions, flags.parts, strict=True):
-        words[:] = packed(np.ones(len(p.vertices), bool))
-    return flags
+def of_mirrors(engine, flags):
+    return [flag[p.owned :] for p, flag in zip(engine.partitions, flags, strict=True)]
+
+
+def held(engine, values):
+    """Copies of the values, each on its element."""
+    return engine.hold([part.copy() for part in values])
+
+
+def held_flags(engine, flags):
+    return Spread(engine.hold([packed(flag) for flag in flags]).parts, bits=True)
+
+
+def fetched_flags(engine, words):
+    pairs = zip(engine.partitions, engine.fetch(words), strict=True)
+    return [unpack(part, len(p.vertices)) for p, part in pairs]
 
 
 def packed(flags):
@@ -303,15 +520,11 @@ def unpack(words, length):
     return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")[:length].astype(bool)
 
 
-def unpacked(engine, flags):
-    return [unpack(w, len(p.vertices)) for p, w in zip(engine.partitions, flags.parts, strict=True)]
-
-
 def owners_values(engine, parts):
     """The owner's value of every vertex of the graph."""
     values = np.zeros(sum(p.owned for p in engine.partitions), parts[0].dtype)
-    for p, part in zip(engine.partitions, parts, strict=True):
-        values[p.vertices[: p.owned]] = part[: p.owned]
+    for p, where, part in zip(engine.partitions, vertices_of(engine), parts, strict=True):
+        values[where[: p.owned]] = part[: p.owned]
     return values
 
 
@@ -319,14 +532,17 @@ def everywhere(engine, parts, reduce, start):
     """The values that owner and mirrors have of every vertex of the graph, reduced."""
     dtype = parts[0].dtype
     values = np.full(sum(p.owned for p in engine.partitions), start).astype(dtype)
-    for p, part in zip(engine.partitions, parts, strict=True):
-        reduce.at(values, p.vertices, part)
+    for where, part in zip(vertices_of(engine), parts, strict=True):
+        reduce.at(values, where, part)
     return values
 
 
+# ---- bytes, by hand ----------------------------------------------------------------------------------
+
+
 def sent(engine):
-    """Bytes that each element sent."""
-    return [span.bytes_sent for span in engine.timeline.spans]
+    """Bytes that each element sent in this superstep."""
+    return [span.bytes_sent for span in engine.timeline.spans[-len(engine.elements) :]]
 
 
 def bytes_sent_by(sender, engine, cost):
@@ -334,12 +550,13 @@ def bytes_sent_by(sender, engine, cost):
 
     They come as one boolean for each mirror of the holder. `sender` is "holder" or "owner".
     """
+    vertices = vertices_of(engine)
     owner_of = np.empty(sum(p.owned for p in engine.partitions), int)
     for q, p in enumerate(engine.partitions):
-        owner_of[p.vertices[: p.owned]] = q
+        owner_of[vertices[q][: p.owned]] = q
     count = [0] * len(engine.partitions)
     for holder, p in enumerate(engine.partitions):
-        owners = owner_of[p.vertices[p.owned :]]
+        owners = owner_of[vertices[holder][p.owned :]]
         for owner in np.unique(owners).tolist():
             count[holder if sender == "holder" else owner] += cost(holder, owners == owner)
     return count
@@ -361,3 +578,71 @@ def changes_cost(itemsize, travelling):
         return min(sparse, int(mirrors.sum()) * itemsize + bits_cost(holder, mirrors))
 
     return cost
+
+
+# 800 mirrors: 3,300 bytes dense with their flags (float32: 3,200 and 100). A sparse one costs 8 bytes, so 412
+# of them are 3,296 bytes, and 413 are 3,304. With float64: 6,500 bytes dense, 12 each: 541 are 6,492.
+sparse_and_dense = pytest.mark.parametrize(
+    ("dtype", "flagged", "moved"),
+    [
+        ("float32", 0, 0),
+        ("float32", 1, 8),
+        ("float32", 412, 3296),
+        ("float32", 413, 3300),
+        ("float32", 800, 3300),
+        ("float64", 541, 6492),
+        ("float64", 542, 6500),
+    ],
+)
+verbs = pytest.mark.parametrize("verb", ["push_add", "push_min", "pull"])
+
+
+def check_one_route(holder, owner, verb, dtype, flagged, moved):
+    """An exchange on one route of 800 mirrors, the first of which are flagged, and the bytes it moves."""
+    begin, k = 100, 800
+    index = np.arange(k, dtype=np.uint32) * 2
+    route = place(Route.from_index(0, 1, begin, index, 2 * k), owner)
+    mirrored, owned = np.ones(begin + k, dtype), np.full(2 * k, 2, dtype)
+    mirror_flags, owned_flags = np.zeros(begin + k, bool), np.zeros(2 * k, bool)
+    if verb == "pull":
+        owned_flags[: 2 * flagged : 2] = True
+    else:
+        mirror_flags[begin : begin + flagged] = True
+        mirrored[begin + flagged :] = 0 if verb == "push_add" else 9
+    here = holder.hold(mirrored), holder.hold(packed(mirror_flags))
+    there = owner.hold(owned), owner.hold(packed(owned_flags))
+    assert _moved(route, holder, owner, verb, here, there) == moved
+    mirrored, mirror_flags = holder.fetch(here[0]), unpack(holder.fetch(here[1]), begin + k)
+    owned, owned_flags = owner.fetch(there[0]), unpack(owner.fetch(there[1]), 2 * k)
+    if verb == "pull":
+        assert (mirrored[begin : begin + flagged] == 2).all()
+        assert (mirrored[begin + flagged :] == 1).all()
+        assert mirror_flags.sum() == mirror_flags[begin : begin + flagged].sum() == flagged
+    else:
+        assert (owned[: 2 * flagged : 2] == (3 if verb == "push_add" else 1)).all()
+        assert (owned[1 : 2 * flagged : 2] == 2).all()
+        assert (owned[2 * flagged :] == 2).all()
+        assert not mirror_flags.any()
+        assert owned_flags.sum() == owned_flags[: 2 * flagged : 2].sum() == flagged
+
+
+def _moved(route, holder, owner, verb, here, there):
+    """Exchange on the route by its transport; between memories, the sender's array changes meanwhile."""
+    op = verb.removeprefix("push_")
+    if holder.memory == owner.memory:
+        if verb == "pull":
+            flags = there[1], here[1]
+            return holder.call(lambda: memory.pull(route, holder, there[0], here[0], flags, as_bits=False))
+        return owner.call(memory.push, route, owner, op, here[0], there[0], (here[1], there[1]))
+    of_holder, of_owner = message.Mailbox(holder), message.Mailbox(owner)
+    if verb == "pull":
+        moved = owner.call(lambda: message.send_pull(route, of_owner, there[0], there[1], as_bits=False))
+        owner.post()
+        owner.call(there[0].fill, 55)
+        holder.call(lambda: message.take_pull(route, of_owner, of_holder, here[0], here[1], as_bits=False))
+        return moved
+    moved = holder.call(lambda: message.send_push(route, of_holder, op, here[0], here[1]))
+    holder.post()
+    holder.call(here[0].fill, 55)
+    owner.call(lambda: message.take_push(route, of_holder, of_owner, op, there[0], there[1]))
+    return moved

@@ -102,6 +102,15 @@ class TestRun:
         assert (tmp_path / "c.csv").read_text().splitlines()[0] == '"vertex","component"'
         assert f"Wrote {tmp_path / 'c.csv'}." in done.out
 
+    def test_a_trace_is_written_and_its_folder_looked_for_first(self, evener, karate, tmp_path):
+        path = tmp_path / "run.json"
+        content = json.loads(evener("run", "wcc", karate, "--trace", path, "--json").out)
+        assert content["written"] == [str(path)]
+        assert "traceEvents" in json.loads(path.read_text())
+        done = evener("run", "wcc", "rmat:22", "--trace", tmp_path / "absent" / "run.json")
+        assert (done.status, done.out) == (2, "")
+        assert "there is no folder" in done.err
+
     def test_a_long_timeline_shows_its_ends(self, evener, karate):
         done = evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 100)
         assert "more …" in done.out
@@ -136,10 +145,6 @@ class TestOthers:
         out = evener("info", tmp_path / "w.txt").out
         assert "least 0.5, largest 3.5" in out
         assert "out degree" in out
-
-    def test_devices(self, evener):
-        assert json.loads(evener("devices", "--json").out)["gpus"] == []
-        assert "No GPU" in evener("devices").out
 
     def test_plan(self, evener):
         words = ("plan", "rmat:8", "--on", "cpu:1,cpu:1", "--policy", "high", "--alpha", "0.5")

@@ -8,9 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from apart import ApartElement
 from evener.elements import CpuElement, crew
 
 CPU = CpuElement("cpu:1", 1)
+# What is deferred is a matter of the element; who drives it, of the crew.
+GPU = ApartElement("late", memory=0, deferred=True)
 
 
 @pytest.fixture
@@ -40,6 +43,23 @@ def threads(monkeypatch):
 def test_no_more_elements_at_once_than_there_are_cores_for(monkeypatch, cores, elements, helpers):
     monkeypatch.setattr(crew, "usable_cores", lambda: cores)
     assert crew.helpers_for([CpuElement("cpu", threads) for threads in elements]) == helpers
+
+
+@pytest.mark.parametrize(
+    ("cores", "elements", "helpers"),
+    [
+        (4, [GPU], 0),
+        (4, [GPU, GPU], 0),
+        (4, [GPU, CPU], 0),
+        (4, [GPU, CPU, CPU], 1),
+        (4, [CPU, GPU, CPU, GPU], 1),
+        (1, [CPU, GPU, CPU], 0),
+        (4, [CpuElement("cpu:4", 4), GPU, CpuElement("cpu:4", 4)], 0),
+    ],
+)
+def test_elements_that_are_only_handed_their_work_need_no_helper(monkeypatch, cores, elements, helpers):
+    monkeypatch.setattr(crew, "usable_cores", lambda: cores)
+    assert crew.helpers_for(elements) == helpers
 
 
 @pytest.mark.usefixtures("threads")
@@ -90,3 +110,56 @@ def test_an_error_is_raised_when_the_calls_under_way_have_ended(culprit):
         crew.call_all(calls, 1)
     assert ended == [1 - culprit]
     assert crew.call_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+
+
+# ---- elements that are only handed their work --------------------------------------------------------
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("helpers", [0, 1, 3])
+def test_the_caller_hands_all_of_them_their_work_before_any_other_begins(helpers):
+    made = []
+
+    def call(i):
+        made.append((i, threading.get_ident()))
+        return i * i
+
+    elements = [CPU, GPU, CPU, CPU, GPU, CPU, GPU, CPU]
+    answers = crew.call_all([(element, call, (i,)) for i, element in enumerate(elements)], helpers)
+    assert answers == [i * i for i in range(8)]
+    assert made[:3] == [(i, threading.get_ident()) for i in (1, 4, 6)]
+    assert sorted(i for i, _ in made[3:]) == [0, 2, 3, 5, 7]
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("helpers", [0, 3])
+def test_the_caller_is_enough_where_all_are_handed_their_work(helpers):
+    made = []
+    calls = [(GPU, lambda i: made.append(threading.get_ident()) or -i, (i,)) for i in range(4)]
+    assert crew.call_all(calls, helpers) == [0, -1, -2, -3]
+    assert made == [threading.get_ident()] * 4
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("helpers", [0, 1])
+def test_where_handing_over_fails_nothing_else_begins(helpers):
+    begun = []
+    calls = [
+        (CPU, begun.append, ("cpu",)),
+        (GPU, begun.append, ("first",)),
+        (GPU, divmod, (1, 0)),
+        (GPU, begun.append, ("last",)),
+    ]
+    with pytest.raises(ZeroDivisionError):
+        crew.call_all(calls, helpers)
+    assert begun == ["first"]
+    assert crew.call_all([(CPU, divmod, (7, 2)), (GPU, divmod, (9, 4))], helpers) == [(3, 1), (2, 1)]
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("helpers", [0, 1])
+def test_an_error_beside_what_was_handed_over_is_raised(helpers):
+    begun = []
+    with pytest.raises(ZeroDivisionError):
+        crew.call_all([(CPU, divmod, (1, 0)), (GPU, begun.append, ("gpu",))], helpers)
+    assert begun == ["gpu"]

@@ -14,11 +14,13 @@ import pytest
 
 import evener as ev
 from evener.cli import main
+from evener.elements.cuda import gpus, missing
 from evener.formats.registry import all_formats
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GPU = re.compile(r"\bcuda:(\d+)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
@@ -35,18 +37,43 @@ def elsewhere(tmp_path, monkeypatch):
     ev.write(ev.Graph.from_edges(range(20), range(1, 21), weights=[1] * 20), "roads.gr")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=name_of)
-@pytest.mark.usefixtures("elsewhere")
-def test_blocks_run(page, capsys):
+def gpus_named(text):
+    """How many GPUs a machine has that knows all of those named here."""
+    return max((int(number) + 1 for number in GPU.findall(text)), default=0)
+
+
+def run_blocks(page, capsys, *, gpus):
+    """Run a page's blocks of Python and its commands, but for those that name more GPUs than there are."""
     names: dict[str, object] = {}
     for kind, block in BLOCK.findall(page.read_text()):
         if kind == "python":
-            exec(compile(block, name_of(page), "exec"), names)
+            code = compile(block, name_of(page), "exec")
+            if gpus_named(block) <= gpus:
+                exec(code, names)
             continue
         for line in block.splitlines():
             words = shlex.split(line, comments=True)
-            if words[:1] == ["evener"]:
+            if words[:1] == ["evener"] and gpus_named(line) <= gpus:
                 assert main(words[1:]) == 0, (line, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=name_of)
+@pytest.mark.usefixtures("elsewhere")
+def test_blocks_run(page, capsys):
+    run_blocks(page, capsys, gpus=0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(gpus_named(block) for _, block in BLOCK.findall(page.read_text()))],
+    ids=name_of,
+)
+@pytest.mark.usefixtures("elsewhere")
+def test_blocks_run_on_gpus(page, capsys):
+    if missing():
+        pytest.skip(f"no GPU can be used: {missing()}")
+    run_blocks(page, capsys, gpus=gpus())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

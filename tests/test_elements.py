@@ -8,23 +8,24 @@ import numba
 import numpy as np
 import pytest
 
-from contracts import ElementContract
+from apart import ApartElement
+from contracts import ElementContract, ThreadedElementContract
 from evener import ArgumentError
-from evener.elements import CpuElement, parse_elements, usable_cores
+from evener.elements import CpuElement, cuda, parse_elements, usable_cores
 from evener.elements import cpu as cpu_module
 from evener.kernels.cpu import jit
 
 CORES = usable_cores()
 
 
-class TestCpuElement(ElementContract):
+class TestCpuElement(ThreadedElementContract):
     name = "cpu:1"
 
     def make(self, name):
         return parse_elements([name])[0]
 
 
-class TestCpuElementWithAllCores(ElementContract):
+class TestCpuElementWithAllCores(ThreadedElementContract):
     name = "cpu"
 
     def make(self, name):
@@ -47,6 +48,22 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
             assert not done.wait(0.1)
         other.join(60)
         assert done.is_set()
+
+
+class TestElementApart(ElementContract):
+    """The tests' own element behaves as one, so what passes on it says something of GPUs."""
+
+    name = "cpu:1"
+
+    def make(self, name):
+        return ApartElement(name, memory=7)
+
+
+class TestElementApartThatIsLate(ElementContract):
+    name = "cpu:1"
+
+    def make(self, name):
+        return ApartElement(name, memory=7, deferred=True)
 
 
 def test_kernels_use_the_elements_threads():
@@ -116,3 +133,66 @@ def test_more_threads_than_cores_are_refused():
 def test_no_element_at_all_is_refused(on):
     with pytest.raises(ArgumentError, match="names no element"):
         parse_elements(on)
+
+
+# ---- beside GPUs, which need not be there for this ---------------------------------------------------
+
+
+class Gpu:
+    """In the place of the CUDA element: what it was made with."""
+
+    def __init__(self, name, index, *_, **__):
+        self.name = name
+        self.index = index
+
+
+@pytest.fixture(params=[1, 3], ids="gpus={}".format)
+def gpus(request, monkeypatch):
+    """How many there are."""
+    monkeypatch.setattr(cuda, "missing", lambda: None)
+    monkeypatch.setattr(cuda, "gpus", lambda: request.param)
+    return request.param
+
+
+@pytest.mark.parametrize(
+    "name", ["gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:0:1", "CUDA:0", "cuda:1.5"]
+)
+def test_what_is_no_gpus_name_is_refused_with_those_there_are(gpus, name):
+    with pytest.raises(ArgumentError, match="is not an element") as caught:
+        parse_elements([name])
+    assert str(caught.value).startswith(repr(name))
+    there = {1: 'and one GPU, "cuda:0"', 3: 'and 3 GPUs, "cuda:0" to "cuda:2"'}
+    assert str(caught.value).endswith(there[gpus])
+
+
+@pytest.mark.parametrize(
+    ("on", "made"),
+    [
+        ("cuda:0", [("cuda:0", 0)]),
+        (" cuda:0 ", [("cuda:0", 0)]),
+        ("cuda:2,cuda:0", [("cuda:2", 2), ("cuda:0", 0)]),
+        (["cuda:0", "cuda:0"], [("cuda:0#0", 0), ("cuda:0#1", 0)]),
+        ("cuda:0, cpu:1 ,cuda:0", [("cuda:0#0", 0), ("cpu:1", None), ("cuda:0#2", 0)]),
+    ],
+)
+def test_names_of_gpus(monkeypatch, on, made):
+    monkeypatch.setattr(cuda, "CudaElement", Gpu)
+    assert [(e.name, getattr(e, "index", None)) for e in parse_elements(on)] == made
+
+
+def test_a_gpu_takes_a_core_from_those_that_name_none(monkeypatch):
+    monkeypatch.setattr(cuda, "CudaElement", Gpu)
+
+    def threads(*on):
+        return [element.threads for element in parse_elements(on) if isinstance(element, CpuElement)]
+
+    assert threads("cpu", "cuda:0") == [max(1, CORES - 1)]
+    assert threads("cuda:0", "cuda:1", "cpu") == [max(1, CORES - 2)]
+    assert threads("cpu:1", "cuda:0", "cpu") == [1, max(1, CORES - 2)]
+    assert threads(*["cuda:0"] * (CORES + 2), "cpu") == [1]
+
+
+def test_arrays_beside_a_gpu_are_made_where_it_can_copy_them_by_itself(monkeypatch):
+    monkeypatch.setattr(cuda, "CudaElement", Gpu)
+    assert [e._pinned for e in parse_elements("cpu:1,cpu:1")] == [False, False]
+    assert [e._pinned for e in parse_elements("cpu:1,cuda:0,cpu")[::2]] == [True, True]

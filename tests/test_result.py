@@ -1,9 +1,8 @@
-"""Results made by hand: order, ranking, tables, words and pages."""
+"""Results made by hand: order, ranking, tables and words."""
 
 from __future__ import annotations
 
 import csv
-from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import evener as ev
+from evener.energy import Energy
 from evener.tables import load_claim, read_table
 
 
@@ -221,48 +221,11 @@ class TestWords:
         spans = [ev.Span(0, "push", "cpu:1", compute=0.1, send=0.6, bytes_sent=1 << 20)]
         assert "exchanging 'push' on cpu:1 (1.0 MiB sent; 86%" in result([1.0], spans=spans).explain()
 
+    def test_joules_are_told_where_they_were_measured(self):
+        r = result([1.0, 2.0], spans=SPANS, edges=5000)
+        assert "Energy" not in r.explain()
+        r.energy = Energy({"host": 2.5}, seconds=0.5)
+        assert "Energy: 2.5 J, 2 k edges/s for each watt." in r.explain().splitlines()
+
     def test_nothing_timed(self):
         assert result([1.0]).explain().endswith("Nothing was timed.")
-
-
-class Tags(HTMLParser):
-    """Counts rows, and fails on a reference to anything outside the page."""
-
-    def __init__(self):
-        super().__init__()
-        self.rows = 0
-        self.open = []
-
-    def handle_starttag(self, tag, attrs):
-        assert not {"src", "href"} & {name for name, _ in attrs}
-        self.rows += tag == "tr"
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_decl(self, decl):
-        assert decl == "doctype html"
-
-
-class TestPage:
-    def test_the_page_is_whole_and_needs_nothing_else(self, tmp_path):
-        spans = [ev.Span(step, "<pull>", "cpu", compute=0.1, active=3) for step in range(5)]
-        result([1.0, 2.0], spans=spans).report(tmp_path / "run.html")
-        text = (tmp_path / "run.html").read_text(encoding="utf-8")
-        tags = Tags()
-        tags.feed(text)
-        assert tags.open == []
-        assert tags.rows == 2 + 6 + 2  # parameters, supersteps, phases, each with its heads
-        assert "&lt;pull&gt;" in text
-        assert "prefers-color-scheme: dark" in text
-
-    def test_a_long_run_is_cut(self, tmp_path):
-        spans = [ev.Span(step, "relax", "cpu", compute=0.1) for step in range(1500)]
-        result([1.0, 2.0], spans=spans).report(tmp_path / "run.html")
-        assert "500 more supersteps are not shown" in (tmp_path / "run.html").read_text(encoding="utf-8")
-
-    def test_a_folder_that_is_not_there(self, tmp_path):
-        with pytest.raises(ev.FileError):
-            result([1.0]).report(tmp_path / "absent" / "run.html")

@@ -45,6 +45,16 @@ def test_phases_are_summed_over_supersteps():
     assert (span.superstep, span.compute, span.bytes_sent, span.active) == (4, 1.0, 32, 8)
 
 
+def test_phases_are_summed_in_each_superstep_of_an_element(two_elements):
+    two_elements.add(Span(1, "apply", "cpu:1", compute=0.5, send=0.25, bytes_sent=7, active=2))
+    sums = two_elements.by_superstep_and_element()
+    assert list(sums) == [(0, "cpu:1"), (0, "cpu:1#2"), (1, "cpu:1"), (1, "cpu:1#2")]
+    one = sums[1, "cpu:1"]
+    assert (one.phase, one.compute, one.send, one.bytes_sent, one.active) == ("up, apply", 2.5, 0.25, 7, 9)
+    assert sums[0, "cpu:1#2"].element == "cpu:1#2"
+    assert [span.compute for span in two_elements] == [1.0, 3.0, 2.0, 1.5, 0.5]  # as they were
+
+
 def test_several_phases_of_one_superstep_stay_in_order():
     timeline = Timeline([Span(0, "gather", "cpu", compute=1.0), Span(0, "apply", "cpu", compute=2.0)])
     (step,) = timeline.by_superstep()

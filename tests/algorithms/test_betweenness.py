@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+import zoo
 from evener.algorithms import betweenness as module
 from evener.algorithms.betweenness import betweenness
 from evener.errors import ArgumentError, UnknownVertexError
@@ -157,21 +158,12 @@ def test_no_sources_give_zeros():
 # ---- numbers of paths -------------------------------------------------------------------------------
 
 
-def diamonds(stages, width):
-    """Joints 0..stages, each pair joined through `width` middles: `width` times as many paths each time."""
-    joints = np.arange(stages + 1)
-    middles = (stages + 1 + np.arange(stages * width)).reshape(stages, width)
-    src = np.concatenate([np.repeat(joints[:-1], width), middles.ravel()])
-    dst = np.concatenate([middles.ravel(), np.repeat(joints[1:], width)])
-    return src, dst, joints, middles
-
-
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("push_cost", [0, 1e9])
 def test_more_paths_than_float64_can_count(parts, push_cost):
     """4^700 of them. All that lies behind a joint depends on it, and its middles share it evenly."""
     stages, width = 700, 4
-    src, dst, joints, middles = diamonds(stages, width)
+    src, dst, joints, middles = zoo.diamonds(stages, width)
     graph = Graph.from_edges(src, dst)
     result = run(partition(graph, ["cpu:1"] * parts), push_cost, sources=[0], normalized=False)
     found = result["centrality"] / graph.n
@@ -182,7 +174,7 @@ def test_more_paths_than_float64_can_count(parts, push_cost):
 
 def test_too_many_beside_too_few_are_refused():
     """4^950 paths to one vertex at distance 1900 and a single path to another."""
-    src, dst, _, middles = diamonds(950, 4)
+    src, dst, _, middles = zoo.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src = np.concatenate([src, [0], path[:-1]])
     dst = np.concatenate([dst, path])

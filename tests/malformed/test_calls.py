@@ -69,7 +69,7 @@ CALLS = {
     "run wcc path.txt --damping 0.5": "wcc does not take --damping; it takes no options of its own",
     "run pagerank path.txt --top -1": "--top",
     "run pagerank path.txt --on gpu": "'gpu' is not an element",
-    "run pagerank path.txt --on cuda:0": "'cuda:0' is not an element",
+    "run pagerank path.txt --on cuda:999": 'element "cuda:999"',  # not there, or no GPU is
     "run pagerank path.txt --on cpu:0": "cpu:0",
     "run pagerank path.txt --on cpu:9999": "cpu:9999",
     "run pagerank path.txt --on cpu,": "''",

@@ -5,75 +5,23 @@ Distances and components are the same to the bit; ranks and centralities agree t
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import cycle, product
 
 import numpy as np
 import pytest
-import zoo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
 import reference
+import zoo
 from evener.elements import CpuElement
+from truth import ITERATIONS, Truth, source_alone, truth_of
+from twins import OF_NO_ALGORITHM, kernels
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 SPLITS = [(elements, policy, alpha) for elements in (2, 4) for policy, alpha in product(POLICIES, ALPHAS)]
-RELATIVE = 1e-6
-# Of PageRank: the reference does as many.
-ITERATIONS = 15
-
-
-class Truth:
-    """What the reference says about one graph, worked out once."""
-
-    def __init__(self, graph, source):
-        self.graph = graph
-        self.source = graph.ids[source]
-        self.distance, _ = reference.bfs(graph, source)
-        self.length, _ = reference.sssp(graph, source)
-        self.component = graph.ids[reference.wcc(graph)]
-        self.rank = reference.pagerank(graph, iterations=ITERATIONS)
-        self.sources = sorted({source, graph.n // 3, 2 * graph.n // 3})
-        self.centrality = reference.betweenness(graph, sources=self.sources)
-
-    def check(self, *, elements, policy="random", alpha=None):
-        """Run all five algorithms on one placement."""
-        pg = ev.partition(self.graph, ["cpu:1"] * elements, policy=policy, alpha=alpha)
-        bfs = ev.bfs(pg, source=self.source)
-        assert (bfs["distance"] == self.distance).all()
-        self.check_parents(bfs["parent"], self.distance, np.ones(self.graph.m))
-        assert (ev.wcc(pg)["component"] == self.component).all()
-        rank = ev.pagerank(pg, tol=0, max_iter=ITERATIONS)["rank"]
-        np.testing.assert_allclose(rank, self.rank, rtol=RELATIVE, atol=0)
-        sssp = ev.sssp(pg, source=self.source)
-        assert (sssp["distance"] == self.length).all()
-        self.check_parents(sssp["parent"], self.length, self.graph.weights)
-        found = ev.betweenness(pg, sources=self.graph.ids[self.sources], normalized=False)["centrality"]
-        # Each pair of an undirected graph is met from both ends; some sources stand for all.
-        scale = (1 if self.graph.directed else 0.5) * self.graph.n / len(self.sources)
-        np.testing.assert_allclose(found, self.centrality * scale, rtol=RELATIVE, atol=1e-9)
-
-    def check_parents(self, parent, distance, weights):
-        """The source is its own parent; of any other, an edge of exactly the missing length leads from it."""
-        tails, heads = reference.edges(self.graph)
-        reached = np.isfinite(distance) & (distance >= 0)
-        assert ((parent == -1) == ~reached).all()
-        numbers = self.graph.numbers_of(parent[reached])
-        tight = distance[tails] + weights == distance[heads]
-        tight &= reached[tails] & reached[heads]
-        edges = set(zip(tails[tight].tolist(), heads[tight].tolist(), strict=True))
-        source = int(self.graph.numbers_of([self.source])[0])
-        for vertex, above in zip(np.flatnonzero(reached).tolist(), numbers.tolist(), strict=True):
-            assert (above, vertex) in edges or vertex == above == source
-
-
-def truth_of(parts, *, directed):
-    """Start where most edges lead out: of a hub, or of the only vertex that has any."""
-    graph = zoo.build(parts, directed=directed)
-    return Truth(graph, int(graph.out_degree().argmax()))
 
 
 directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
@@ -84,10 +32,10 @@ directions = pytest.mark.parametrize("directed", [True, False], ids=["directed",
 def test_small_graphs(name, directed):
     """One element, and for two and four elements every policy, each with two of the shares in turn."""
     truth = truth_of(zoo.SMALL[name](), directed=directed)
-    truth.check(elements=1)
+    truth.check(on=["cpu:1"])
     turn = cycle(ALPHAS)
     for elements, policy, _ in product([2, 4], POLICIES, range(2)):
-        truth.check(elements=elements, policy=policy, alpha=next(turn))
+        truth.check(on=["cpu:1"] * elements, policy=policy, alpha=next(turn))
 
 
 @directions
@@ -106,19 +54,12 @@ def test_the_empty_graph(elements, directed):
 def test_a_source_without_out_edges_reaches_itself(directed):
     graph = zoo.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
     for source, splits in product([0, 4], [1, 2, 4]):
-        Truth(graph, source).check(elements=splits)
+        Truth(graph, source).check(on=["cpu:1"] * splits)
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["directed", "undirected"])
-def alone(request):
-    """Vertex 200 has five edges into a dense part, and lies in a partition of its own."""
-    src, dst = np.random.default_rng(3).integers(0, 200, (2, 4000))
-    src, dst = np.append(src, [200] * 5), np.append(dst, range(5))
-    return Truth(zoo.build((src, dst, 201), directed=request.param), 200)
-
-
-def test_a_source_alone_in_its_partition(alone):
-    alone.check(elements=2, policy="low", alpha=0.001)
+@directions
+def test_a_source_alone_in_its_partition(directed):
+    source_alone(directed=directed).check(on=["cpu:1"] * 2, policy="low", alpha=0.001)
 
 
 @settings(max_examples=40)
@@ -130,8 +71,8 @@ def test_a_source_alone_in_its_partition(alone):
 def test_drawn_graphs(graph, split, source):
     elements, policy, alpha = split
     truth = Truth(graph, source % graph.n)
-    truth.check(elements=1)
-    truth.check(elements=elements, policy=policy, alpha=alpha)
+    truth.check(on=["cpu:1"])
+    truth.check(on=["cpu:1"] * elements, policy=policy, alpha=alpha)
 
 
 @pytest.mark.slow
@@ -139,7 +80,7 @@ def test_drawn_graphs(graph, split, source):
 @given(graph=zoo.drawn_graphs(), split=st.sampled_from(SPLITS), source=st.integers(0, 2**16))
 def test_many_drawn_graphs(graph, split, source):
     elements, policy, alpha = split
-    Truth(graph, source % graph.n).check(elements=elements, policy=policy, alpha=alpha)
+    Truth(graph, source % graph.n).check(on=["cpu:1"] * elements, policy=policy, alpha=alpha)
 
 
 @pytest.mark.slow
@@ -148,7 +89,7 @@ def test_many_drawn_graphs(graph, split, source):
 def test_small_graphs_in_every_split(name, directed):
     truth = truth_of(zoo.SMALL[name](), directed=directed)
     for elements, policy, alpha in SPLITS:
-        truth.check(elements=elements, policy=policy, alpha=alpha)
+        truth.check(on=["cpu:1"] * elements, policy=policy, alpha=alpha)
 
 
 @pytest.mark.slow
@@ -156,10 +97,10 @@ def test_small_graphs_in_every_split(name, directed):
 @pytest.mark.parametrize("name", zoo.LARGE)
 def test_large_graphs(name, directed):
     truth = truth_of(zoo.LARGE[name](), directed=directed)
-    truth.check(elements=1)
+    truth.check(on=["cpu:1"])
     turn = cycle([None, 0.3, 0.7])
     for elements, policy in product([2, 4], POLICIES):
-        truth.check(elements=elements, policy=policy, alpha=next(turn))
+        truth.check(on=["cpu:1"] * elements, policy=policy, alpha=next(turn))
 
 
 @pytest.mark.slow
@@ -174,8 +115,7 @@ def test_generated_graphs(name):
         pg = ev.partition(graph, ["cpu:1"] * elements, policy=policy)
         assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
         assert (ev.wcc(pg)["component"] == truth.component).all()
-        rank = ev.pagerank(pg, tol=0, max_iter=ITERATIONS)["rank"]
-        np.testing.assert_allclose(rank, truth.rank, rtol=RELATIVE, atol=0)
+        truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
 
 
 @pytest.mark.slow
@@ -188,42 +128,55 @@ def test_a_hundred_runs_agree(on):
         assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
         assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
         assert (ev.wcc(pg)["component"] == truth.component).all()
-        rank = ev.pagerank(pg, tol=0, max_iter=ITERATIONS)["rank"]
-        np.testing.assert_allclose(rank, truth.rank, rtol=RELATIVE, atol=0)
+        truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+
+
+# ---- by messages -------------------------------------------------------------------------------------
+
+# Elements apart, two of which share a memory; some are driven as GPUs are.
+APART = [
+    ["apart:0", "apart:1"],
+    ["apart:0", "late:1"],
+    ["late:0", "late:0", "apart:1"],
+    ["apart:0", "late:1", "late:1", "apart:0"],
+]
+
+
+@pytest.mark.usefixtures("apart_elements")
+@directions
+@pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
+def test_small_graphs_by_messages(name, directed):
+    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    for on, policy, alpha in zip(APART, cycle(POLICIES), [None, 0.2, 0.5, 0.8], strict=False):
+        truth.check(on=on, policy=policy, alpha=alpha)
+
+
+@pytest.mark.usefixtures("apart_elements")
+@settings(max_examples=30)
+@given(
+    graph=zoo.drawn_graphs(),
+    on=st.sampled_from([["late:0"], *APART]),
+    policy=st.sampled_from(POLICIES),
+    alpha=st.sampled_from(ALPHAS),
+    source=st.integers(0, 2**16),
+)
+def test_drawn_graphs_by_messages(graph, on, policy, alpha, source):
+    Truth(graph, source % graph.n).check(on=on, policy=policy, alpha=alpha)
 
 
 # ---- every kernel ------------------------------------------------------------------------------------
 
-FILES = ["bfs", "betweenness", "bits", "exchange", "frontier", "pagerank", "sssp", "sssp_tree", "wcc"]
-# Verbs that none of the five algorithms needs today: the transport's contract checks them.
-OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
-# Taken by other kernels, not by the engine.
-OF_KERNELS = {"bits.clear_range"}
 
-
-def kernels():
-    """What elements may be asked for: all but the steps compiled into other kernels."""
-    modules = {file: import_module(f"evener.kernels.cpu.{file}") for file in FILES}
-    found = {
-        (f"{file}.{name}", getattr(module, name))
-        for file, module in modules.items()
-        for name in module.__all__
-    }
-    return {
-        name
-        for name, kernel in found
-        if hasattr(kernel, "targetoptions") and "inline" not in kernel.targetoptions
-    }
-
-
-def test_the_matrix_reaches_every_kernel(monkeypatch, alone):
+@pytest.mark.usefixtures("apart_elements")
+def test_the_matrix_reaches_every_kernel(monkeypatch):
     asked = set()
     kernel = CpuElement.kernel
     monkeypatch.setattr(CpuElement, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
     for name, directed in product(zoo.SMALL, [True, False]):
         if name != "empty":
             truth = truth_of(zoo.SMALL[name](), directed=directed)
-            for elements in (1, 4):
-                truth.check(elements=elements)
-    alone.check(elements=2, policy="low", alpha=0.001)
-    assert asked == kernels() - OF_NO_ALGORITHM - OF_KERNELS
+            for on in (["apart:0"], ["apart:0"] * 4, ["apart:0", "apart:1"]):
+                truth.check(on=on)
+    for directed in (True, False):
+        source_alone(directed=directed).check(on=["apart:0"] * 2, policy="low", alpha=0.001)
+    assert asked == set(kernels()) - OF_NO_ALGORITHM

@@ -28,7 +28,7 @@ def _grid(side):
     return np.concatenate([across[0], down[0]]), np.concatenate([across[1], down[1]]), side * side
 
 
-def _star(leaves):
+def star(leaves):
     """The hub in the middle of the numbering; edges lead both ways, by turns."""
     hub, others = leaves // 2, np.delete(np.arange(leaves + 1), leaves // 2)
     outward = np.arange(leaves) % 2 == 0
@@ -74,7 +74,7 @@ SMALL = {
     "rmat": lambda: _rmat(7),
     "uniform": lambda: _uniform(6),
     "grid": lambda: _grid(9),
-    "star": lambda: _star(127),
+    "star": lambda: star(127),
     "chain": lambda: _chain(65),
     "empty": lambda: (_EMPTY, _EMPTY, 0),
     "one vertex": lambda: (_EMPTY, _EMPTY, 1),
@@ -89,7 +89,7 @@ LARGE = {
     "rmat": lambda: _rmat(12),
     "uniform": lambda: _uniform(12),
     "grid": lambda: _grid(48),
-    "star": lambda: _star(4096),
+    "star": lambda: star(4096),
     "chain": lambda: _chain(700),
     "self-loops": lambda: _self_loops(2047),
     "duplicates": lambda: _duplicates(2049),
@@ -104,6 +104,15 @@ def build(parts, *, directed):
     src, dst, n = parts
     weights = np.random.default_rng(len(src)).integers(0, 17, len(src)) / 8
     return Graph.from_edges(src, dst, weights, directed=directed, n=n)
+
+
+def diamonds(stages, width):
+    """Joints 0..stages, each pair joined through `width` middles: `width` times as many paths each time."""
+    joints = np.arange(stages + 1)
+    middles = (stages + 1 + np.arange(stages * width)).reshape(stages, width)
+    src = np.concatenate([np.repeat(joints[:-1], width), middles.ravel()])
+    dst = np.concatenate([middles.ravel(), np.repeat(joints[1:], width)])
+    return src, dst, joints, middles
 
 
 def generated():

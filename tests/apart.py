@@ -1,0 +1,104 @@
+"""CPU elements with memories of their own, as GPUs have: what needs no GPU about those is tested on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evener.elements import CpuElement
+
+
+class Held(np.ndarray):
+    """An array in some element's memory: the host may slice it and fill it, but not calculate with it."""
+
+    memory = None
+
+    def __array_finalize__(self, source):
+        self.memory = getattr(source, "memory", None)
+
+    def __array_ufunc__(self, *_, **__):
+        raise TypeError("the host calculates with what it has not fetched")
+
+    def __array_function__(self, *_):
+        raise TypeError("the host calculates with what it has not fetched")
+
+
+class Late:
+    """A vote that is a number only when it is read."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __int__(self):
+        return int(self.value)
+
+
+class ApartElement(CpuElement):
+    """A CPU element that shares its memory with those of the same number alone, and only then its arrays.
+
+    One that is deferred is driven by the calling thread, and its kernels return votes to be read.
+    """
+
+    def __init__(self, name, memory, *, deferred=False):
+        super().__init__(name, 1)
+        self.memory = memory
+        self.deferred = deferred
+        self._asked = {}
+        self._posted = False
+
+    def array(self, length, dtype, fill=None):
+        return self._held(super().array(length, dtype, fill))
+
+    def hold(self, array):
+        assert not isinstance(array, Held)
+        return self._held(np.array(array))
+
+    def hold_edges(self, array, far):
+        assert 0 <= far <= len(array)
+        return self.hold(array)
+
+    def fetch(self, array):
+        return self._seen(array).copy()
+
+    def take(self, sender, source, target):
+        assert sender._posted
+        assert (source.dtype, source.shape) == (target.dtype, target.shape)
+        self._seen(target)[:] = sender._seen(source)
+
+    def post(self):
+        self._posted = True
+
+    def kernel(self, name):
+        if name not in self._asked:
+            kernel = super().kernel(name)
+
+            def of_own_arrays(*args):
+                given = [self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+                answer = kernel(*given)
+                return Late(answer) if self.deferred and answer is not None else answer
+
+            self._asked[name] = of_own_arrays
+        return self._asked[name]
+
+    def read(self, vote):
+        return vote.value if isinstance(vote, Late) else vote
+
+    def _held(self, array):
+        held = array.view(Held)
+        held.memory = self.memory
+        return held
+
+    def _seen(self, array):
+        """The array for kernels, which must lie in this memory."""
+        assert isinstance(array, Held)
+        assert array.memory == self.memory
+        return array.view(np.ndarray)
+
+
+def parse_apart(on, **_):
+    """Elements "apart:0" or "late:0" in the memory number 0, and so on; the late ones are deferred."""
+    words = [name.split(":") for name in on]
+    assert {kind for kind, _ in words} <= {"apart", "late"}
+    return [
+        ApartElement(f"{kind}:{memory}#{i}", int(memory), deferred=kind == "late")
+        for i, (kind, memory) in enumerate(words)
+    ]

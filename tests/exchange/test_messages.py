@@ -1,0 +1,150 @@
+"""The message transport between elements with memories of their own, some driven as GPUs are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from apart import ApartElement
+from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack, verbs
+from evener.engine import Engine
+from evener.exchange import memory, message
+from evener.exchange.message import Mailbox
+from evener.exchange.route import Route, place
+from evener.graph import Graph
+from evener.partition import partition
+
+pytestmark = pytest.mark.usefixtures("apart_elements")
+
+
+class TestTwoMemories(TransportContract):
+    on = ("apart:0", "apart:1")
+
+
+class TestFourMemories(TransportContract):
+    on = ("apart:0", "apart:1", "apart:2", "apart:3")
+
+
+class TestTwoThatShareAMemoryAndOneApart(TransportContract):
+    on = ("apart:0", "apart:0", "apart:1")
+
+
+class TestOneThatIsDrivenByTheCallingThread(TransportContract):
+    on = ("apart:0", "late:1")
+
+
+class TestBothKindsInTwoMemories(TransportContract):
+    on = ("apart:0", "late:1", "late:1", "apart:0")
+
+
+@sparse_and_dense
+@verbs
+def test_bytes_of_sparse_and_dense(verb, dtype, flagged, moved):
+    check_one_route(ApartElement("a", 0), ApartElement("b", 1), verb, dtype, flagged, moved)
+
+
+@pytest.fixture
+def placed():
+    """Vertices by thirds on two elements that share a memory and one apart, and edges between all."""
+    ends = np.random.default_rng(5).integers(0, 300, (2, 3000))
+    return partition(Graph.from_edges(*ends, directed=False, n=300), ["apart:0", "apart:0", "apart:1"])
+
+
+def test_messages_go_only_where_memories_differ(placed, monkeypatch):
+    near, far = set(), set()
+    memory_pull, send_pull = memory.pull, message.send_pull
+    monkeypatch.setattr(
+        memory, "pull", lambda r, *a, **k: near.add((r.owner, r.holder)) or memory_pull(r, *a, **k)
+    )
+    monkeypatch.setattr(
+        message, "send_pull", lambda r, *a, **k: far.add((r.owner, r.holder)) or send_pull(r, *a, **k)
+    )
+    engine = Engine(placed, "test")
+    engine.superstep("pull")
+    engine.pull(engine.array("float32", 1.0))
+    assert near == {(0, 1), (1, 0)}
+    assert far == {(0, 2), (1, 2), (2, 0), (2, 1)}
+
+
+def test_packing_is_sending_and_taking_is_receiving(placed):
+    engine = Engine(placed, "test")
+    engine.superstep("push")
+    engine.push(engine.array("float64", 1.0), "add")
+    mirrors = [p.mirrors for p in engine.partitions]
+    assert [span.bytes_sent for span in engine.timeline] == [8 * count for count in mirrors]
+    assert all(span.send > 0 and span.receive > 0 for span in engine.timeline)
+    assert all(span.compute == 0 for span in engine.timeline)
+
+
+def test_where_all_share_a_memory_nothing_is_sent():
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+    engine = Engine(partition(graph, ["apart:4"] * 2), "test")
+    engine.superstep("pull")
+    engine.pull(engine.array("float32", 0.0))
+    assert engine.routes
+    assert all(span.send == 0 for span in engine.timeline)
+
+
+def test_values_pulled_for_a_kernel_come_by_message(placed):
+    """`compute` with `pulled` sends before any element takes its steps."""
+    engine = Engine(placed, "test")
+    engine.superstep("count")
+    flags = engine.bits()
+    for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
+        words[:] = element.hold(packed(np.arange(len(p.vertices)) < p.owned))
+    count = engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
+    assert count == 300
+    for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
+        assert unpack(element.fetch(words), len(p.vertices)).all()
+
+
+# ---- what travels, by hand ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ends():
+    """A holder of 70 mirrors from its vertex 50 on, of an owner's vertices 0, 3, 6, ...; a mailbox each."""
+    holder, owner = ApartElement("holder", 0), ApartElement("owner", 1)
+    route = place(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
+    return route, Mailbox(holder), Mailbox(owner)
+
+
+def test_bits_travel_as_bits(ends):
+    route, of_holder, of_owner = ends
+    flags = np.random.default_rng(1).random(210) < 0.5
+    here = of_holder.element.hold(packed(np.ones(120, bool)))
+    there = of_owner.element.hold(packed(flags))
+    assert message.send_pull(route, of_owner, there, None, as_bits=True) == 9  # 70 bits
+    of_owner.element.post()
+    message.take_pull(route, of_owner, of_holder, here, None, as_bits=True)
+    assert (unpack(of_holder.element.fetch(here), 120) == [*[True] * 50, *flags[::3]]).all()
+
+    there = of_owner.element.hold(packed(np.zeros(210, bool)))
+    assert message.send_push(route, of_holder, "or", here, None) == 9
+    of_holder.element.post()
+    message.take_push(route, of_holder, of_owner, "or", there, None)
+    found = unpack(of_owner.element.fetch(there), 210)
+    assert (found[::3] == flags[::3]).all()
+    assert found.sum() == flags[::3].sum()
+    assert unpack(of_holder.element.fetch(here), 120).tolist() == [True] * 50 + [False] * 70
+
+
+@pytest.mark.parametrize(("op", "expected", "left"), [("add", 12, 0), ("min", 5, 5)])
+def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
+    route, of_holder, of_owner = ends
+    here = of_holder.element.hold(np.full(120, 5, np.uint32))
+    there = of_owner.element.hold(np.full(210, 7, np.uint32))
+    assert message.send_push(route, of_holder, op, here, None) == 280
+    of_holder.element.post()
+    message.take_push(route, of_holder, of_owner, op, there, None)
+    assert of_owner.element.fetch(there).tolist() == [expected, 7, 7] * 70
+    assert of_holder.element.fetch(here).tolist() == [5] * 50 + [left] * 70
+
+
+def test_a_mailbox_makes_each_array_once(ends):
+    _, box, _ = ends
+    values = box.array("values", 70, "float32")
+    assert box.array("values", 70, np.float32) is values
+    assert box.array("values", 70, "float64").dtype == np.float64
+    assert box.element.fetch(box.bits("flags", 70)).tolist() == [0, 0]
+    assert box.bits("flags", 70) is not box.bits("marks", 70)

@@ -1,0 +1,207 @@
+"""The CUDA element: what any element does, what lies between it and others, and how it fails."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from contracts import CLOCKS, DTYPES, ElementContract, ThreadedElementContract, packed
+from evener.elements import CpuElement, parse_elements
+from evener.elements.cuda import gpus
+from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.memory import readable
+
+
+class TestCudaElement(ElementContract):
+    name = "cuda:0"
+
+    def make(self, name):
+        return parse_elements([name])[0]
+
+
+@pytest.mark.usefixtures("two_gpus")
+class TestAnotherGpu(TestCudaElement):
+    name = "cuda:1"
+
+
+class TestCpuElementBesideAGpu(ThreadedElementContract):
+    """Its arrays lie in locked pages."""
+
+    name = "cpu:1"
+
+    def make(self, name):
+        return CpuElement(name, 1, pinned=True)
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    return parse_elements(["cuda:0"])[0]
+
+
+# ---- which there are ---------------------------------------------------------------------------------
+
+
+def test_elements_of_one_gpu_are_told_apart_and_share_its_memory():
+    cpu, one, two = parse_elements("cpu:1, cuda:0, cuda:0")
+    assert [e.name for e in (cpu, one, two)] == ["cpu:1", "cuda:0#1", "cuda:0#2"]
+    assert [e.deferred for e in (cpu, one, two)] == [False, True, True]
+    assert one.memory == two.memory != cpu.memory
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_two_gpus_have_memories_of_their_own():
+    one, two = parse_elements("cuda:0,cuda:1")
+    assert one.memory != two.memory
+
+
+@pytest.mark.parametrize("number", [0, 99])
+def test_a_gpu_that_is_not_there(number):
+    name = f"cuda:{gpus() + number}"
+    with pytest.raises(ArgumentError) as caught:
+        parse_elements([name])
+    message = str(caught.value)
+    assert f'"{name}" does not exist' in message
+    assert f"cuda:{gpus() - 1}" in message
+    assert "\n" not in message
+
+
+def test_a_name_that_is_none_is_refused_with_what_there_is():
+    with pytest.raises(ArgumentError, match=r"'gpu' is not an element.*\"cpu\".*\"cuda:0\""):
+        parse_elements(["gpu"])
+
+
+# ---- between elements --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
+    cpu = CpuElement("cpu:1", 1, pinned=pinned)
+    values = np.arange(1, 5001).astype(dtype)
+    here, there, back = cpu.array(5000, dtype), gpu.array(5000, dtype, 0), cpu.array(5000, dtype, 0)
+    here[:] = values
+    cpu.post()
+    gpu.take(cpu, here, there)
+    assert (gpu.fetch(there) == values).all()
+    gpu.post()
+    cpu.take(gpu, there[100:1100], back[7:1007])
+    expected = np.zeros(5000, dtype)
+    expected[7:1007] = values[100:1100]
+    assert (back == expected).all()
+
+
+def test_what_is_taken_has_been_finished(gpu):
+    """A long row of kernels lies before what is posted; kernels behind it do not touch it."""
+    cpu = CpuElement("cpu:1", 1, pinned=True)
+    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    arrays = [gpu.hold(words), gpu.array(len(words), "uint64", 0), gpu.array(len(words), "uint64", 0)]
+    target = cpu.array(len(words), "uint64", 0)
+    copy = gpu.kernel("bits.copy")
+    for _ in range(50):
+        gpu.call(copy, arrays[0], arrays[1])
+        gpu.call(copy, arrays[1], arrays[0])
+    gpu.call(copy, arrays[0], arrays[2])
+    gpu.post()
+    for _ in range(50):
+        gpu.call(copy, arrays[0], arrays[1])
+    cpu.take(gpu, arrays[2], target)
+    assert (target == words).all()
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gpus_take_from_each_other(dtype):
+    one, two = parse_elements("cuda:0,cuda:1")
+    values = np.arange(1, 5001).astype(dtype)
+    source, target = one.hold(values), two.array(5000, dtype, 0)
+    one.post()
+    two.take(one, source[:1000], target[1000:2000])
+    expected = np.zeros(5000, dtype)
+    expected[1000:2000] = values[:1000]
+    assert (two.fetch(target) == expected).all()
+
+
+# ---- kernels and time --------------------------------------------------------------------------------
+
+
+def test_a_kernel_is_refused_what_it_cannot_read():
+    element = parse_elements(["cuda:0"])[0]
+    words, halves = element.array(2, "uint64", 0), element.array(4, "uint32", 0)
+    refused = r"bits\.copy takes an array of u64 on cuda:0 as out, not ndarray of uint32"
+    with pytest.raises(DeviceError, match=refused):
+        element.kernel("bits.copy")(words, halves)
+    check_it_still_works(element)
+
+
+def test_its_clock_stays_with_the_hosts():
+    """Over more time than what two clocks drift apart in."""
+    element = parse_elements(["cuda:0"])[0]
+    element.begin_timing(beside_others=True)
+    for _ in range(4):
+        time.sleep(0.6)
+        began = time.perf_counter()
+        (at,) = element.times([element.mark()])
+        assert began - CLOCKS <= at <= time.perf_counter() + CLOCKS
+
+
+def test_work_shows_in_the_times_of_its_marks():
+    element = parse_elements(["cuda:0"])[0]
+    words = [element.array(1 << 22, "uint64", 0) for _ in range(2)]
+    copy = element.kernel("bits.copy")
+    element.call(copy, *words)
+    element.wait()
+    element.begin_timing(beside_others=True)
+    began = time.perf_counter()
+    marks = [element.mark()]
+    for _ in range(100):
+        element.call(copy, *words)
+    marks.append(element.mark())
+    marks.append(element.mark())
+    begin, end, after = element.times(marks)
+    took = time.perf_counter() - began
+    # 100 times 32 MiB are read and written: 6.7 GB, at most at some 10 TB/s.
+    assert 0.0005 < end - begin <= took + CLOCKS
+    assert 0 <= after - end < end - begin
+
+
+# ---- failures ----------------------------------------------------------------------------------------
+
+
+def check_it_still_works(element):
+    assert element.fetch(element.array(3, "int32", 7)).tolist() == [7] * 3
+    words = element.hold(packed(np.ones(100, bool)))
+    assert element.read(element.call(element.kernel("bits.count_range"), words, 3, 90)) == 87
+
+
+@pytest.mark.parametrize("fill", [None, 0, 1])
+@pytest.mark.parametrize(("length", "dtype"), [(1 << 50, "uint8"), (1 << 47, "float64")])
+def test_an_array_larger_than_the_gpu(gpu, length, dtype, fill):
+    with pytest.raises(DeviceOutOfMemory) as caught:
+        gpu.array(length, dtype, fill)
+    error = caught.value
+    assert isinstance(error, MemoryError)
+    assert error.needed == 1 << 50
+    assert 0 < error.available < 1 << 42
+    message = str(error)
+    assert message.startswith("cuda:0 has ")
+    assert readable(1 << 50) in message
+    assert "\n" not in message
+    check_it_still_works(gpu)
+
+
+def test_an_array_larger_than_what_is_left(gpu):
+    free = gpu.free_bytes()
+    with pytest.raises(DeviceOutOfMemory):
+        gpu.array(free + (1 << 30), "uint8")
+    check_it_still_works(gpu)
+    assert gpu.free_bytes() > free // 2
+
+
+def test_memory_is_given_back(gpu):
+    before = gpu.free_bytes()
+    for _ in range(100):  # 100 GiB, one after another
+        array = gpu.array(1 << 30, "uint8", 0)
+        del array
+    assert gpu.free_bytes() > before - (4 << 30)

@@ -1,0 +1,31 @@
+"""Joules of a real GPU, where NVML tells them."""
+
+from __future__ import annotations
+
+import pytest
+
+import evener as ev
+from evener.energy import Meter
+
+
+def test_a_busy_gpu_takes_some_watts():
+    pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
+    placed = ev.partition(ev.read("rmat:20"), on="cuda:0")
+    ev.pagerank(placed, tol=0, max_iter=1)
+    with Meter(placed.elements) as meter:
+        for _ in range(40):
+            r = ev.pagerank(placed, tol=0, max_iter=200)
+    r.energy = meter.energy
+    if meter.joules["cuda:0"] is None:
+        pytest.skip(f"not measured: {meter.reasons['cuda:0']}")
+    # No GPU of today idles below 5 watts, and none takes 2 kW.
+    assert 5 < meter.joules["cuda:0"] / meter.energy.seconds < 2000
+    assert "for each watt" in r.explain()
+
+
+def test_too_short_a_run_is_not_measured():
+    pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
+    with Meter(["cuda:0"]) as meter:
+        pass
+    assert meter.joules["cuda:0"] is None
+    assert meter.reasons["cuda:0"]

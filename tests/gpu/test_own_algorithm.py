@@ -1,0 +1,104 @@
+"""An algorithm from outside the package on GPUs: the worked example, and kernels that are wrong."""
+
+from __future__ import annotations
+
+from itertools import cycle, product
+
+import numpy as np
+import pytest
+
+import evener as ev
+import zoo
+from evener.errors import DeviceError
+from kcore_example import FOLDER, load, simple
+
+SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
+POLICIES = ["random", "high", "low"]
+ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
+
+
+@pytest.fixture(scope="module")
+def kcore():
+    return load().kcore
+
+
+# ---- k-core ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
+def test_core_numbers_are_networkx_whatever_the_split(kcore, name):
+    graph, expected = simple(zoo.SMALL[name]())
+    alone = kcore(ev.partition(graph, ["cpu:1"])).timeline.supersteps
+    turn = cycle(ALPHAS)
+    for on, policy in product(SPLITS, POLICIES):
+        found = kcore(ev.partition(graph, on, policy=policy, alpha=next(turn)))
+        assert found["core"].tolist() == expected
+        assert found.timeline.supersteps == alone
+
+
+@pytest.mark.parametrize("on", SPLITS, ids=",".join)
+@pytest.mark.parametrize("name", ["rmat", "uniform", "star"])
+def test_large_graphs(kcore, name, on):
+    """Hubs among them whose edges are cut into pieces."""
+    graph, expected = simple(zoo.LARGE[name]())
+    assert kcore(ev.partition(graph, on, policy="low", alpha=0.3))["core"].tolist() == expected
+
+
+# ---- kernels -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def engines():
+    """One on a GPU, one on a CPU and a GPU, each in its first superstep."""
+    graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
+    made = [ev.Engine(ev.partition(graph, on, alpha=0.5), "test") for on in SPLITS[::2]]
+    for engine in made:
+        engine.superstep("only")
+    return made
+
+
+def filled(array, value):
+    array[:] = value
+    return len(array)
+
+
+FILLED = """#include "common.cuh"
+
+template <typename Value>
+__global__ void PARALLEL(256) filled(Array<Value> array, Value value, Votes<u64> votes) {
+    for (u64 i = thread_of_grid(); i < array.length; i += threads_of_grid()) array[i] = value;
+    votes.sum(%s);
+}
+"""
+
+
+def test_types_are_the_drivers_choice(engines, tmp_path):
+    (tmp_path / "own.cu").write_text(FILLED % "first_of_grid() ? array.length : 0")
+    kernel = ev.Kernel(cpu=filled, cuda=tmp_path / "own.cu")
+    for engine, (dtype, value) in product(engines, [("float32", 0.5), ("uint32", 2**32 - 1), ("int32", -3)]):
+        array = engine.owned_array(dtype)
+        assert engine.compute(kernel, array, value) == 4
+        assert all((part == np.array(value, dtype)).all() for part in engine.fetch(array))
+
+
+def test_the_compilers_words_are_shown(engines, tmp_path):
+    (tmp_path / "own.cu").write_text(FILLED % "array.size")
+    for engine in engines:
+        with pytest.raises(DeviceError, match=r'(?s)own\.cu does not compile.*own\.cu\(6\): error.*"size"'):
+            engine.compute(ev.Kernel(cpu=filled, cuda=tmp_path / "own.cu"), engine.owned_array("int32"), 1)
+
+
+def test_a_side_or_a_kernel_that_is_missing(engines):
+    alone, both = engines
+    array = alone.owned_array("int32", 7)
+    with pytest.raises(
+        ev.ArgumentError, match=r'"filled" has nothing for the element "cuda:0".*give.* cuda='
+    ):
+        alone.compute(ev.Kernel(cpu=filled), array, 1)
+    with pytest.raises(ev.ArgumentError, match=r'"peel" has nothing for the element "cpu:1".*give.* cpu='):
+        both.compute(ev.Kernel(cuda=FOLDER / "kcore.cu", name="peel"))
+    with pytest.raises(ev.ArgumentError, match=r'kcore\.cu declares no kernel "filled".*peel, tell'):
+        alone.compute(ev.Kernel(cpu=filled, cuda=FOLDER / "kcore.cu"), array, 1)
+    with pytest.raises(ev.ArgumentError, match=r"kcore\.tell takes 5 arguments \(offsets, .*\), not 1"):
+        alone.compute(ev.Kernel(cuda=FOLDER / "kcore.cu", name="tell"), array)
+    assert [part.tolist() for part in alone.fetch(array)] == [[7] * 4]

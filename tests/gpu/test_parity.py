@@ -1,0 +1,322 @@
+"""The parity matrix on GPUs, alone and beside CPUs: one answer, and it is that of the plain reference."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import cycle, islice, product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import evener as ev
+import reference
+import zoo
+from evener import generate
+from evener.elements import usable_cores
+from evener.elements.cuda import CudaElement, gpus
+from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from twins import OF_NO_ALGORITHM, kernels
+
+POLICIES = ["random", "high", "low"]
+ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
+CPU_OF_TWO = f"cpu:{min(2, usable_cores())}"
+MIXED = [["cpu:1", "cuda:0"], ["cuda:0", CPU_OF_TWO], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
+SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], *MIXED]
+if gpus() > 1:
+    SPLITS += [["cuda:0", "cuda:1"], ["cpu:1", "cuda:0", "cuda:1"]]
+
+ALONE = [on for on in SPLITS if on not in MIXED and "cpu:1" not in on]
+# Beside a CPU, whose kernels take half a minute to compile for each type of weights on a bare machine, two
+# types stand for all: whole numbers and others.
+BESIDE_A_CPU = ["int32", "float64"]
+
+directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
+everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
+
+
+def placements(seed):
+    """Every split by two of the policies, those and the shares in turn; one element needs neither."""
+    policies, alphas = (islice(cycle(each), seed % len(each), None) for each in (POLICIES, ALPHAS))
+    for on in SPLITS:
+        for _ in range(2 if len(on) > 1 else 1):
+            yield {"on": on, "policy": next(policies), "alpha": next(alphas)}
+
+
+# ---- every graph -------------------------------------------------------------------------------------
+
+
+@directions
+@small_graphs
+def test_small_graphs(name, directed):
+    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    for placement in placements(list(zoo.SMALL).index(name) + 2 * directed):
+        truth.check(**placement)
+
+
+@directions
+@pytest.mark.parametrize("name", zoo.LARGE)
+def test_large_graphs(name, directed):
+    truth = truth_of(zoo.LARGE[name](), directed=directed)
+    truth.check(on=["cuda:0"])
+    policies = POLICIES if directed else POLICIES[1:] + POLICIES[:1]
+    for on, policy, alpha in zip([["cuda:0"] * 2, *MIXED[::2]], policies, [0.3, 0.5, 0.7], strict=True):
+        truth.check(on=on, policy=policy, alpha=alpha)
+
+
+@pytest.mark.parametrize("name", zoo.generated())
+def test_generated_graphs(name):
+    graph = zoo.generated()[name]
+    # Both directions are stored, so as a directed graph it is the same.
+    expected = ev.Graph.from_edges(*reference.edges(graph), np.ones(graph.m), directed=True, n=graph.n)
+    truth = Truth(expected, int(graph.out_degree().argmax()))
+    for on in (["cuda:0"], ["cpu:1", "cuda:0"]):
+        pg = ev.partition(graph, on, policy="high", alpha=None if len(on) == 1 else 0.5)
+        assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
+        assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
+        truth.check_wcc(ev.wcc(pg))
+        truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+
+
+@pytest.fixture(scope="module")
+def heavy():
+    """Some 130 thousand vertices and 3.7 million edges, so that every thread of a GPU has its share."""
+    graph = generate.rmat(17)
+    tails, heads = reference.edges(graph)
+    weights = np.random.default_rng(17).random(graph.m)
+    weighted = ev.Graph.from_edges(tails, heads, weights, directed=True, n=graph.n)
+    return Truth(weighted, int(weighted.out_degree().argmax()))
+
+
+@pytest.mark.parametrize("on", [["cuda:0"], ["cuda:0"] * 2, ["cpu:1", "cuda:0"]], ids=",".join)
+def test_a_graph_for_every_thread(heavy, on):
+    heavy.check(on=on, alpha=None if len(on) == 1 else 0.3)
+
+
+@pytest.mark.parametrize("on", [["cuda:0"], ["cpu:1", "cuda:0"]], ids=",".join)
+@directions
+def test_a_hub_with_more_edges_than_blocks_have_threads(on, directed):
+    """One row of 300,000 edges: it is cut into many pieces wherever edges are shared out."""
+    truth = truth_of(zoo.star(300_000), directed=directed)
+    truth.check(on=on, policy="low", alpha=None if len(on) == 1 else 0.2)
+
+
+@directions
+@everywhere
+def test_the_empty_graph(on, directed):
+    pg = ev.partition(zoo.build(zoo.SMALL["empty"](), directed=directed), on)
+    assert len(ev.wcc(pg)["component"]) == 0
+    assert len(ev.pagerank(pg)["rank"]) == 0
+    assert len(ev.betweenness(pg)["centrality"]) == 0
+    for search in (ev.bfs, ev.sssp):
+        with pytest.raises(ev.UnknownVertexError, match="0 is not in the graph"):
+            search(pg, source=0)
+
+
+@directions
+def test_a_source_without_out_edges_reaches_itself(directed):
+    graph = zoo.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
+    for source, on in product([0, 4], SPLITS):
+        Truth(graph, source).check(on=on, alpha=0.5)
+
+
+@directions
+def test_a_source_alone_in_its_partition(directed):
+    truth = source_alone(directed=directed)
+    for on in (["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"]):
+        truth.check(on=on, policy="low", alpha=0.001)
+    truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.999)  # on the GPU
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    graph=zoo.drawn_graphs(),
+    on=st.sampled_from(SPLITS),
+    policy=st.sampled_from(POLICIES),
+    alpha=st.sampled_from(ALPHAS),
+    source=st.integers(0, 2**16),
+)
+def test_drawn_graphs(graph, on, policy, alpha, source):
+    truth = Truth(graph, source % graph.n)
+    truth.check(on=["cuda:0"])
+    truth.check(on=on, policy=policy, alpha=alpha)
+
+
+@directions
+@small_graphs
+def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
+    """Some or all of a partition's edges are read across the bus."""
+    home = import_module("evener.partition")
+    place = home.place
+
+    def placing(mapped):
+        return lambda built, element, **_: place(built, element, mapped=mapped)
+
+    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    monkeypatch.setattr(home, "place", placing(0.4))
+    truth.check(on=["cuda:0"])
+    monkeypatch.setattr(home, "place", placing(1.0))
+    truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.3)
+
+
+# ---- what the matrix does not vary -------------------------------------------------------------------
+
+
+WEIGHTS = ["uint8", "int16", "int32", "int64", "float32", "float64"]
+
+
+def weighted(dtype, *, directed):
+    rng = np.random.default_rng(9)
+    src, dst = rng.integers(0, 400, (2, 2000))
+    whole = np.dtype(dtype).kind in "iu"
+    weights = rng.integers(0, 120, 2000) if whole else rng.random(2000)
+    return ev.Graph.from_edges(src, dst, weights.astype(dtype), directed=directed, n=400)
+
+
+@directions
+@pytest.mark.parametrize("dtype", WEIGHTS)
+def test_weights_of_every_type(dtype, directed):
+    graph = weighted(dtype, directed=directed)
+    assert graph.weights.dtype == dtype
+    truth = Truth(graph, int(graph.out_degree().argmax()))
+    for i, on in enumerate(SPLITS if dtype in BESIDE_A_CPU else ALONE):
+        pg = ev.partition(graph, on, policy=POLICIES[i % 3], alpha=0.4)
+        truth.check_sssp(ev.sssp(pg, source=truth.source))
+
+
+@pytest.mark.parametrize("dtype", WEIGHTS)
+@pytest.mark.parametrize("edges_to_sweep", [1, 10**9])
+def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
+    """Where only buckets settle vertices, and where every bucket turns to sweeps."""
+    monkeypatch.setattr(import_module("evener.algorithms.sssp"), "EDGES_TO_SWEEP", edges_to_sweep)
+    graph = weighted(dtype, directed=True)
+    truth = Truth(graph, int(graph.out_degree().argmax()))
+    for on in (["cuda:0"], ["cpu:1", "cuda:0"])[: 1 + (dtype in BESIDE_A_CPU)]:
+        pg = ev.partition(graph, on, alpha=0.4)
+        for delta in (None, 0.5, 40):
+            truth.check_sssp(ev.sssp(pg, source=truth.source, delta=delta))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "weight"), [("int32", 2**30), ("uint32", 2**32 - 1), ("int64", 2**30), ("int64", 2**40)]
+)
+def test_integers_too_long_for_32_bits(dtype, weight):
+    """Along a path of 40 edges, each of that weight, with a chord of the same that saves one of them."""
+    path = np.arange(40)
+    src, dst = np.append(path, 0), np.append(path + 1, 2)
+    graph = ev.Graph.from_edges(src, dst, np.full(41, weight).astype(dtype))
+    hops = np.array([0, 1, 1, *range(2, 40)])
+    for on in SPLITS if dtype in BESIDE_A_CPU else ALONE:
+        found = ev.sssp(ev.partition(graph, on, alpha=0.5), source=0)
+        assert found["distance"].tolist() == (hops * float(weight)).tolist()
+        assert found["parent"].tolist() == [0, 0, 0, *range(2, 40)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ranks_of_either_precision_wherever_jumps_lead(dtype):
+    graph = zoo.build(zoo.LARGE["rmat"](), directed=True)
+    chances = np.random.default_rng(2).random(graph.n)
+    chances[::3] = 0
+    expected = reference.pagerank(graph, iterations=ITERATIONS, personalization=chances)
+    relative = RELATIVE if dtype == "float32" else 1e-12
+    for i, on in enumerate(SPLITS):
+        pg = ev.partition(graph, on, policy=POLICIES[i % 3], alpha=0.4)
+        found = ev.pagerank(pg, tol=0, max_iter=ITERATIONS, personalization=chances, dtype=dtype)
+        assert found["rank"].dtype == dtype
+        np.testing.assert_allclose(found["rank"], expected, rtol=relative, atol=0)
+
+
+@everywhere
+def test_it_stops_where_the_reference_does(on):
+    """When an iteration moves the ranks by less than ``n * tol`` in all."""
+    graph = zoo.build(zoo.SMALL["rmat"](), directed=True)
+    found = ev.pagerank(ev.partition(graph, on, alpha=0.5), tol=1e-10, dtype="float64")
+    expected = reference.pagerank(graph, tol=graph.n * 1e-10)
+    np.testing.assert_allclose(found["rank"], expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("push_cost", [0, 1e9])
+@pytest.mark.parametrize("on", [["cuda:0"], ["cpu:1", "cuda:0"]], ids=",".join)
+def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost):
+    """4^700 of them, pushed or pulled all the way; what depends on a joint, its middles share evenly."""
+    monkeypatch.setattr(import_module("evener.algorithms.betweenness"), "PUSH_COST", push_cost)
+    stages, width = 700, 4
+    src, dst, joints, middles = zoo.diamonds(stages, width)
+    graph = ev.Graph.from_edges(src, dst)
+    pg = ev.partition(graph, on, alpha=0.5)
+    found = ev.betweenness(pg, sources=[0], normalized=False)["centrality"] / graph.n
+    behind = (width + 1.0) * (stages - joints)
+    np.testing.assert_allclose(found[joints[1:]], behind[1:], rtol=1e-12)
+    np.testing.assert_allclose(found[middles], np.repeat((1 + behind[1:]) / width, width).reshape(-1, width))
+
+
+def test_too_many_paths_beside_too_few_are_refused():
+    src, dst, _, middles = zoo.diamonds(950, 4)
+    path = 1 + middles.max() + np.arange(2 * 950)
+    src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path])
+    with pytest.raises(ev.ArgumentError, match=r"at distance 1\d\d\d from source 0, some have over 2\^1700"):
+        ev.betweenness(ev.Graph.from_edges(src, dst), sources=[0], on="cuda:0")
+
+
+@everywhere
+def test_betweenness_of_all_sources(on):
+    graph = reference.random_graph(directed=True)
+    found = ev.betweenness(ev.partition(graph, on, alpha=0.5), normalized=False)["centrality"]
+    np.testing.assert_allclose(found, reference.betweenness(graph), rtol=RELATIVE, atol=1e-12)
+
+
+def test_ids_of_the_graphs_own():
+    names = ["ann", "bob", "cyd", "dan", "eve"]
+    graph = ev.Graph.from_edges(["ann", "bob", "dan"], ["bob", "cyd", "eve"], directed=True)
+    assert graph.ids.tolist() == names
+    for on in SPLITS:
+        pg = ev.partition(graph, on, alpha=0.5)
+        assert ev.bfs(pg, source="ann")["distance"].tolist() == [0, 1, 2, -1, -1]
+        assert ev.wcc(pg)["component"].tolist() == [0, 0, 0, 3, 3]
+
+
+# ---- again and again ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on", SPLITS[:3], ids=",".join)
+def test_a_hundred_runs_agree(on):
+    """Whichever thread comes first: distances and components the same, ranks within 1e-6."""
+    truth = truth_of(zoo.LARGE["rmat"](), directed=True)
+    pg = ev.partition(truth.graph, on, alpha=0.5)
+    for _ in range(100):
+        assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
+        assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
+        truth.check_wcc(ev.wcc(pg))
+        truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_gpu_gives_the_same_ranks_to_the_bit(dtype):
+    graph = zoo.build(zoo.LARGE["rmat"](), directed=True)
+    pg = ev.partition(graph, "cuda:0")
+    first = ev.pagerank(pg, dtype=dtype)
+    for _ in range(99):
+        again = ev.pagerank(pg, dtype=dtype)
+        assert again.outcome == first.outcome
+        assert (again["rank"] == first["rank"]).all()
+    placed_anew = ev.pagerank(graph, dtype=dtype, on="cuda:0")
+    assert (placed_anew["rank"] == first["rank"]).all()
+
+
+# ---- every kernel ------------------------------------------------------------------------------------
+
+
+def test_the_matrix_reaches_every_kernel(monkeypatch):
+    asked = set()
+    kernel = CudaElement.kernel
+    monkeypatch.setattr(CudaElement, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
+    for name, directed in product(zoo.SMALL, [True, False]):
+        if name != "empty":
+            truth = truth_of(zoo.SMALL[name](), directed=directed)
+            for on in (["cuda:0"], ["cuda:0"] * 4, ["cpu:1", "cuda:0"]):
+                truth.check(on=on, alpha=0.5)
+    for directed in (True, False):
+        source_alone(directed=directed).check(on=["cuda:0"] * 2, policy="low", alpha=0.001)
+    assert asked == set(kernels()) - OF_NO_ALGORITHM

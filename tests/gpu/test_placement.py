@@ -1,0 +1,104 @@
+"""A graph placed on GPUs: its values go there and come back, and its numbers are those of a CPU's."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import evener as ev
+import zoo
+from evener.errors import DeviceOutOfMemory
+from truth import truth_of
+
+SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
+everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["directed", "undirected"])
+def graph(request):
+    return zoo.build(zoo.SMALL["rmat"](), directed=request.param)
+
+
+@everywhere
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "float32", "float64"])
+def test_values_go_there_and_come_back(graph, on, dtype):
+    pg = ev.partition(graph, on, alpha=0.5)
+    values = np.random.default_rng(1).integers(0, 1000, graph.n).astype(dtype)
+    parts = pg.spread(values)
+    for element, p, part in zip(pg.elements, pg.partitions, parts, strict=True):
+        assert (element.fetch(part) == values[element.fetch(p.vertices)]).all()
+    owned = [part[: p.owned] for p, part in zip(pg.partitions, parts, strict=True)]
+    assert (pg.gather(owned) == values).all()
+
+
+@pytest.mark.parametrize("policy", ["random", "high", "low"])
+def test_a_gpu_and_a_cpu_hold_what_two_cpus_hold(graph, policy):
+    """Where both get half of the edges, all but the names is the same."""
+    mixed = ev.partition(graph, ["cpu:1", "cuda:0"], policy=policy, alpha=0.5).statistics
+    cpus = ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=0.5).statistics
+    assert [row.element for row in mixed.partitions] == ["cpu:1", "cuda:0"]
+    for one, other in zip(mixed.partitions, cpus.partitions, strict=True):
+        assert dataclasses.replace(one, element="") == dataclasses.replace(other, element="")
+    assert (mixed.alpha, mixed.beta, mixed.beta_aggregated) == (cpus.alpha, cpus.beta, cpus.beta_aggregated)
+
+
+def test_a_gpu_gets_most_where_nobody_says_how_much():
+    graph = zoo.build(zoo.LARGE["uniform"](), directed=True)
+    cpu, gpu = ev.partition(graph, ["cpu:1", "cuda:0"]).statistics.partitions
+    assert gpu.edge_share > 0.9
+    assert cpu.edge_share < 0.1
+
+
+def test_edges_without_room_stay_with_the_host():
+    """The less a GPU may hold, the more of them, down to where not even the vertices have room."""
+    truth = truth_of(zoo.LARGE["rmat"](), directed=True)
+    room = 4 * ev.partition(truth.graph, "cuda:0").statistics.nbytes
+    by_share = {}
+    for _ in range(60):
+        try:
+            pg = ev.partition(truth.graph, "cuda:0", gpu_memory=room)
+        except DeviceOutOfMemory:
+            break
+        (p,) = pg.partitions
+        assert {len(edges.targets) for edges in p.directions} == {truth.graph.m}
+        by_share[len(p.out.targets.far) / truth.graph.m] = pg
+        room = room * 9 // 10
+    else:
+        pytest.fail(f"{room} bytes are enough for everything")
+    shares = list(by_share)
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    half = min(shares, key=lambda share: abs(share - 0.5))
+    assert 0.2 < half < 0.8
+    for share in (half, shares[-1]):
+        truth.check_placed(by_share[share])
+
+
+@pytest.mark.parametrize("on", [["cuda:0"], ["cpu:1", "cuda:0"]], ids=",".join)
+def test_a_gpu_with_no_room_for_the_vertices_is_refused(graph, on):
+    with pytest.raises(ev.OutOfMemoryError, match=r"cuda:0 has room for 1000 bytes.* needs ") as caught:
+        ev.partition(graph, on, alpha=0.1, gpu_memory=1000)
+    assert isinstance(caught.value, DeviceOutOfMemory)
+    assert caught.value.available == 1000 < caught.value.needed
+    assert "\n" not in str(caught.value)
+
+
+def test_it_says_where_it_is(graph):
+    assert "cpu:1, cuda:0" in repr(ev.partition(graph, ["cpu:1", "cuda:0"]))
+
+
+@everywhere
+def test_the_timeline_has_a_row_for_each_element_and_all_times_are_sound(graph, on):
+    r = ev.pagerank(ev.partition(graph, on, alpha=0.5), tol=0, max_iter=10)
+    spans = list(r.timeline)
+    assert len(spans) == len(on) * r.timeline.supersteps == 11 * len(on)
+    for span in spans:
+        # Two clocks, read to microseconds: what takes no time may come out a little below nothing.
+        assert min(span.compute, span.send, span.receive, span.wait) >= -1e-3
+        assert span.seconds < r.seconds + 0.01
+    for k in range(len(on)):
+        assert sum(span.compute for span in spans[k :: len(on)]) > 0
+    crossing = sum(span.bytes_sent for span in spans)
+    assert (crossing > 0) == (len(on) > 1)

@@ -1,0 +1,365 @@
+"""The CUDA kernels as far as they can be tested without a GPU: what they declare, and that they compile.
+
+CuPy and NVRTC come with the test extra, so that this runs everywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shutil
+import textwrap
+from itertools import product
+
+import pytest
+from cupy.cuda import nvrtc
+
+from evener.elements import launch
+from evener.errors import DeviceError
+from evener.kernels.cuda import compile as compiling
+from evener.kernels.cuda import source
+from twins import kernels
+
+FOLDER = source._FOLDER
+FILES = sorted(path.stem for path in FOLDER.glob("*.cu"))
+DECLARED = {f"{file}.{name}": one for file in FILES for name, one in source.declarations(file).items()}
+CPU = kernels()
+# Of elements of some type, which is that of the array's dtype.
+ARRAYS = {"Array", "Tiered"}
+
+every_file = pytest.mark.parametrize("file", FILES)
+every_kernel = pytest.mark.parametrize("kernel", sorted(DECLARED))
+
+
+def given(declaration):
+    """The parameters that are a CPU kernel's as well."""
+    return [p for p in declaration.parameters if p.kind not in launch._FILLED]
+
+
+# ---- what is declared --------------------------------------------------------------------------------
+
+
+def test_every_kernel_that_may_be_asked_for_has_its_twin():
+    assert set(DECLARED) == set(CPU)
+
+
+@every_kernel
+def test_twins_take_the_same_arguments(kernel):
+    assert [p.name for p in given(DECLARED[kernel])] == list(
+        inspect.signature(CPU[kernel].py_func).parameters
+    )
+
+
+@every_kernel
+def test_twins_return_as_many_numbers(kernel):
+    (function,) = ast.parse(textwrap.dedent(inspect.getsource(CPU[kernel].py_func))).body
+    answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+    answers = [answer for answer in answers if not isinstance(answer, ast.Call)]  # another kernel's own
+    counts = {len(a.elts) if isinstance(a, ast.Tuple) else int(a is not None) for a in answers} or {0}
+    votes = [len(p.of) for p in DECLARED[kernel].parameters if p.kind == "Votes"] or [0]
+    assert counts == set(votes)
+
+
+@every_kernel
+def test_what_the_launcher_fills_in_comes_last(kernel):
+    parameters = list(DECLARED[kernel].parameters)
+    assert parameters[: len(given(DECLARED[kernel]))] == given(DECLARED[kernel])
+    filled = [p.kind for p in parameters if p.kind in launch._FILLED]
+    assert len(filled) == len(set(filled))
+
+
+@every_kernel
+def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
+    declaration = DECLARED[kernel]
+    scalars = {*source.SCALARS, *declaration.types}
+    for parameter in given(declaration):
+        if parameter.kind in ARRAYS:
+            assert len(parameter.of) == 1
+            assert parameter.of[0] in scalars
+        else:
+            assert parameter.kind in {"Bits", *scalars}
+            assert parameter.of == ()
+    # The launcher sees each template parameter in an array's dtype.
+    arrays = {parameter.of[0] for parameter in given(declaration) if parameter.kind in ARRAYS}
+    assert set(declaration.types) <= arrays
+    launch.Launcher(None, kernel.partition(".")[0], declaration)
+
+
+def as_written(file):
+    """The kernels of a file with their parameter lists, found by their brackets."""
+    text = re.sub(r"//[^\n]*|\bSERIAL\b|\bPARALLEL\(\d+\)", "", (FOLDER / f"{file}.cu").read_text())
+    found = {}
+    for match in re.finditer(r"__global__\s+void\s+(\w+)\(", text):
+        depth, end = 1, match.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        found[match[1]] = text[match.end() : end - 1]
+    assert len(found) == text.count("__global__")
+    return found
+
+
+@every_file
+def test_every_kernel_and_parameter_is_read(file):
+    written = as_written(file)
+    assert {f"{file}.{name}" for name in written} == {k for k in DECLARED if k.partition(".")[0] == file}
+    for name, parameters in written.items():
+        declaration = DECLARED[f"{file}.{name}"]
+        listed = re.sub(r"<[^>]*>", "", parameters).split(",")
+        assert [p.name for p in declaration.parameters] == [one.split()[-1] for one in listed]
+        assert [p.kind for p in declaration.parameters] == [one.split()[-2] for one in listed]
+
+
+# ---- they compile ------------------------------------------------------------------------------------
+
+INTEGERS = ["u8", "u16", "u32", "u64"]
+TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"]}
+# Distances are integers only where weights are.
+DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], [*INTEGERS, "float", "double"])]
+
+
+def combinations(types):
+    """The types that the algorithms give a kernel's template parameters."""
+    if set(types) <= {"Distance", "Weight"} and types:
+        pairs = [dict(zip(("Distance", "Weight"), pair, strict=True)) for pair in DISTANCES]
+        return list({tuple(pair[t] for t in types): {t: pair[t] for t in types} for pair in pairs}.values())
+    return [dict(zip(types, choice, strict=True)) for choice in product(*(TYPES[t] for t in types))]
+
+
+def compilations():
+    """Each combination for the H200, and for each other architecture one of each kind."""
+    for file in FILES:
+        for types in sorted({tuple(sorted(one.types)) for one in source.declarations(file).values()}):
+            for i, bound in enumerate(combinations(types)):
+                for arch in ["sm_90"] if i else ["sm_80", "sm_90", "sm_100"]:
+                    words = "-".join([file, *(f"{t}={c}" for t, c in bound.items()), arch])
+                    yield pytest.param(file, bound, arch, id=words)
+
+
+@pytest.fixture(scope="module")
+def empty_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize(("file", "types", "arch"), list(compilations()))
+def test_compiles(file, types, arch):
+    binary = compiling.compiled(file, types, arch)
+    expected = {n for n, one in source.declarations(file).items() if set(one.types) == set(types)}
+    assert set(binary.names) == set(compiling.names_of(file, types)) == expected
+    assert binary.code.startswith(b"\x7fELF")
+    for name in binary.names.values():
+        assert name.encode() + b"\0" in binary.code
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_what_nvrtc_has_no_machine_code_for_is_compiled_to_ptx():
+    binary = compiling.compiled("bits", {}, "compute_90")
+    assert re.search(rb"\.target sm_90\b", binary.code)
+    for name in binary.names.values():
+        assert f".entry {name}(".encode() in binary.code
+
+
+@pytest.mark.parametrize(
+    ("capability", "target"),
+    [("75", "sm_75"), ("90", "sm_90"), ("91", "compute_90"), ("101", "compute_100"), ("999", "compute_120")],
+)
+def test_the_architecture_is_the_gpus_own_or_the_next_older(monkeypatch, capability, target):
+    monkeypatch.setattr(nvrtc, "getSupportedArchs", lambda: [120, 75, 80, 90, 100])
+    assert compiling.architecture(capability) == target
+
+
+def test_gpus_older_than_the_toolkit_are_refused(monkeypatch):
+    monkeypatch.setattr(nvrtc, "getSupportedArchs", lambda: [75, 80])
+    with pytest.raises(DeviceError, match=r"capability is 70; the CUDA toolkit here needs 75 or newer"):
+        compiling.architecture("70")
+
+
+# ---- errors, and what is kept ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The sources in a folder of their own, where they can be changed; call `forget` after that."""
+    copy = tmp_path / "sources"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.setattr(source, "_FOLDER", copy)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    forget()
+    yield copy
+    forget()
+
+
+def forget():
+    source.source_of.cache_clear()
+    source.declarations.cache_clear()
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """What NVRTC was asked to compile."""
+    asked = []
+    compile_program = nvrtc.compileProgram
+
+    def noting(program, options):
+        asked.append(options)
+        return compile_program(program, options)
+
+    monkeypatch.setattr(nvrtc, "compileProgram", noting)
+    return asked
+
+
+def kept(tmp_path):
+    return sorted(path for path in (tmp_path / "cache").rglob("*") if path.is_file())
+
+
+def test_an_error_names_its_file_and_says_what_nvrtc_says(folder):
+    (folder / "broken.cu").write_text(
+        '// A comment.\n#include "common.cuh"\n\n'
+        "__global__ void PARALLEL(256) oops(Bits words, u64 n) {\n    words.half(0) = no_such_name;\n}\n"
+    )
+    with pytest.raises(DeviceError) as caught:
+        compiling.compiled("broken", {}, "sm_90")
+    message = str(caught.value)
+    assert message.startswith("broken.cu does not compile for sm_90")
+    assert "no_such_name" in message
+    assert "undefined" in message
+    assert re.search(r"broken\.cu\(5\): error", message)
+
+
+def test_an_error_in_a_header_names_the_header(folder):
+    header = folder / "common.cuh"
+    lines = header.read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("constexpr u32 WARP"))
+    lines[at] = "constexpr u32 WARP = no_such_number;"
+    header.write_text("\n".join(lines) + "\n")
+    with pytest.raises(DeviceError, match=rf"common\.cuh\({at + 1}\): error.*no_such_number"):
+        compiling.compiled("bits", {}, "sm_90")
+
+
+def test_an_error_is_not_kept(folder, tmp_path, runs):
+    (folder / "broken.cu").write_text("__global__ void SERIAL oops(u64 n) { nonsense }\n")
+    for count in (1, 2):
+        with pytest.raises(DeviceError):
+            compiling.compiled("broken", {}, "sm_90")
+        assert len(runs) == count
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_second_time_nothing_is_compiled(tmp_path, runs):
+    first = compiling.compiled("bits", {}, "sm_90")
+    assert len(runs) == 1
+    assert compiling.compiled("bits", {}, "sm_90") == first
+    forget()  # as in another process
+    assert compiling.compiled("bits", {}, "sm_90") == first
+    assert len(runs) == 1
+    assert len(kept(tmp_path)) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_architecture_and_type_has_an_entry(tmp_path, runs):
+    codes = {
+        compiling.compiled("pagerank", {"Rank": rank}, arch).code
+        for rank, arch in product(["float", "double"], ["sm_80", "sm_90"])
+    }
+    assert len(codes) == len(runs) == len(kept(tmp_path)) == 4
+
+
+def test_a_changed_header_gives_another_entry(folder, tmp_path, runs):
+    before = compiling.compiled("bits", {}, "sm_90")
+    header = folder / "common.cuh"
+    header.write_text(header.read_text() + "// changed\n")
+    forget()
+    assert compiling.compiled("bits", {}, "sm_90").names == before.names
+    assert len(runs) == len(kept(tmp_path)) == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_nvrtc_gives_another_entry(tmp_path, runs, monkeypatch):
+    compiling.compiled("bits", {}, "sm_90")
+    monkeypatch.setattr(nvrtc, "getVersion", lambda: (99, 1))
+    compiling.compiled("bits", {}, "sm_90")
+    assert len(runs) == len(kept(tmp_path)) == 2
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("place", ["a file", "/proc/evener"])
+def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, runs, monkeypatch, place):
+    if place == "a file":
+        (tmp_path / "taken").write_text("not a folder")
+        place = tmp_path / "taken"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+    first = compiling.compiled("bits", {}, "sm_90")
+    assert compiling.compiled("bits", {}, "sm_90") == first
+    assert len(runs) == 2
+
+
+CORRUPT = {
+    "empty": lambda whole: b"",  # noqa: ARG005 - each is told what was there
+    "not ours": lambda whole: b"\x7fELF\xff\xfe" * 20,  # noqa: ARG005
+    "cut in its first line": lambda whole: whole[:10],
+    "a line of something else": lambda whole: b"[1, 2]\n" + whole.partition(b"\n")[2],
+    "cut in the code": lambda whole: whole[: len(whole) // 2],
+    "without its code": lambda whole: whole[: whole.index(b"\n") + 1],
+    "other code": lambda whole: whole[:-100] + bytes(100),
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("harm", CORRUPT)
+def test_an_entry_that_has_suffered_is_made_anew(tmp_path, runs, harm):
+    whole = compiling.compiled("bits", {}, "sm_90")
+    (entry,) = kept(tmp_path)
+    entry.write_bytes(CORRUPT[harm](entry.read_bytes()))
+    assert compiling.compiled("bits", {}, "sm_90") == whole
+    assert compiling.compiled("bits", {}, "sm_90") == whole
+    assert len(runs) == 2
+    assert kept(tmp_path) == [entry]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_entry_that_is_a_folder_is_survived(tmp_path):
+    whole = compiling.compiled("bits", {}, "sm_90")
+    (entry,) = kept(tmp_path)
+    entry.unlink()
+    entry.mkdir()
+    assert compiling.compiled("bits", {}, "sm_90") == whole
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_is_left_of_an_entry_that_could_not_be_written(tmp_path, monkeypatch):
+    """The disk is full when the entry is put in its place."""
+    first = compiling.compiled("bits", {}, "sm_90")
+    (entry,) = kept(tmp_path)
+    entry.unlink()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(entry), "replace", full)
+    assert compiling.compiled("bits", {}, "sm_90") == first
+    assert kept(tmp_path) == []
+
+
+def test_no_nvrtc_is_told_in_a_sentence(monkeypatch):
+    def absent():
+        raise RuntimeError("Failed to load libnvrtc.so.13\nand so on")
+
+    monkeypatch.setattr(nvrtc, "getVersion", absent)
+    with pytest.raises(DeviceError, match=r"cannot be loaded \(Failed to load libnvrtc\.so\.13\); "):
+        compiling.compiled("bits", {}, "sm_90")
+
+
+def test_an_entry_is_named_after_what_it_is_of(folder, tmp_path):
+    binary = compiling.compiled("bits", {}, "sm_90")
+    (entry,) = kept(tmp_path)
+    assert entry.name.startswith("bits-sm_90-")
+    assert folder not in entry.parents
+    head, _, code = entry.read_bytes().partition(b"\n")
+    assert code == binary.code
+    for name in binary.names.values():
+        assert name in head.decode()

@@ -1,0 +1,206 @@
+"""What a launcher hands to the driver, read back as a kernel reads it: no GPU is needed for that."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from evener.elements.launch import Launcher
+from evener.elements.memory import TieredArray
+from evener.errors import DeviceError
+from evener.kernels.cuda.source import Declaration, Parameter
+
+
+@dataclass
+class Pointer:
+    ptr: int
+
+
+class OnGpu:
+    """What launchers look at in a CuPy array."""
+
+    __cuda_array_interface__ = {}  # noqa: RUF012 - that it is there is all
+
+    def __init__(self, address, dtype, size):
+        self.data, self.dtype, self.size = Pointer(address), np.dtype(dtype), size
+
+    def __len__(self):
+        return self.size
+
+
+class Element:
+    """Takes the place of a CUDA element, and notes what is loaded and launched."""
+
+    name = "cuda:0"
+
+    def __init__(self):
+        self.loaded, self.launched, self.slot = [], [], 0
+
+    def load(self, file, name, types, threads, *, shared):
+        self.loaded.append((file, name, types, threads, shared))
+        return 77, 9, 4096 if shared else 0
+
+    def next_slot(self):
+        self.slot += 1
+        return self.slot
+
+    def votes(self, slot):
+        return 1000, 2000, 3000 + slot
+
+    def filled(self, kind):
+        return {"Grid": (11,), "Pieces": (21, 22, 23, 24), "Turn": (31, 32)}[kind]
+
+    def launch(self, name, function, blocks, threads, shared_bytes, parameters, *, together):
+        assert (function, blocks) == (77, 9)
+        self.launched.append((name, threads, shared_bytes, parameters, together))
+
+    def read(self, vote):
+        return vote.slot * 10
+
+
+def declared(*parameters, types=(), threads=256):
+    return Declaration("kernel", types, threads, tuple(Parameter(*p) for p in parameters))
+
+
+def seen(element, *codes):
+    """The parameters of the last launch as a kernel has them: at the address of each, what its type says."""
+    addresses = element.launched[-1][3]
+    values = []
+    for i, code in enumerate(codes):
+        (place,) = struct.unpack("Q", ctypes.string_at(addresses + 8 * i, 8))
+        assert place % struct.calcsize(code[-1]) == 0
+        values.append(struct.unpack(code, ctypes.string_at(place, struct.calcsize(code))))
+    return values
+
+
+def test_arguments_and_what_is_filled_in_lie_in_their_order():
+    element = Element()
+    kernel = Launcher(
+        element,
+        "file",
+        declared(
+            ("level", "i32", ()),
+            ("values", "Array", ("float",)),
+            ("flags", "Bits", ()),
+            ("end", "u64", ()),
+            ("source", "u32", ()),
+            ("share", "double", ()),
+            ("byte", "u8", ()),
+            ("edges", "Tiered", ("u32",)),
+            ("last", "u32", ()),
+            ("votes", "Votes", ("u64", "double")),
+            ("grid", "Grid", ()),
+            ("pieces", "Pieces", ()),
+            ("turn", "Turn", ()),
+            ("shared", "Shared", ()),
+        ),
+    )
+    edges = TieredArray(np.empty(0, np.uint32), OnGpu(4096, "uint32", 40))
+    vote = kernel(
+        -5, OnGpu(640, "float32", 10), OnGpu(128, "uint64", 3), 2**40, np.uint32(2**32 - 1), 0.5,
+        np.uint8(200), edges, 6,
+    )  # fmt: skip
+    codes = ["i", "QQ", "QQ", "Q", "I", "d", "B", "QQQQ", "I", "QQQ", "Q", "QQQQ", "QQ", "I"]
+    assert seen(element, *codes) == [
+        (-5,), (640, 10), (128, 3), (2**40,), (2**32 - 1,), (0.5,), (200,), (4096, 4096, 0, 40), (6,),
+        (1000, 2000, 3001), (11,), (21, 22, 23, 24), (31, 32), (4096,),
+    ]  # fmt: skip
+    assert element.loaded == [("file", "kernel", {}, 256, True)]
+    assert element.launched[0][:3] == ("file.kernel", 256, 4096)
+    assert element.launched[0][4]  # for its blocks wait for one another
+    assert vote.kinds == "Qd"
+    assert vote.read() == int(vote) == 10
+
+
+def test_a_kernel_without_votes_gives_none():
+    element = Element()
+    kernel = Launcher(element, "file", declared(("words", "Bits", ()), threads=1))
+    assert kernel(OnGpu(64, "uint64", 1)) is None
+    assert element.launched[0][:3] == ("file.kernel", 1, 0)
+    assert not element.launched[0][4]
+
+
+def test_each_launch_has_its_own_arguments_and_slot():
+    element = Element()
+    kernel = Launcher(element, "file", declared(("n", "u64", ()), ("votes", "Votes", ("u64",))))
+    for k in range(1, 5):
+        vote = kernel(k)
+        assert vote.slot == k
+        assert seen(element, "Q", "QQQ") == [(k,), (1000, 2000, 3000 + k)]
+    assert len(element.loaded) == 1
+
+
+def test_it_is_compiled_once_for_each_type_of_its_arrays():
+    element = Element()
+    kernel = Launcher(
+        element,
+        "file",
+        declared(
+            ("far", "Distance", ()),
+            ("distance", "Array", ("Distance",)),
+            ("weights", "Tiered", ("Weight",)),
+            types=("Distance", "Weight"),
+        ),
+    )
+
+    def weights(dtype):
+        return TieredArray(np.empty(0, dtype), OnGpu(512, dtype, 4))
+
+    kernel(7, OnGpu(64, "uint32", 2), weights("uint16"))
+    assert seen(element, "I", "QQ") == [(7,), (64, 2)]
+    kernel(np.inf, OnGpu(64, "float64", 2), weights("float32"))
+    assert seen(element, "d", "QQ") == [(np.inf,), (64, 2)]
+    kernel(8, OnGpu(128, "uint32", 2), weights("uint16"))
+    assert seen(element, "I", "QQ") == [(8,), (128, 2)]
+    assert [types for _, _, types, _, _ in element.loaded] == [
+        {"Distance": "u32", "Weight": "u16"},
+        {"Distance": "double", "Weight": "float"},
+    ]
+
+
+def test_edges_in_two_memories_are_given_where_edge_0_would_be():
+    far = np.zeros(64, np.uint32)
+    edges = TieredArray(far, OnGpu(4096, "uint32", 36))
+    assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100)
+    assert (len(edges), edges.dtype, edges.itemsize) == (100, np.uint32, 4)
+
+
+TAKES = declared(("words", "Bits", ()), ("values", "Array", ("float",)), ("edges", "Tiered", ("u32",)))
+RIGHT = {
+    "words": OnGpu(0, "uint64", 1),
+    "values": OnGpu(0, "float32", 1),
+    "edges": TieredArray(np.empty(0, np.uint32), OnGpu(0, "uint32", 1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "kind"),
+    [
+        ("words", OnGpu(0, "uint32", 1), "u64"),
+        ("words", np.zeros(1, np.uint64), "u64"),
+        ("values", OnGpu(0, "float64", 1), "float"),
+        ("values", np.zeros(1, np.float32), "float"),
+        ("values", 3.5, "float"),
+        ("values", None, "float"),
+        ("values", RIGHT["edges"], "float"),
+        ("edges", OnGpu(0, "uint32", 1), "u32"),
+        ("edges", TieredArray(np.empty(0, np.uint8), OnGpu(0, "uint8", 1)), "u32"),
+    ],
+)
+def test_what_a_kernel_cannot_read_is_refused(name, wrong, kind):
+    element = Element()
+    kernel = Launcher(element, "file", TAKES)
+    sentence = rf"file\.kernel takes an array of {kind} on cuda:0 as {name}, not "
+    with pytest.raises(DeviceError, match=sentence):
+        kernel(*{**RIGHT, name: wrong}.values())
+    assert element.launched == []
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_too_few_or_many_arguments_are_refused(count):
+    with pytest.raises(ValueError, match="argument"):
+        Launcher(Element(), "file", TAKES)(*[*RIGHT.values(), 1][:count])

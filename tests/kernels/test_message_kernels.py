@@ -1,0 +1,179 @@
+"""Each kernel of messages against its NumPy twin, on mirrors that begin and end anywhere in a word."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts import packed, unpack
+from evener.kernels.cpu import message
+
+
+class Mirrors(NamedTuple):
+    """Some of a holder's vertices in a row, their values and flags, and a message about them."""
+
+    begin: int
+    count: int
+    values: np.ndarray
+    flags: np.ndarray
+    sent: np.ndarray
+    sent_flags: np.ndarray
+
+    @property
+    def run(self):
+        return slice(self.begin, self.begin + self.count)
+
+
+def drawn_mirrors(rng, count, *, begin, tail, share, dtype):
+    vertices = begin + count + tail
+    return Mirrors(
+        begin,
+        count,
+        rng.integers(0, 100, vertices).astype(dtype),
+        rng.random(vertices) < share,
+        rng.integers(100, 200, count).astype(dtype),
+        rng.random(count) < share,
+    )
+
+
+EDGES = [0, 1, 63, 64, 65, 127, 128, 129, 192]
+
+
+@st.composite
+def mirrors(draw):
+    """None, some or all of a holder's vertices, from and to the edges of words above all."""
+    return drawn_mirrors(
+        np.random.default_rng(draw(st.integers(0, 2**32))),
+        draw(st.one_of(st.sampled_from(EDGES), st.integers(0, 200))),
+        begin=draw(st.one_of(st.sampled_from(EDGES), st.integers(0, 200))),
+        tail=draw(st.one_of(st.sampled_from([0, 1]), st.integers(0, 130))),
+        share=draw(st.sampled_from([0.0, 0.05, 0.5, 1.0])),
+        dtype=draw(st.sampled_from(["float32", "float64", "uint32"])),
+    )
+
+
+def many_mirrors(share):
+    """Enough to be cut for many threads, in values (2^13) and in words (2^7) alike."""
+    return drawn_mirrors(np.random.default_rng(11), 50_001, begin=37, tail=91, share=share, dtype="float64")
+
+
+def words_of_noise(count):
+    """A bitmap for `count` flags, as it is before anything has been written to it."""
+    return np.full((count + 63) // 64, 0xA5A5A5A5A5A5A5A5, np.uint64)
+
+
+def check_take_bits(m):
+    words, sent = packed(m.flags), words_of_noise(m.count)
+    message.take_bits(words, m.begin, m.count, sent)
+    expected = m.flags.copy()
+    expected[m.run] = False
+    assert (unpack(words, len(expected)) == expected).all()
+    assert (sent == packed(m.flags[m.run])).all()  # and no bit behind the last
+
+
+def check_place_bits(m):
+    words, sent = packed(m.flags), packed(m.sent_flags)
+    if m.count % 64:
+        sent[-1] |= np.uint64(0xFFFFFFFFFFFFFFFF) << np.uint64(m.count % 64)  # what is not to be looked at
+    message.place_bits(sent, m.count, words, m.begin)
+    expected = m.flags.copy()
+    expected[m.run] = m.sent_flags
+    assert (words == packed(expected)).all()
+
+
+def check_list_flagged(m):
+    words, values = packed(m.flags), m.values.copy()
+    positions = np.full(m.count + 2, 7, np.uint32)
+    listed, length = np.full(m.count + 2, 7, m.values.dtype), np.array([2], np.uint64)
+    message.list_flagged(words, m.begin, m.count, values, positions, listed, length)
+    found = np.flatnonzero(m.flags[m.run])
+    end = 2 + len(found)
+    assert length.tolist() == [end]
+    order = np.argsort(positions[2:end])
+    assert (positions[2:end][order] == found).all()
+    assert (listed[2:end][order] == m.values[m.run][found]).all()
+    for rest in (positions[:2], positions[end:], listed[:2], listed[end:]):
+        assert (rest == 7).all()
+    assert (values == m.values).all()
+    expected = m.flags.copy()
+    expected[m.run] = False
+    assert (words == packed(expected)).all()
+
+
+def check_place_listed(m):
+    words, values = packed(m.flags), m.values.copy()
+    positions = np.random.default_rng(m.count).permutation(np.flatnonzero(m.sent_flags)).astype(np.uint32)
+    message.place_listed(positions, m.sent[positions], m.begin, values, words)
+    check_placed(m, values, words)
+
+
+def check_place_flagged(m):
+    words, values = packed(m.flags), m.values.copy()
+    message.place_flagged(m.sent, packed(m.sent_flags), m.begin, values, words)
+    check_placed(m, values, words)
+
+
+def check_placed(m, values, words):
+    """What is flagged in the message has come, with its flag; all else is as it was."""
+    expected, flags = m.values.copy(), m.flags.copy()
+    expected[m.run][m.sent_flags] = m.sent[m.sent_flags]
+    flags[m.run] |= m.sent_flags
+    assert (values == expected).all()
+    assert (words == packed(flags)).all()
+
+
+CHECKS = [check_list_flagged, check_place_bits, check_place_flagged, check_place_listed, check_take_bits]
+every_kernel = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__[6:])
+
+
+def test_every_kernel_has_its_twin():
+    assert {f"check_{name}" for name in message.__all__} == {check.__name__ for check in CHECKS}
+
+
+@every_kernel
+@settings(max_examples=100)
+@given(m=mirrors())
+def test_mirrors_anywhere(check, m):
+    check(m)
+
+
+@every_kernel
+@pytest.mark.parametrize("begin", EDGES)
+@pytest.mark.parametrize("count", EDGES)
+def test_mirrors_at_the_edges_of_words(check, begin, count):
+    """All flagged and none, with and without other vertices behind them."""
+    for tail in (0, 1, 64):
+        for share in (0.0, 0.5, 1.0):
+            rng = np.random.default_rng(begin + count)
+            check(drawn_mirrors(rng, count, begin=begin, tail=tail, share=share, dtype="float64"))
+
+
+@every_kernel
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.7, 1.0])
+def test_mirrors_for_many_threads(check, share):
+    check(many_mirrors(share))
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
+def test_what_is_taken_and_placed_elsewhere_is_the_same(dtype):
+    """A message from one holder's vertices 37 and on to another's 130 and on, as bits and as a list."""
+    rng = np.random.default_rng(3)
+    flags, values = rng.random(500) < 0.4, rng.integers(0, 100, 500).astype(dtype)
+    words, sent = packed(flags), words_of_noise(300)
+    message.take_bits(words, 37, 300, sent)
+    placed = packed(np.ones(600, bool))
+    message.place_bits(sent, 300, placed, 130)
+    assert (unpack(placed, 600)[130:430] == flags[37:337]).all()
+
+    positions, listed, length = np.zeros(300, np.uint32), np.zeros(300, dtype), np.zeros(1, np.uint64)
+    message.list_flagged(packed(flags), 37, 300, values, positions, listed, length)
+    there, marks = np.zeros(600, dtype), packed(np.zeros(600, bool))
+    k = int(length[0])
+    message.place_listed(positions[:k], listed[:k], 130, there, marks)
+    assert (there[130:430] == np.where(flags[37:337], values[37:337], 0)).all()
+    assert (unpack(marks, 600)[130:430] == flags[37:337]).all()
+    assert there.sum() == values[37:337][flags[37:337]].sum()

@@ -1,0 +1,169 @@
+"""The performance model: the papers' equations, and sizes of partitions against those of real ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.planning.model import Degrees, Share, predict, shares_of, totem_speedup
+from evener.planning.rates import Rate, Rates, keep, kept
+
+MACHINE = {"processor": "of a test"}
+
+
+def flat(edge, vertex=0.0, fixed=0.0):
+    """A rate that does not depend on the graph's size."""
+    return Rate((1,), (edge,), (vertex,), (edge,), fixed)
+
+
+def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, delay=0.0, steps=1.0):
+    names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
+    return Rates(
+        MACHINE,
+        4,
+        dict.fromkeys(names, flat(cpu)),
+        dict.fromkeys(names, flat(gpu)),
+        dict.fromkeys(names, mapped),
+        dict.fromkeys(names, steps),
+        c,
+        delay,
+    )
+
+
+def cpu_share(edges, mirrors=0, threads=4):
+    return Share("cpu", "cpu", threads, 100, mirrors, edges)
+
+
+def gpu_share(edges, mirrors=0, mapped=0):
+    return Share("cuda:0", "cuda", 1, 100, mirrors, edges, mapped)
+
+
+# T13 figure 2, left: beta 5%, c 3 BE/s. By equation 4 with alpha 0.6 and r_cpu 1 BE/s: 1 / (0.05 / 3 + 0.6).
+@pytest.mark.parametrize(
+    ("alpha", "beta", "r_cpu", "c", "speedup"),
+    [
+        (0.6, 0.05, 1e9, 3e9, 1 / (0.05 / 3 + 0.6)),
+        (1.0, 1.0, 1e9, 3e9, 0.75),  # every edge crosses and none leaves the CPU: slower
+        (0.5, 0.02, 1e9, math.inf, 2.0),  # without cost of communication: 1 / alpha
+    ],
+)
+def test_equation_4(alpha, beta, r_cpu, c, speedup):
+    assert totem_speedup(alpha, beta, r_cpu, c) == pytest.approx(speedup)
+
+
+def test_with_flat_rates_the_model_is_equations_1_and_2():
+    """T12's own setting: a value of 4 bytes crosses for each mirror, the CPU finishes last."""
+    edges, alpha, mirrors, c = 10**9, 0.6, 5 * 10**7, 3e9
+    found = predict(
+        [cpu_share(alpha * edges, mirrors), gpu_share((1 - alpha) * edges, mirrors)],
+        "pagerank",
+        rates(c=4 * c),
+    )
+    alone = predict([cpu_share(edges)], "pagerank", rates()).seconds
+    beta = mirrors / edges
+    assert alone / found.seconds == pytest.approx(totem_speedup(alpha, beta, 1e9, c))
+
+
+def test_the_slowest_element_counts():
+    found = predict([cpu_share(10**9), gpu_share(10**9)], "pagerank", rates())
+    assert found.seconds == pytest.approx(1.0)
+    assert [e.compute_seconds for e in found.elements] == pytest.approx([1.0, 0.1])
+
+
+def test_mapped_edges_cost_what_the_bus_takes_besides():
+    found = predict([gpu_share(10**9, mapped=10**8)], "pagerank", rates(mapped=2e-9))
+    assert found.seconds == pytest.approx(0.1 + 0.2)
+
+
+def test_fewer_threads_take_longer():
+    assert predict([cpu_share(10**9, threads=2)], "wcc", rates()).seconds == pytest.approx(2.0)
+
+
+def test_one_element_exchanges_nothing_and_passes_multiply():
+    found = predict([cpu_share(10**9, mirrors=10**9)], "pagerank", rates(delay=1.0), passes=3)
+    assert found.elements[0].exchange_seconds == 0
+    assert found.seconds == pytest.approx(3.0)
+
+
+def test_each_superstep_has_its_exchange():
+    found = predict([cpu_share(0), gpu_share(0)], "bfs", rates(delay=1e-4, steps=7))
+    assert found.seconds == pytest.approx(7e-4)
+
+
+# ---- rates by size ---------------------------------------------------------------------------------
+
+
+def test_rates_lie_on_lines_over_the_logarithm_of_sizes():
+    rate = Rate((2**10, 2**20), (1e-9, 3e-9), (0.0, 0.0), (0.0, 0.0), 0.0)
+    assert rate.seconds(1, 2**10) == pytest.approx(1e-9)
+    assert rate.seconds(1, 2**15) == pytest.approx(2e-9)
+    assert rate.seconds(1, 2**20) == pytest.approx(3e-9)
+    assert rate.seconds(1, 2**4) == pytest.approx(1e-9)  # below the first, that of the first
+    assert rate.seconds(1, 2**25) == pytest.approx(4e-9)  # beyond the last, the line goes on
+    assert rate.seconds(1, 5, touched=2**15) == pytest.approx(2e-9)
+
+
+def test_a_partition_of_hubs_is_not_free():
+    """As a whole graph takes time for its vertices alone, a share of its edges takes that share at least."""
+    rate = Rate((2**20,), (0.0,), (1e-8,), (1e-9,), 0.5)
+    assert rate.seconds(10**9, 10**6) == pytest.approx(0.5 + 1.0)
+    assert rate.seconds(10**3, 10**8) == pytest.approx(0.5 + 1.0)
+
+
+def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kept(MACHINE) is None
+    keep(rates())
+    assert kept(MACHINE) == rates()
+    assert kept({"processor": "another"}) is None
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"machine": 1}', "\x00"])
+def test_rates_that_cannot_be_read_are_measured_anew(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    keep(rates())
+    for place in (tmp_path / "evener" / "rates").iterdir():
+        place.write_text(content)
+    assert kept(MACHINE) is None
+
+
+# ---- sizes before there are partitions ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return ev.read("rmat:14")
+
+
+@pytest.mark.parametrize("policy", ["random", "high", "low"])
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
+    real = ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=alpha).statistics.partitions
+    found = shares_of(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
+    for one, (vertices, mirrors, edges) in zip(real, found, strict=True):
+        assert edges == pytest.approx(one.edges, rel=0.03)
+        assert vertices == pytest.approx(one.vertices, rel=0.06, abs=30)
+        # Hubs of so small a graph have all other hubs for neighbours, each once: the rest lie farther out.
+        assert mirrors == pytest.approx(one.mirrors, rel=0.25, abs=30)
+
+
+def test_three_elements_share_everything(graph):
+    found = shares_of(Degrees.of(graph.out_degree()), "high", [0.2, 0.3, 0.5])
+    assert sum(vertices for vertices, _, _ in found) == pytest.approx(graph.n, abs=3)
+    assert sum(edges for _, _, edges in found) == pytest.approx(graph.m, abs=3)
+
+
+def test_degrees_are_counted():
+    found = Degrees.of(np.array([3, 0, 3, 1], np.uint64))
+    assert (found.degree == [3, 1, 0]).all()
+    assert (found.count == [2, 1, 1]).all()
+    assert found.edges == 7
+
+
+def test_a_graph_without_edges():
+    found = shares_of(Degrees.of(np.zeros(10, np.uint64)), "high", [0.5, 0.5])
+    assert sum(vertices for vertices, _, _ in found) == 10
+    assert all(mirrors == edges == 0 for _, mirrors, edges in found)

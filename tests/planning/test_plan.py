@@ -1,0 +1,155 @@
+"""Plans: the choice among elements, policies and shares, what fits, and what is said of what does not."""
+
+from __future__ import annotations
+
+import pytest
+from test_model import rates
+
+import evener as ev
+from evener import auto, profile
+from evener.elements import CpuElement
+from evener.partition.footprint import beside_edges
+from evener.planning.plan import Sizes, make_plan
+
+GIB = 1 << 30
+
+
+class Gpu:
+    """As much of a GPU as a plan looks at."""
+
+    kind = "cuda"
+    threads = 1
+    weight = 800.0
+
+    def __init__(self, name, room):
+        self.name, self._room = name, room
+
+    def room(self):
+        return self._room
+
+
+CPU = CpuElement("cpu", 4)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return ev.read("rmat:14")
+
+
+@pytest.fixture(scope="module")
+def sizes(graph):
+    return Sizes.of(graph)
+
+
+def beside(graph):
+    return beside_edges(graph.n, 0, 0, graph.m, directions=1)
+
+
+def test_a_gpu_that_holds_the_graph_and_is_faster_has_all_of_it(sizes):
+    found = make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-12, delay=1e-4))
+    assert found.on == ("cuda:0",)
+    assert found.alpha is None
+    assert found.shares[0].mapped == 0
+    assert found.prediction.speedup_over_gpu == pytest.approx(1.0)
+    assert found.prediction.speedup_over_cpu > 100
+
+
+def test_a_slow_gpu_is_left_out(sizes):
+    found = make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-6))
+    assert found.on == ("cpu",)
+    assert found.prediction.speedup_over_cpu == pytest.approx(1.0)
+
+
+def test_equals_share_and_the_better_alone_is_beaten(sizes):
+    found = make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-9, c=1e15))
+    assert found.on == ("cpu", "cuda:0")
+    assert found.alpha == pytest.approx(0.5, abs=0.02)
+    assert found.prediction.speedup_over_cpu == pytest.approx(2.0, rel=0.05)
+
+
+def test_the_less_of_a_graph_fits_the_more_the_cpu_takes(graph, sizes):
+    alphas = []
+    for fits in (0.8, 0.5, 0.2):
+        room = int(beside(graph) + fits * graph.m * 4)
+        elements = [CPU, Gpu("cuda:0", room)]
+        found = make_plan(sizes, "pagerank", elements, rates(mapped=1e-9, c=1e15), policy="high")
+        assert found.on == ("cpu", "cuda:0")
+        # Both finish at the same time: the CPU with its share, the GPU with what it reads across the bus.
+        cpu, gpu = (e.compute_seconds for e in found.prediction.elements)
+        assert cpu == pytest.approx(gpu, rel=0.05)
+        assert found.nbytes[1] <= room
+        alphas.append(found.alpha)
+    assert alphas == sorted(alphas)
+
+
+def test_what_is_given_is_kept(sizes):
+    elements = [CPU, Gpu("cuda:0", GIB)]
+    found = make_plan(sizes, "bfs", elements, rates(), policy="low", alpha=0.3, all_of_them=True)
+    assert (found.on, found.policy, found.alpha) == (("cpu", "cuda:0"), "low", 0.3)
+
+
+def test_all_elements_are_used_where_they_were_named(sizes):
+    elements = [CPU, Gpu("cuda:0", GIB)]
+    assert make_plan(sizes, "wcc", elements, rates(gpu=1e-12), all_of_them=True).on == ("cpu", "cuda:0")
+    several = [Gpu("cuda:0", GIB), Gpu("cuda:1", GIB)]
+    assert make_plan(sizes, "wcc", several, rates(), all_of_them=True).on == ("cuda:0", "cuda:1")
+
+
+def test_what_does_not_fit_is_refused_in_a_sentence(sizes):
+    with pytest.raises(
+        ev.DeviceOutOfMemory, match=r"cuda:0 has room for 1.0 KiB, .* needs .*larger alpha"
+    ) as e:
+        make_plan(sizes, "bfs", [Gpu("cuda:0", 1024)], rates())
+    assert e.value.available == 1024
+    assert e.value.needed > 1024
+
+
+def test_where_the_gpu_holds_nothing_the_cpu_does_all(sizes):
+    assert make_plan(sizes, "bfs", [CPU, Gpu("cuda:0", 1024)], rates()).on == ("cpu",)
+
+
+def test_an_algorithm_without_rates_is_refused(sizes):
+    with pytest.raises(ev.ArgumentError, match="no rates are known for 'coloring'; choose one of bet"):
+        make_plan(sizes, "coloring", [CPU], rates())
+
+
+# ---- on this machine -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch, tmp_path):
+    """Rates measured on tiny graphs, kept where nobody looks for them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(profile, "_SCALES", (8, 10))
+    return tmp_path
+
+
+@pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")
+def test_this_machine_is_measured_once(quick, graph, monkeypatch):
+    first = ev.plan(graph, "pagerank", passes=10)
+    monkeypatch.setattr(profile, "calibrate", None)
+    again = ev.plan(graph, "pagerank", passes=10)
+    assert first == again
+    assert first.on == ("cpu",)
+    assert first.prediction.seconds > 0
+    assert list((quick / "evener" / "rates").iterdir())
+
+
+@pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")
+def test_without_a_gpu_nothing_is_measured_to_place_a_graph(graph, monkeypatch):
+    monkeypatch.setattr(auto, "rates_of_this_machine", None)
+    result = ev.bfs(graph, source=1)
+    assert [e.kind for e in result.partitioned.elements] == ["cpu"]
+    assert result.prediction is None
+
+
+@pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")
+@pytest.mark.usefixtures("quick")
+def test_the_command_line_plans(evener):
+    done = evener("plan", "rmat:8", "--for", "pagerank")
+    assert done.status == 0
+    assert "pagerank on cpu" in done.out
+    assert "CPU alone" in done.out
+    done = evener("plan", "rmat:8", "--for", "coloring")
+    assert done.status == 2
+    assert "there is no algorithm 'coloring'" in done.err

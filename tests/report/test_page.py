@@ -1,0 +1,382 @@
+"""The page about a run: whole, self-contained, and true to the numbers it was made from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from made import made, steady
+from reading import Page, share
+
+import evener as ev
+from evener.energy import Energy
+from evener.planning.prediction import ElementPrediction, Prediction
+from evener.report import page as page_module
+from evener.report.draw import ticks
+from evener.report.page import page
+from evener.report.style import STYLE
+from evener.timeline import Slice
+
+SPANS = [
+    ev.Span(0, "down", "cpu:1#0", compute=0.4, send=0.2, wait=0.2, bytes_sent=2048, active=5),
+    ev.Span(0, "down", "cpu:1#1", compute=0.6, receive=0.2, active=7),
+    ev.Span(1, "up", "cpu:1#0", compute=0.1, active=9),
+    ev.Span(1, "up", "cpu:1#1", compute=0.1, active=0),
+]
+SLICES = [
+    Slice(0, "down", "cpu:1#0", "compute", 0.0, 0.4),
+    Slice(0, "down", "cpu:1#0", "send", 0.4, 0.6),
+    Slice(0, "down", "cpu:1#1", "compute", 0.1, 0.7),
+    Slice(0, "down", "cpu:1#1", "receive", 0.7, 0.9),
+    Slice(1, "up", "cpu:1#0", "compute", 0.9, 1.0),
+]
+
+
+def section(text, heading):
+    """The part of a page under a heading."""
+    match = re.search(rf"<section><h2>{heading}</h2>(.*?)</section>", text, re.DOTALL)
+    assert match, heading
+    return match[1]
+
+
+def headings(text):
+    return re.findall(r"<h2>(.*?)</h2>", text)
+
+
+class TestWhole:
+    def test_a_real_run(self, tmp_path):
+        placed = ev.partition(ev.read("rmat:8"), on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
+        r = ev.pagerank(placed, tol=0, max_iter=5)
+        r.report(tmp_path / "run.html")
+        text = (tmp_path / "run.html").read_text(encoding="utf-8")
+        shown = Page(text)
+        assert text.startswith("<!doctype html>")
+        assert headings(text) == [
+            "Supersteps by element",
+            "What went on at once",
+            "Placement",
+            "Active vertices by superstep",
+            "Out-degrees of the graph",
+            "Phases",
+            "Parameters and outcome",
+        ]
+        for element in ("cpu:1#0", "cpu:1#1"):
+            assert element in shown.text
+        assert f"{placed.statistics.partitions[0].mirrors:,}" in section(text, "Placement")
+        assert list(tmp_path.iterdir()) == [tmp_path / "run.html"]
+
+    def test_it_loads_nothing(self):
+        text = page(made(spans=SPANS, slices=SLICES))
+        assert "://" not in text
+        assert "url(" not in text
+        assert "@import" not in text
+        (policy,) = (
+            named["content"]
+            for named in Page(text).all("meta")
+            if named.get("http-equiv") == "Content-Security-Policy"
+        )
+        assert policy.startswith("default-src 'none';")
+
+    def test_names_cannot_become_tags(self):
+        evil = '<script>alert("1")</script>&\''
+        spans = [ev.Span(step, evil, evil, compute=0.1, active=3) for step in range(3)]
+        slices = [Slice(0, evil, evil, "compute", 0.0, 0.1)]
+        text = page(made(spans=spans, slices=slices, parameters={evil: evil}))
+        shown = Page(text)
+        assert text.count("<script>") == 1
+        assert evil in shown.text
+        assert any(evil in title for title in shown.titles)
+
+    @pytest.mark.parametrize(
+        "graph",
+        [
+            ev.Graph(np.zeros(1, np.uint64), np.zeros(0, np.uint32), directed=True),
+            ev.Graph.from_edges([], [], n=3),
+            ev.Graph.from_edges([0], [0]),
+        ],
+        ids=["empty", "no edge", "a loop"],
+    )
+    def test_there_may_be_nothing_to_show(self, graph):
+        text = page(made(graph=graph, seconds=0, edges=0))
+        Page(text)
+        assert "Nothing was timed." in text
+
+    def test_pictures_say_what_they_show(self):
+        shown = Page(page(made(spans=SPANS, slices=SLICES)))
+        pictures = [named for named in shown.all("svg") if named.get("role") == "img"]
+        assert len(pictures) == 5  # two elements' supersteps, the time axis, the frontier, the degrees
+        assert all(named["aria-label"].endswith(".") for named in pictures)
+        assert all(
+            named.get("role") == "img" or named.get("aria-hidden") == "true" or "viewbox" in named
+            for named in shown.all("svg")
+        )
+
+    def test_tables_scroll_and_are_named(self):
+        shown = Page(page(made(spans=SPANS)))
+        regions = shown.all("div", "scroll")
+        assert len(regions) == len(shown.all("table")) == 3
+        assert all(named["aria-label"] and named["tabindex"] == "0" for named in regions)
+        assert all(named["scope"] == "col" for named in shown.all("th"))
+
+    def test_a_long_parameter_is_cut(self):
+        many = {"weights": dict.fromkeys(range(1000), 0.5), "values": np.arange(10_000), "text": "x" * 500}
+        shown = Page(page(made(parameters=many)))
+        assert "1,000 entries" in shown.text
+        assert max(map(len, shown.words)) < 200
+
+    def test_nothing_is_left_of_a_page_that_fails(self, tmp_path, monkeypatch):
+        path = tmp_path / "run.html"
+        path.write_text("before")
+
+        def fail(_):
+            raise RuntimeError("no page")
+
+        monkeypatch.setattr(page_module, "page", fail)
+        with pytest.raises(RuntimeError, match="no page"):
+            made().report(path)
+        assert path.read_text() == "before"
+        with pytest.raises(ev.FileError):
+            made().report(tmp_path / "absent" / "run.html")
+        assert list(tmp_path.iterdir()) == [path]
+
+
+class TestSupersteps:
+    def test_heights_are_seconds(self):
+        shown = Page(section(page(made(spans=SPANS)), "Supersteps by element"))
+        assert len(shown.all("rect", "hit")) == 4
+        heights = {
+            kind: [float(named["height"]) for named in shown.all("rect", kind) if "y" in named]
+            for kind in ("compute", "send", "receive", "wait")
+        }
+        first = heights["compute"][0]
+        assert [height / first for height in heights["compute"]] == pytest.approx(
+            [1, 0.25, 1.5, 0.25], rel=1e-2
+        )
+        assert [height / first for height in heights["send"]] == pytest.approx([0.5], rel=1e-2)
+        assert [height / first for height in heights["receive"]] == pytest.approx([0.5], rel=1e-2)
+        assert [height / first for height in heights["wait"]] == pytest.approx([0.5], rel=1e-2)
+
+    def test_each_says_what_it_is(self):
+        shown = Page(section(page(made(spans=SPANS)), "Supersteps by element"))
+        assert shown.titles[0] == (
+            "cpu:1#0, superstep 0: computing 400 ms, sending 200 ms, waiting 200 ms, 2.0 KiB sent, "
+            "5 active vertices"
+        )
+        assert "56% computing, 22% sending, 22% waiting" in shown.text
+
+    def test_many_are_folded_and_none_is_lost(self):
+        spans = [ev.Span(step, "relax", "cpu", compute=0.5, active=step) for step in range(1500)]
+        shown = Page(section(page(made(spans=spans)), "Supersteps by element"))
+        assert "Folded: each bar is 4 supersteps together, 1,500 in all." in shown.text
+        assert len(shown.all("rect", "hit")) == 375
+        assert shown.titles[0] == "cpu, supersteps 0 to 3: computing 2 s, 3 active vertices"
+        assert shown.titles[-1] == "cpu, supersteps 1,496 to 1,499: computing 2 s, 1,499 active vertices"
+        assert "500 more supersteps are not shown." in shown.text
+
+    @pytest.mark.parametrize("elements", [1, 2, 8, 16])
+    def test_a_page_has_some_hundreds_of_bars_at_most(self, elements):
+        spans = [
+            ev.Span(step, "relax", f"cpu:1#{e}", compute=0.5) for step in range(1000) for e in range(elements)
+        ]
+        text = page(made(spans=spans, slices=steady(1000)))
+        assert len(Page(section(text, "Supersteps by element")).all("rect", "hit")) <= 480
+        assert len(text) < 1_000_000
+
+
+class TestTimeAxis:
+    def test_what_went_on_at_once_stands_together(self):
+        shown = Page(section(page(made(spans=SPANS, slices=SLICES)), "What went on at once"))
+        drawn = [named for named in shown.all("rect") if "x" in named]
+        assert len(drawn) == len(SLICES)
+        for named, one in zip(drawn, SLICES, strict=True):
+            assert named["class"] == one.activity
+            assert share(named["x"]) == pytest.approx(one.begin / 1.0, abs=1e-4)
+            assert share(named["width"]) == pytest.approx((one.end - one.begin) / 1.0, abs=1e-4)
+        tops = [float(named["y"]) for named in drawn]
+        heights = [float(named["height"]) for named in drawn]
+        assert tops[0] == tops[1] == tops[4] < tops[2] < tops[3]  # a row an element; receiving lies lower
+        assert heights[1] == heights[3] == heights[0] / 2
+        assert "busy 70%" in shown.text
+        assert "busy 80%" in shown.text
+
+    def test_many_are_folded_into_shares(self):
+        slices = steady(2000, compute=0.25)
+        shown = Page(section(page(made(slices=slices)), "What went on at once"))
+        assert "Folded: 2,000 slices of time" in shown.text
+        columns = [title for title in shown.titles if "superstep" not in title]
+        assert 0 < len(columns) <= 480
+        # The first 1,920 seconds of 2,000 are a quarter busy in every stretch of a few.
+        assert all(re.search(r": (2[0-9]|30)% computing$", title) for title in columns[:-1])
+
+    def test_a_quarter_stays_a_quarter(self):
+        # 480 columns of 4 seconds each, to the end of the last slice.
+        slices = [*steady(1920), Slice(1919, "iterate", "cpu", "send", 1919.25, 1920.0)]
+        shown = Page(section(page(made(slices=slices)), "What went on at once"))
+        columns = [title for title in shown.titles if "superstep" not in title]
+        assert len(columns) == 480
+        assert all(title.endswith(": 25% computing") for title in columns[:-1])
+        assert columns[-1].endswith(": 25% computing, 19% sending")
+
+    def test_the_longest_superstep_is_shown_whole(self):
+        slices = [*steady(1000), Slice(7, "iterate", "gpu", "receive", 7.0, 9.5)]
+        shown = Page(section(page(made(slices=slices)), "What went on at once"))
+        assert "Superstep 7, the longest 2.5 s" in shown.text
+        assert shown.titles[-2:] == [
+            "cpu, superstep 7, iterate: computing 250 ms, from 7 s",
+            "gpu, superstep 7, iterate: receiving 2.5 s, from 7 s",
+        ]
+
+    def test_a_run_without_slices_says_so(self):
+        assert "kept no record" in section(page(made(spans=SPANS)), "What went on at once")
+
+
+class TestCurves:
+    def test_degrees_are_those_of_the_graph(self):
+        rng = np.random.default_rng(3)
+        graph = ev.Graph.from_edges(
+            rng.geometric(0.05, 5000), rng.integers(0, 500, 5000), directed=True, n=500
+        )
+        degree = np.bincount(np.diff(graph.offsets).astype(int))
+        content = section(page(made(graph=graph)), "Out-degrees of the graph")
+        titles = Page(content).titles
+        assert len(titles) <= 240
+        for title in titles:
+            count, least = (
+                int(word.replace(",", ""))
+                for word in re.findall(r"^([\d,]+) vert\w+ with ([\d,]+) out", title)[0]
+            )
+            assert count == degree[least:].sum()
+        assert f"the largest {len(degree) - 1:,}; {degree[0]:,} have none." in content
+        median = int(np.median(np.diff(graph.offsets).astype(int)))
+        assert f"The median is {median}" in content
+
+    def test_the_frontier_and_its_peak(self):
+        active = [1, 30, 4000, 200, 0]
+        spans = [ev.Span(step, "down", "cpu", compute=0.1, active=one) for step, one in enumerate(active)]
+        shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
+        assert [title.split(": ")[1] for title in shown.titles] == [
+            "1 vertex", "30 vertices", "4,000 vertices", "200 vertices", "0 vertices",
+        ]  # fmt: skip
+        assert "Logarithmic scale" in shown.text
+        assert "4,000 vertices in superstep 2" in shown.text
+        heights = [145 - float(named["cy"]) for named in shown.all("circle")]
+        assert heights[1] / heights[2] == pytest.approx(np.log10(30) / np.log10(4000), rel=0.02)
+
+    def test_a_flat_frontier_is_on_a_plain_scale(self):
+        spans = [ev.Span(step, "iterate", "cpu", compute=0.1, active=50) for step in range(5)]
+        shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
+        assert "Logarithmic" not in shown.text
+
+    def test_a_long_frontier_is_folded_to_its_peaks(self):
+        spans = [ev.Span(step, "relax", "cpu", compute=0.1, active=step % 7) for step in range(1000)]
+        shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
+        assert "each point is the largest of 5 supersteps" in shown.text
+        assert len(shown.titles) == 200
+
+
+class TestWhereThereIsOne:
+    def test_prediction(self):
+        r = made(spans=SPANS, seconds=1.2)
+        assert "Predicted and achieved" not in headings(page(r))
+        parts = (ElementPrediction("cpu:1#0", 0.4, 0.1), ElementPrediction("cuda:7", 0.2, 0.0))
+        r.prediction = Prediction(parts, seconds=0.8, speedup_over_cpu=1.7)
+        shown = Page(section(page(r), "Predicted and achieved"))
+        assert "The run took 1.5 times as long as predicted: 1.2 s for 800 ms." in shown.text
+        assert "1.7 times as fast as on the CPU alone" in shown.text
+        assert "GPU" not in shown.text
+        assert "cpu:1#0: predicted 500 ms, achieved 700 ms" in shown.titles
+        rows = re.findall(r"<tr>(<td.*?)</tr>", section(page(r), "Predicted and achieved"))
+        cells = [re.findall(r">([^<]*)</td>", row) for row in rows]
+        assert cells == [
+            ["cpu:1#0", "400 ms", "500 ms", "100 ms", "200 ms"],
+            ["cuda:7", "200 ms", "-", "0 µs", "-"],
+        ]
+
+    def test_energy(self):
+        r = made(spans=SPANS, seconds=2.0, edges=6_000_000)
+        assert "Energy" not in headings(page(r))
+        r.energy = Energy({"host": 30.0, "cuda:0": None}, {"cuda:0": "there is <no> NVML"}, seconds=2.0)
+        shown = Page(page(r))
+        assert "30 J" in shown.text
+        assert "15 W" in shown.text
+        assert "200 k edges" in shown.text
+        assert "not measured: there is <no> NVML" in shown.text
+
+    def test_placement(self):
+        graph = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 2], directed=False)
+        placed = ev.partition(graph, on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
+        content = section(page(ev.bfs(placed, source=0)), "Placement")
+        rows = [re.findall(r">([^<]*)</td>", row) for row in re.findall(r"<tr>(<td.*?)</tr>", content)]
+        # Vertex 0 has three of the eight stored edges; all of them cross, and so do their reverses.
+        assert [row[:6] for row in rows] == [
+            ["cpu:1#0", "1", "3", "3", "38%", "3"],
+            ["cpu:1#1", "3", "1", "5", "62%", "3"],
+        ]
+        assert "Policy high" in content
+        assert "β = 75% of the edges cross partitions, 50% after aggregation" in content
+        assert "cross partitions" not in section(page(ev.bfs(graph, source=0)), "Placement")
+
+
+def luminance(colour):
+    """WCAG 2's relative luminance."""
+    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["light", "dark"])
+def test_colours_are_seen_on_the_paper(place):
+    colours = dict(re.findall(r"--(\w+): #(\w+);", STYLE.split(":root {")[place + 1]))
+    for name, least in {"ink": 7, "faint": 4.5, "compute": 3, "send": 3, "receive": 3}.items():
+        low, high = sorted([luminance(colours[name]), luminance(colours["paper"])])
+        assert (high + 0.05) / (low + 0.05) >= least, name
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(1, [0, 0.5, 1]), (7, [0, 5]), (0.0031, [0, 0.002]), (100, [0, 50, 100]), (0, [0])],
+)
+def test_ticks_are_round(most, expected):
+    assert ticks(most, count=2) == pytest.approx(expected)
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# A window is 500 pixels wide at least, a frame may be as narrow as a telephone.
+FRAME = """<!doctype html><title>waiting</title>
+<script>addEventListener("message", function (event) { document.title = event.data; });</script>
+<iframe src="run.html" style="width: 390px; height: 900px; border: 0"></iframe>"""
+ASK = """<script>
+function count(what) { return document.querySelectorAll(what).length; }
+parent.postMessage([document.documentElement.scrollWidth, innerWidth, count("[data-tip]"), count("g > title")]
+  .join(" "), "*");
+</script>"""
+
+
+@pytest.mark.skipif(
+    BROWSER is None, reason="there is no chromium, chromium-browser or google-chrome to open it"
+)
+def test_a_browser_shows_it_within_a_telephones_width(tmp_path):
+    placed = ev.partition(ev.read("rmat:8"), on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
+    r = ev.pagerank(placed, tol=0, max_iter=30)
+    r.energy = Energy({"host": None}, {"host": "the machine shows no RAPL counter"})
+    text = page(r)
+    (tmp_path / "run.html").write_text(text.replace("</body>", f"{ASK}</body>"), encoding="utf-8")
+    (tmp_path / "frame.html").write_text(FRAME, encoding="utf-8")
+    done = subprocess.run(
+        [
+            BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000",
+            f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", (tmp_path / "frame.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )  # fmt: skip
+    wide, window, marks, titles = map(int, re.search(r"<title>([\d ]+)</title>", done.stdout)[1].split())
+    assert wide <= window == 390
+    assert marks == len(Page(text).titles)
+    assert titles == 0  # the page's program has taken them over

@@ -1,0 +1,418 @@
+"""Joules from folders and libraries made up for the purpose, which count what the test says."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+import evener as ev
+from evener import counters, energy
+from evener.energy import Energy, Meter
+from evener.report.explain import energy_sentence
+
+RANGE = 262_143_328_850  # microjoules: what a package of an Intel server says
+
+
+class Rapl:
+    """A powercap folder; its packages count on while a meter watches them, and as told in a run."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.moves = True
+
+    def zone(self, name, kind, microjoules=1000, limit=RANGE):
+        zone = self.folder / name
+        zone.mkdir(parents=True)
+        for file, content in (("name", kind), ("energy_uj", microjoules), ("max_energy_range_uj", limit)):
+            (zone / file).write_text(f"{content}\n")
+        return zone / "energy_uj"
+
+    def tick(self):
+        if self.moves:
+            for file in self.folder.glob("*/energy_uj"):
+                add(file, 61)
+
+
+class NVMLError(Exception):
+    pass
+
+
+class NotSupportedError(NVMLError):
+    pass
+
+
+class Nvml(SimpleNamespace):
+    """NVIDIA's library; `millijoules` and `milliwatts` may be errors that it raises."""
+
+    NVMLError = NVMLError
+    NVMLError_NotSupported = NotSupportedError
+
+    def __init__(self):
+        super().__init__(millijoules=5_000_000, milliwatts=90_000, divided=0, users=0, moves=True, asked=[])
+
+    def tick(self):
+        if self.moves:
+            for name in ("millijoules", "milliwatts"):
+                if isinstance(getattr(self, name), int):
+                    setattr(self, name, getattr(self, name) + 7)
+
+    def nvmlInit(self):  # noqa: N802 - the library's names
+        self.users += 1
+
+    def nvmlShutdown(self):  # noqa: N802
+        self.users -= 1
+
+    def nvmlDeviceGetHandleByPciBusId(self, bus):  # noqa: N802
+        self.asked.append(bus)
+        return "gpu"
+
+    def nvmlDeviceGetMigMode(self, _):  # noqa: N802
+        return told([self.divided, 0]) if not isinstance(self.divided, Exception) else told(self.divided)
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, _):  # noqa: N802
+        return told(self.millijoules)
+
+    def nvmlDeviceGetPowerUsage(self, _):  # noqa: N802
+        return told(self.milliwatts)
+
+
+def told(value):
+    if isinstance(value, Exception):
+        raise value
+    return value
+
+
+@pytest.fixture(autouse=True)
+def machine(tmp_path, monkeypatch):
+    """No counter but those a test makes; they move whenever a meter has looked at them."""
+    made = SimpleNamespace(rapl=Rapl(tmp_path / "powercap"), nvml=Nvml(), pause=0.0005)
+    real_sleep = energy.sleep
+
+    def sleep(_):
+        made.rapl.tick()
+        made.nvml.tick()
+        real_sleep(made.pause)
+
+    monkeypatch.setattr(counters, "_POWERCAP", made.rapl.folder)
+    monkeypatch.setattr(energy, "sleep", sleep)
+    monkeypatch.setattr(energy, "_LEAST_STEPS", 0)  # runs of any length
+    monkeypatch.setattr(counters, "_bus", lambda index: f"0000:{index:02x}:00.0")
+    monkeypatch.setitem(sys.modules, "pynvml", made.nvml)
+    made.rest = lambda: real_sleep(0.1)
+    yield made
+    assert made.nvml.users == 0, "every nvmlInit has its nvmlShutdown"
+
+
+def add(file, microjoules, limit=RANGE):
+    """Let a counter move, in one step for who reads it meanwhile."""
+    new = file.with_suffix(".new")
+    new.write_text(f"{(int(file.read_text()) + microjoules) % limit}\n")
+    new.replace(file)
+
+
+class TestHost:
+    def test_packages_are_summed(self, machine):
+        first = machine.rapl.zone("intel-rapl:0", "package-0")
+        second = machine.rapl.zone("intel-rapl:1", "package-1")
+        with Meter() as meter:
+            add(first, 2_500_000)
+            add(second, 1_000_000)
+            machine.rest()
+        assert meter.joules == {"host": 3.5}
+        assert meter.reasons == {}
+        assert meter.energy.seconds >= 0.1
+
+    def test_parts_and_wholes_of_packages_are_not_counted_twice(self, machine):
+        package = machine.rapl.zone("intel-rapl:0", "package-0")
+        others = [
+            machine.rapl.zone("intel-rapl:0:0", "core"),
+            machine.rapl.zone("intel-rapl:0:1", "dram"),
+            machine.rapl.zone("intel-rapl:1", "psys"),
+            machine.rapl.zone("intel-rapl-mmio:0", "package-0"),
+        ]
+        with Meter() as meter:
+            for file in [package, *others]:
+                add(file, 1_000_000)
+            machine.rest()
+        assert meter.joules == {"host": 1.0}
+
+    def test_counters_wrap(self, machine):
+        limit = 10_000_000
+        file = machine.rapl.zone("intel-rapl:0", "package-0", limit - 2_000_000, limit)
+        with Meter() as meter:
+            add(file, 3_000_000, limit)
+            machine.rest()
+        assert int(file.read_text()) < 2_000_000
+        assert meter.joules == {"host": 3.0}
+
+    def test_they_are_read_often_enough_to_wrap_more_than_once(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
+        limit = 10_000_000
+        file = machine.rapl.zone("intel-rapl:0", "package-0", 0, limit)
+        with Meter() as meter:
+            for _ in range(3):
+                add(file, 6_000_000, limit)
+                machine.rest()
+        assert meter.joules == {"host": 18.0}
+
+    def test_what_came_before_the_beginning_is_left_out(self, machine):
+        file = machine.rapl.zone("intel-rapl:0", "package-0")
+        with Meter() as meter:
+            add(file, 7_000_000)
+            meter.begin()
+            add(file, 2_000_000)
+        assert meter.joules == {"host": 2.0}
+
+    def test_no_counter(self):
+        with Meter() as meter:
+            pass
+        assert meter.joules == {"host": None}
+        assert meter.reasons == {"host": "the machine shows no RAPL counter"}
+
+    def test_a_counter_for_root_alone(self, machine, monkeypatch):
+        file = machine.rapl.zone("intel-rapl:0", "package-0")
+        read = type(file).read_text
+
+        def read_text(path, *args, **kwargs):
+            if path.name == "energy_uj":
+                raise PermissionError(13, "Permission denied", str(path))
+            return read(path, *args, **kwargs)
+
+        monkeypatch.setattr(type(file), "read_text", read_text)
+        with Meter() as meter:
+            pass
+        assert meter.joules == {"host": None}
+        assert meter.reasons["host"] == f"{file} may not be read by this user; let root make it readable"
+
+    def test_a_counter_that_stands_still(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "_MOST_WATCHING", 0.02)
+        machine.rapl.zone("intel-rapl:0", "package-0")
+        machine.rapl.moves = False
+        with Meter() as meter:
+            machine.rest()
+        assert meter.reasons == {"host": "its counter stood still for 20 ms"}
+
+    def test_a_counter_that_is_no_number(self, machine):
+        machine.rapl.zone("intel-rapl:0", "package-0", "many")
+        machine.rapl.moves = False
+        with Meter() as meter:
+            pass
+        assert "its RAPL counter cannot be read" in meter.reasons["host"]
+
+    def test_a_counter_that_goes_away(self, machine):
+        file = machine.rapl.zone("intel-rapl:0", "package-0")
+        with Meter() as meter:
+            file.unlink()
+            machine.rest()
+        assert meter.joules == {"host": None}
+        assert "its counter failed in the run" in meter.reasons["host"]
+
+
+class TestShortRuns:
+    def test_ten_steps_are_measured_and_fewer_are_not(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "_LEAST_STEPS", 10)
+        file = machine.rapl.zone("intel-rapl:0", "package-0")
+        machine.pause = 0.02
+        with Meter() as meter:
+            add(file, 1_000_000)
+            machine.rest()  # five of its steps at most
+        assert meter.joules == {"host": None}
+        assert "too little for a counter that moves each 2" in meter.reasons["host"]
+        machine.pause = 0.0005
+        with Meter() as meter:
+            add(file, 1_000_000)
+            for _ in range(3):
+                machine.rest()
+        assert meter.joules == {"host": 1.0}
+
+
+class TestGpus:
+    def test_the_energy_counter(self, machine):
+        with Meter(["cuda:0"]) as meter:
+            machine.nvml.moves = False
+            machine.nvml.millijoules += 12_500
+            machine.rest()
+        assert meter.joules == {"host": None, "cuda:0": 12.5}
+        assert machine.nvml.asked == ["0000:00:00.0"]
+
+    def test_each_gpu_once_whatever_elements_share_it(self, machine):
+        elements = [
+            "cpu:2",
+            "cuda:1#0",
+            "cuda:1#1",
+            SimpleNamespace(name="cuda:0"),
+            SimpleNamespace(name="late:3"),
+        ]
+        with Meter(elements) as meter:
+            machine.nvml.moves = False
+            machine.rest()
+        assert list(meter.joules) == ["host", "cuda:0", "cuda:1"]
+        assert machine.nvml.asked == ["0000:00:00.0", "0000:01:00.0"]
+
+    def test_power_stands_in_for_energy(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
+        monkeypatch.setattr(counters._GpuPower, "least_step", 0.005)
+        machine.nvml.millijoules = NotSupportedError("Not Supported")
+        with Meter(["cuda:0"]) as meter:
+            machine.nvml.moves = False
+            machine.nvml.milliwatts = 80_000
+            machine.rest()
+        assert meter.joules["cuda:0"] == pytest.approx(80 * meter.energy.seconds, rel=0.1)
+
+    @pytest.mark.parametrize(
+        ("broken", "reason"),
+        [
+            ({"divided": 1}, "the GPU is divided into instances, which have no counter of their own"),
+            ({"millijoules": NVMLError("GPU is lost")}, "NVML cannot read the GPU (GPU is lost)"),
+            (
+                {"millijoules": NotSupportedError("no"), "milliwatts": NotSupportedError("no")},
+                "the GPU tells neither its energy nor its power",
+            ),
+        ],
+        ids=["divided", "lost", "unsupported"],
+    )
+    def test_why_it_is_not_measured(self, machine, broken, reason):
+        vars(machine.nvml).update(broken)
+        with Meter(["cuda:0"]) as meter:
+            pass
+        assert meter.joules["cuda:0"] is None
+        assert meter.reasons["cuda:0"] == reason
+
+    def test_gpus_too_old_to_be_divided(self, machine):
+        machine.nvml.divided = NotSupportedError("Not Supported")
+        with Meter(["cuda:0"]) as meter:
+            machine.nvml.moves = False
+            machine.nvml.millijoules += 1000
+        assert meter.joules["cuda:0"] == pytest.approx(1)
+
+    def test_a_library_that_fails_in_the_run(self, machine):
+        with Meter(["cuda:0"]) as meter:
+            machine.nvml.millijoules = NVMLError("GPU is lost")
+            machine.rest()
+        assert meter.joules["cuda:0"] is None
+        assert meter.reasons["cuda:0"] == "its counter failed in the run (GPU is lost)"
+
+    def test_a_library_that_fails_while_it_is_watched(self, machine):
+        machine.rapl.zone("intel-rapl:0", "package-0")
+        machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError("GPU is lost"))
+        with Meter(["cuda:0"]) as meter:
+            machine.rest()
+        assert meter.joules["host"] is not None
+        assert meter.joules["cuda:0"] is None
+        assert meter.reasons["cuda:0"] == "its counter cannot be read (GPU is lost)"
+
+    def test_no_package_or_no_driver(self, machine, monkeypatch):
+        def nvml_init():
+            raise NVMLError("NVML Shared Library Not Found")
+
+        machine.nvml.nvmlInit = nvml_init
+        with Meter(["cuda:0"]) as meter:
+            pass
+        assert meter.reasons["cuda:0"] == "NVML cannot be used (NVML Shared Library Not Found)"
+        monkeypatch.setitem(sys.modules, "pynvml", None)
+        with Meter(["cuda:0"]) as meter:
+            pass
+        assert meter.reasons["cuda:0"].endswith("pip install nvidia-ml-py")
+
+    def test_a_name_that_is_no_element(self):
+        with pytest.raises(ev.ArgumentError, match="'gpu:0' is not an element"):
+            Meter(["cpu", "gpu:0"])
+
+
+class TestMeter:
+    def test_it_may_be_used_again_and_after_an_error(self, machine):
+        file = machine.rapl.zone("intel-rapl:0", "package-0")
+        meter = Meter()
+        with pytest.raises(ZeroDivisionError), meter:
+            1 / 0  # noqa: B018 - the error is what it is for
+        with meter:
+            add(file, 4_000_000)
+            machine.rest()
+        assert meter.joules == {"host": 4.0}
+
+    def test_nothing_runs_on_after_it(self):
+        with Meter() as meter:
+            assert "evener-energy" in {thread.name for thread in threading.enumerate()}
+        assert meter.energy.total is None
+        assert "evener-energy" not in {thread.name for thread in threading.enumerate()}
+
+
+class TestWords:
+    def test_totals_and_parts(self):
+        one = Energy({"host": 20.0, "cuda:0": 30.0, "cuda:1": None}, {"cuda:1": "why"}, seconds=2.0)
+        assert one.total == 50.0
+        assert one.measured == ("host", "cuda:0")
+        part = one.of(["cpu:1", "cuda:1"])
+        assert (part.joules, part.reasons, part.seconds) == (
+            {"host": 20.0, "cuda:1": None},
+            {"cuda:1": "why"},
+            2.0,
+        )
+        assert Energy({}).total is None
+
+    @pytest.mark.parametrize(
+        ("joules", "reasons", "expected"),
+        [
+            ({"host": 50.0}, {}, "Energy: 50 J, 20 M edges/s for each watt."),
+            (
+                {"host": None, "cuda:0": 500.0},
+                {"host": "no counter"},
+                "Energy: 500 J, 2 M edges/s for each watt (cuda:0 alone; host is not measured: no counter).",
+            ),
+            ({"host": None}, {"host": "why"}, "Energy: host is not measured: why."),
+        ],
+    )
+    def test_the_sentence(self, joules, reasons, expected):
+        assert energy_sentence(Energy(joules, reasons, 1.0), 1_000_000_000) == expected
+
+
+class Counting:
+    """A counter of 20 watts."""
+
+    least_step = 0.0
+
+    def __init__(self):
+        self.shown, self.began = 0, energy.perf_counter()
+
+    def look(self):
+        self.shown += 1
+        return self.shown
+
+    def read(self):
+        return 20 * (energy.perf_counter() - self.began)
+
+    def close(self):
+        pass
+
+
+class TestCommandLine:
+    def test_a_run_is_measured_when_asked(self, evener, monkeypatch, tmp_path):
+        monkeypatch.setattr(energy, "Rapl", Counting)
+        page = tmp_path / "run.html"
+        words = ("run", "pagerank", "rmat:8", "--tol", 0, "--max-iter", 50, "--on", "cpu:1,cpu:1")
+        content = json.loads(evener(*words, "--energy", "--report", page, "--json").out)
+        told = content["energy"]
+        assert told["joules"]["host"] == pytest.approx(20 * told["seconds"], abs=0.4)
+        assert told["edges_per_joule"] == pytest.approx(content["edges"] / told["joules"]["host"])
+        assert "<h2>Energy</h2>" in page.read_text()
+        assert "for each watt." in evener(*words, "--energy").out
+
+    def test_or_said_not_to_be(self, evener):
+        done = evener("run", "wcc", "grid:3x3", "--energy")
+        assert done.status == 0
+        assert "Energy: host is not measured: the machine shows no RAPL counter." in done.out
+
+    def test_and_not_when_nobody_asks(self, evener, monkeypatch):
+        monkeypatch.setattr(energy.Meter, "__enter__", lambda _: pytest.fail("nobody asked"))
+        done = evener("run", "wcc", "grid:3x3")
+        assert done.status == 0
+        assert "nergy" not in done.out
+
+    def test_a_wrong_element_is_told_by_who_knows_them(self, evener):
+        done = evener("run", "wcc", "grid:3x3", "--energy", "--on", "gpu:0")
+        assert done.status == 2
+        assert "'gpu:0' is not an element; this machine has" in done.err

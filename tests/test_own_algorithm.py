@@ -1,0 +1,415 @@
+"""An algorithm from outside the package: the worked example, and kernels that are wrong in some way."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from importlib import import_module
+from itertools import cycle, product
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cupy.cuda import nvrtc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evener as ev
+import reference
+import zoo
+from evener.elements import launch
+from evener.elements.cuda import CudaElement
+from evener.errors import DeviceError
+from evener.kernels.cuda.compile import compiled
+from evener.kernels.cuda.source import OwnSource, declarations, declared_in
+from kcore_example import FOLDER, load, simple
+
+PAGE = Path(__file__).resolve().parent.parent / "docs/howto/own-algorithm.md"
+POLICIES = ["random", "high", "low"]
+ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
+APART = [["apart:0", "apart:1"], ["late:0", "apart:1"], ["apart:0", "late:1", "late:1", "apart:2"]]
+
+
+@pytest.fixture(scope="module")
+def example():
+    return load()
+
+
+@pytest.fixture(scope="module")
+def kcore(example):
+    return example.kcore
+
+
+# ---- k-core ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
+def test_core_numbers_are_networkx_whatever_the_split(kcore, name):
+    graph, expected = simple(zoo.SMALL[name]())
+    alone = kcore(ev.partition(graph, ["cpu:1"]))
+    assert alone["core"].dtype == np.int32
+    assert alone["core"].tolist() == expected
+    turn = cycle(ALPHAS)
+    for elements, policy, _ in product([2, 4], POLICIES, range(2)):
+        split = kcore(ev.partition(graph, ["cpu:1"] * elements, policy=policy, alpha=next(turn)))
+        assert split["core"].tolist() == expected
+        # Peeling and telling are apart, so the supersteps do not depend on who is quicker either.
+        assert split.timeline.supersteps == alone.timeline.supersteps
+
+
+@settings(max_examples=30)
+@given(
+    drawn=zoo.drawn_graphs(),
+    elements=st.sampled_from([1, 2, 4]),
+    policy=st.sampled_from(POLICIES),
+    alpha=st.sampled_from(ALPHAS),
+)
+def test_drawn_graphs(kcore, drawn, elements, policy, alpha):
+    graph, expected = simple((*reference.edges(drawn), drawn.n))
+    assert kcore(ev.partition(graph, ["cpu:1"] * elements, policy=policy, alpha=alpha))["core"].tolist() == (
+        expected
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", zoo.LARGE)
+def test_large_graphs(kcore, name):
+    graph, expected = simple(zoo.LARGE[name]())
+    for on, policy in product((["cpu"], ["cpu:1"] * 2, ["cpu:1"] * 4), POLICIES):
+        assert kcore(ev.partition(graph, on, policy=policy))["core"].tolist() == expected
+
+
+@pytest.mark.parametrize("elements", [1, 2])
+def test_the_empty_graph(kcore, elements):
+    assert (
+        len(
+            kcore(ev.partition(zoo.build(zoo.SMALL["empty"](), directed=False), ["cpu:1"] * elements))["core"]
+        )
+        == 0
+    )
+
+
+def test_its_result_is_like_any_other(kcore, tmp_path):
+    graph, expected = simple(zoo.SMALL["rmat"]())
+    told = []
+    r = kcore(ev.partition(graph, ["cpu:1"] * 2), progress=told.append)
+    assert r.top(1)[0][1] == max(expected)
+    assert r.to_pandas()["core"].tolist() == expected
+    assert "\npeel  " in r.explain()
+    r.report(tmp_path / "kcore.html")
+    # Whoever is peeled is at work in the superstep after it, and every vertex once.
+    assert sum(step.active for step in r.timeline.by_superstep()) == graph.n
+    assert [p.superstep for p in told] == list(range(r.timeline.supersteps))
+
+
+def test_a_directed_graph_is_refused(kcore):
+    with pytest.raises(ev.ArgumentError, match="undirected"):
+        kcore(ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"]))
+
+
+def test_the_example_runs_from_its_folder(apart, tmp_path):
+    (tmp_path / "edges.txt").write_text("7 8\n8 9\n9 7\n7 8\n9 9\n9 3\n")
+    for words in ([tmp_path / "edges.txt", "cpu:1", "cpu:1"], ["grid:3x3"]):
+        done = apart(FOLDER / "kcore.py", *words)
+        assert done.err == ""
+        assert done.out.startswith("[(7, 2), (8, 2), (9, 2), (3, 1)]" if words[1:] else "[(0, 2), (1, 2)")
+        assert "kcore in " in done.out
+
+
+# ---- its two sides, and what the page says -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_the_examples_kernels_compile(arch, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert set(compiled(OwnSource.read(FOLDER / "kcore.cu"), {}, arch).names) == {"peel", "tell"}
+
+
+def test_both_sides_take_the_same_arguments(example):
+    file = OwnSource.read(FOLDER / "kcore.cu")
+    for kernel in (example.PEEL, example.TELL):
+        declared = declared_in(file, kernel.name)
+        given = [p.name for p in declared.parameters if p.kind not in launch._FILLED]
+        code = kernel.cpu.py_func.__code__
+        assert given == list(code.co_varnames[: code.co_argcount])
+        launch.Launcher(None, file, declared)
+
+
+def test_the_page_shows_the_example_itself():
+    blocks = re.findall(r"^```(python|cuda)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    functions = [
+        (kind, part.strip())
+        for kind, block in blocks
+        for part in re.split(r"\n\n\n|(?<=^}\n)\n", block, flags=re.MULTILINE)
+        if re.match(r"(@kernel\n)?def |// .*\n|#include", part.strip())
+    ]
+    assert len(functions) == 5
+    whole = {
+        "python": (FOLDER / "kcore.py").read_text() + (FOLDER / "kernels.py").read_text(),
+        "cuda": (FOLDER / "kcore.cu").read_text(),
+    }
+    for kind, function in functions:
+        assert function in whole[kind]
+
+
+# ---- a kernel ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def engine():
+    engine = ev.Engine(ev.partition(ev.Graph.from_edges([0, 1, 2], [1, 2, 3]), ["cpu:1"] * 2), "test")
+    engine.superstep("only")
+    return engine
+
+
+def counted(array):
+    return len(array)
+
+
+def test_a_plain_function_is_a_kernel_whose_votes_are_reduced(engine):
+    kernel = ev.Kernel(cpu=counted)
+    lengths = [p.owned for p in engine.partitions]
+    assert engine.compute(kernel, engine.owned_array("int32")) == sum(lengths) == 4
+    assert engine.compute(kernel, engine.owned_array("int32"), reduce=max) == max(lengths)
+
+
+def test_kernels_of_the_same_sides_are_the_same():
+    one, two = (ev.Kernel(cpu=counted, cuda="x.cu") for _ in range(2))
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one.name == "counted"
+    assert one != ev.Kernel(cpu=counted, cuda="x.cu", name="other")
+    assert ev.Kernel(cuda=Path("x.cu"), name="f").name == "f"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, "give it cpu=, cuda= or both"),
+        ({"cpu": "peel"}, "cpu= is a function, not str"),
+        ({"cpu": counted, "cuda": 3}, r"cuda= is the path of a \.cu file, not int"),
+        ({"cuda": "x.cu"}, "needs name="),
+    ],
+)
+def test_a_kernel_without_what_it_needs(given, sentence):
+    with pytest.raises(ev.ArgumentError, match=sentence):
+        ev.Kernel(**given)
+
+
+def test_the_examples_in_its_docstring():
+    failed, tried = doctest.testmod(import_module("evener.kernels.kernel"))
+    assert (failed, tried > 0) == (0, True)
+
+
+def test_a_missing_side_is_missed_when_it_is_needed(engine):
+    kernel = ev.Kernel(cuda="nowhere.cu", name="peel")
+    with pytest.raises(ev.ArgumentError, match=r'"peel" has nothing for the element "cpu:1#0".*give.* cpu='):
+        engine.compute(kernel)
+    gpu = SimpleNamespace(kind="cuda", name="cuda:0")
+    with pytest.raises(
+        ev.ArgumentError, match=r'"counted" has nothing for the element "cuda:0".*give.* cuda='
+    ):
+        ev.Kernel(cpu=counted).side(gpu)
+    assert kernel.side(gpu) == "nowhere.cu"
+
+
+def test_a_function_alone_is_no_kernel(engine):
+    with pytest.raises(
+        ev.ArgumentError, match=r"takes a Kernel, not function; .*evener\.Kernel\(cpu=function\)"
+    ):
+        engine.compute(counted, engine.owned)
+
+
+def test_a_graph_that_is_not_placed_is_refused():
+    with pytest.raises(ev.ArgumentError, match=r"takes what evener\.partition gives, not Graph"):
+        ev.Engine(ev.Graph.from_edges([0], [1]), "test")
+
+
+@pytest.mark.parametrize("op", ["sum", "set", None])
+@pytest.mark.parametrize("elements", [1, 2])
+def test_a_reduction_that_is_none_is_refused_on_one_element_too(op, elements):
+    engine = ev.Engine(ev.partition(ev.Graph.from_edges([0, 1], [1, 2]), ["cpu:1"] * elements), "test")
+    with pytest.raises(ev.ArgumentError, match='"set" with changed=, not'):
+        engine.push(engine.array("int32", 0), op)
+
+
+def test_a_spread_gives_each_partition_its_own(engine):
+    seen = []
+    engine.compute(ev.Kernel(cpu=lambda mine, same: seen.append((mine, same))), ev.Spread([3, 4]), 5)
+    assert sorted(seen) == [(3, 5), (4, 5)]
+
+
+# ---- a .cu file of one's own -------------------------------------------------------------------------
+
+
+GOOD = '#include "common.cuh"\n\n__global__ void PARALLEL(256) fill(Array<u32> array, u32 value) {\n%s}\n'
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes ``own.cu`` with some text, and reads it as a kernel's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "own").mkdir()
+
+    def write(text):
+        path = tmp_path / "own" / "own.cu"
+        path.write_text(text)
+        return OwnSource.read(path)
+
+    return write
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """Counts what NVRTC compiles."""
+    asked = []
+    compile_program = nvrtc.compileProgram
+    monkeypatch.setattr(
+        nvrtc, "compileProgram", lambda *given: asked.append(given) or compile_program(*given)
+    )
+    return asked
+
+
+def test_it_is_compiled_once_and_again_when_it_changes(written, compilations):
+    first = compiled(written(GOOD % ""), {}, "sm_90")
+    assert list(first.names) == ["fill"]
+    assert compiled(written(GOOD % ""), {}, "sm_90") == first
+    assert len(compilations) == 1
+    compiled(written(GOOD % "    array[0] = value;\n"), {}, "sm_90")
+    assert len(compilations) == 2
+
+
+def test_the_compilers_words_are_shown_with_the_files_own_lines(written):
+    with pytest.raises(DeviceError) as caught:
+        compiled(written(GOOD % "    array[0] = valeu;\n"), {}, "sm_90")
+    assert str(caught.value).startswith("own.cu does not compile for sm_90:\n")
+    assert re.search(r'own\.cu\(4\): error: identifier "valeu" is undefined', str(caught.value))
+
+
+def test_headers_beside_the_file_come_before_ours(written, tmp_path):
+    (tmp_path / "own" / "deep").mkdir()
+    (tmp_path / "own" / "rows.cuh").write_text(
+        '#pragma once\n#include "deep/more.cuh"\n#include "common.cuh"\n'
+    )
+    (tmp_path / "own" / "deep" / "more.cuh").write_text("constexpr int OWN = 1;\n")
+    text = '  # include "rows.cuh"  // ours\n#include "rows.cuh"\n#include "edges.cuh"\n#include <own.cuh>\n'
+    file = written(text + "this_line\n")
+    assert file.text.count("constexpr int OWN = 1;") == file.text.count("struct Bits {") == 1
+    assert "over_rows" not in file.text
+    assert "struct EdgeLoop {" in file.text
+    assert "#include <own.cuh>" in file.text  # the compiler's to find
+    lines = file.text.splitlines()
+    marks = [line for line in lines[: lines.index("this_line")] if line.startswith("#line")]
+    assert marks[-1] == '#line 4 "own.cu"'
+
+
+def test_a_header_that_is_nowhere(written):
+    with pytest.raises(ev.FileError, match=r'own\.cu includes "roes\.cuh", which is neither.*"edges\.cuh"'):
+        written('#include "roes.cuh"\n')
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ev.FileError, match=r"cannot read .*nowhere\.cu: No such file"):
+        OwnSource.read(tmp_path / "nowhere.cu")
+    (tmp_path / "latin.cu").write_bytes(b"// \xe9t\xe9\n")
+    with pytest.raises(ev.FileError, match=r"cannot read .*latin\.cu: .*utf-8"):
+        OwnSource.read(tmp_path / "latin.cu")
+
+
+def test_a_kernel_that_is_not_in_the_file(written):
+    with pytest.raises(ev.ArgumentError, match=r'own\.cu declares no kernel "fil": its kernels are fill'):
+        declared_in(written(GOOD % ""), "fil")
+    with pytest.raises(ev.ArgumentError, match=r'it declares none.*"__global__ void PARALLEL\(256\) fill\("'):
+        declared_in(written("__global__ void fill() {}\n"), "fill")
+
+
+def test_a_gpu_takes_it_by_its_file():
+    """The element without its GPU."""
+    gpu = CudaElement.__new__(CudaElement)
+    gpu.name, gpu._kernels = "cuda:0", {}
+    kernel = ev.Kernel(cpu=counted, cuda=str(FOLDER / "kcore.cu"), name="tell")
+    taken = gpu.kernel(kernel)
+    assert taken._name == "kcore.tell"
+    assert gpu.kernel(ev.Kernel(cpu=counted, cuda=str(FOLDER / "kcore.cu"), name="tell")) is taken
+    assert gpu.kernel("bits.copy")._name == "bits.copy"
+    with pytest.raises(ev.ArgumentError, match=r'"counted" has nothing for the element "cuda:0"'):
+        gpu.kernel(ev.Kernel(cpu=counted))
+
+
+def launcher(written, parameters, before="", how="PARALLEL(256)"):
+    file = written(f'#include "common.cuh"\n{before}__global__ void {how} f({parameters}) {{}}\n')
+    return launch.Launcher(SimpleNamespace(name="cuda:0"), file, declarations(file)["f"])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "",
+        "u32 level",
+        "Array<const u32> degree,  // of each vertex, mirrors too\n    /* a, b */ double x, Bits flags",
+        "Tiered<u32> targets, Votes<u64, double> votes, Grid grid, Turn turn, Shared shared",
+    ],
+)
+def test_what_can_be_declared(written, parameters):
+    names = re.findall(r"(\w+)(?=,|$)", re.sub(r"//.*|/\*.*?\*/|<[^>]*>", "", parameters), re.MULTILINE)
+    assert [p.name for p in declarations(launcher(written, parameters)._file)["f"].parameters] == names
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ("const u32* degree", r'own\.f declares "const u32\* degree", which cannot be passed.*Array<T>'),
+        ("Array<u32>& degree", r'declares "Array<u32>& degree"'),
+        ("Array<long> degree", r'declares "degree".*u8, u16, u32, u64, i32, float, double'),
+        ("int level", r'declares "level"'),
+        ("Bits<u32> flags", r'declares "flags"'),
+        ("Votes<u32> votes", r'declares "votes".*up to 4 u64 or double'),
+        ("Votes<u64, u64, u64, u64, u64> votes", r'declares "votes"'),
+        ("Votes<u64> votes, u32 level", "own.f declares arguments behind those that are filled in; Votes"),
+    ],
+)
+def test_what_cannot_be_declared(written, parameters, sentence):
+    with pytest.raises(ev.ArgumentError, match=sentence):
+        launcher(written, parameters)
+
+
+def test_templates_are_seen_in_arrays(written):
+    launcher(written, "Array<const Value> values, Value most", "template <typename Value>\n")
+    with pytest.raises(ev.ArgumentError, match="template of Value, which no Array"):
+        launcher(written, "Value most", "template <typename Value>\n")
+
+
+def test_an_edge_loop_has_blocks_of_256(written):
+    launcher(written, "Grid grid, Pieces pieces")
+    with pytest.raises(ev.ArgumentError, match=r"takes Pieces, so it is PARALLEL\(256\), not 512 threads"):
+        launcher(written, "Grid grid, Pieces pieces", how="PARALLEL(512)")
+
+
+def test_a_call_that_does_not_fit(written):
+    call = launcher(written, "u32 level, float share")
+    for args in ((1,), (1, 2, 3)):
+        with pytest.raises(
+            ev.ArgumentError, match=rf"own\.f takes 2 arguments \(level, share\), not {len(args)}"
+        ):
+            call(*args)
+    for args, sentence in [((-1, 0.5), "u32 as level, not -1"), ((1, "x"), "float as share, not 'x'")]:
+        with pytest.raises(ev.ArgumentError, match=rf"own\.f takes a number of type {sentence}"):
+            call(*args)
+    with pytest.raises(DeviceError, match="takes an array of u32 on cuda:0 as a, not ndarray of uint32"):
+        launcher(written, "Array<u32> a")(np.zeros(3, np.uint32))
+    with pytest.raises(DeviceError, match="takes an array of Value on cuda:0 as a, not ndarray of int64"):
+        launcher(written, "Array<Value> a", "template <typename Value>\n")(np.zeros(3, np.int64))
+
+
+# ---- memories apart: from here on, graphs are placed on elements that have them ----------------------
+
+
+@pytest.mark.usefixtures("apart_elements")
+@pytest.mark.parametrize("on", APART, ids=",".join)
+def test_elements_with_memories_of_their_own(kcore, on):
+    graph, expected = simple(zoo.SMALL["rmat"]())
+    for policy in POLICIES:
+        placed = ev.partition(graph, on, policy=policy, alpha=None)
+        assert {route.holder for route in placed.routes} == set(range(len(on)))
+        assert kcore(placed)["core"].tolist() == expected

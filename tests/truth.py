@@ -1,0 +1,85 @@
+"""What the reference says about a graph, to hold any placement of it against."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import evener as ev
+import reference
+import zoo
+
+RELATIVE = 1e-6
+# Of PageRank: the reference does as many.
+ITERATIONS = 15
+
+
+class Truth:
+    """What the reference says about one graph, worked out once."""
+
+    def __init__(self, graph, source):
+        self.graph = graph
+        self.source = graph.ids[source]
+        self.distance, _ = reference.bfs(graph, source)
+        self.length, _ = reference.sssp(graph, source)
+        self.component = graph.ids[reference.wcc(graph)]
+        self.rank = reference.pagerank(graph, iterations=ITERATIONS)
+        self.sources = sorted({source, graph.n // 3, 2 * graph.n // 3})
+        self.centrality = reference.betweenness(graph, sources=self.sources)
+
+    def check(self, *, on, policy="random", alpha=None):
+        """Run all five algorithms on one placement."""
+        self.check_placed(ev.partition(self.graph, on, policy=policy, alpha=alpha))
+
+    def check_placed(self, pg):
+        self.check_bfs(ev.bfs(pg, source=self.source))
+        self.check_wcc(ev.wcc(pg))
+        self.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+        self.check_sssp(ev.sssp(pg, source=self.source))
+        sources = self.graph.ids[self.sources]
+        self.check_betweenness(ev.betweenness(pg, sources=sources, normalized=False))
+
+    def check_bfs(self, result):
+        assert (result["distance"] == self.distance).all()
+        self.check_parents(result["parent"], self.distance, np.ones(self.graph.m))
+
+    def check_wcc(self, result):
+        assert (result["component"] == self.component).all()
+
+    def check_pagerank(self, result):
+        np.testing.assert_allclose(result["rank"], self.rank, rtol=RELATIVE, atol=0)
+
+    def check_sssp(self, result):
+        assert (result["distance"] == self.length).all()
+        self.check_parents(result["parent"], self.length, self.graph.weights)
+
+    def check_betweenness(self, result):
+        # Each pair of an undirected graph is met from both ends; some sources stand for all.
+        scale = (1 if self.graph.directed else 0.5) * self.graph.n / len(self.sources)
+        found, expected = result["centrality"], self.centrality * scale
+        np.testing.assert_allclose(found, expected, rtol=RELATIVE, atol=1e-9)
+
+    def check_parents(self, parent, distance, weights):
+        """The source is its own parent; of any other, an edge of exactly the missing length leads from it."""
+        tails, heads = reference.edges(self.graph)
+        reached = np.isfinite(distance) & (distance >= 0)
+        assert ((parent == -1) == ~reached).all()
+        numbers = self.graph.numbers_of(parent[reached])
+        tight = distance[tails] + weights == distance[heads]
+        tight &= reached[tails] & reached[heads]
+        edges = set(zip(tails[tight].tolist(), heads[tight].tolist(), strict=True))
+        source = int(self.graph.numbers_of([self.source])[0])
+        for vertex, above in zip(np.flatnonzero(reached).tolist(), numbers.tolist(), strict=True):
+            assert (above, vertex) in edges or vertex == above == source
+
+
+def truth_of(parts, *, directed):
+    """Start where most edges lead out: of a hub, or of the only vertex that has any."""
+    graph = zoo.build(parts, directed=directed)
+    return Truth(graph, int(graph.out_degree().argmax()))
+
+
+def source_alone(*, directed):
+    """Vertex 200 has five edges into a dense part; by policy "low" it has a partition of its own."""
+    src, dst = np.random.default_rng(3).integers(0, 200, (2, 4000))
+    src, dst = np.append(src, [200] * 5), np.append(dst, range(5))
+    return Truth(zoo.build((src, dst, 201), directed=directed), 200)

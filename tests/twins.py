@@ -1,0 +1,37 @@
+"""Which kernels the engine may ask an element for; each kind of element has a twin of each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+FILES = [
+    "bfs",
+    "betweenness",
+    "bits",
+    "exchange",
+    "frontier",
+    "message",
+    "pagerank",
+    "sssp",
+    "sssp_tree",
+    "wcc",
+]
+# Verbs that none of the five algorithms needs today: the transport's contract checks them.
+OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
+# Taken by other kernels, not by the engine.
+OF_KERNELS = {"bits.clear_range"}
+
+
+def kernels():
+    """The CPU's kernels by name: all but the steps compiled into other kernels."""
+    modules = {file: import_module(f"evener.kernels.cpu.{file}") for file in FILES}
+    found = {
+        f"{file}.{name}": getattr(module, name) for file, module in modules.items() for name in module.__all__
+    }
+    return {
+        name: kernel
+        for name, kernel in found.items()
+        if hasattr(kernel, "targetoptions")
+        and "inline" not in kernel.targetoptions
+        and name not in OF_KERNELS
+    }

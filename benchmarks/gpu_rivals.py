@@ -1,0 +1,157 @@
+"""Question: how fast are the five algorithms on one GPU, beside cuGraph's figures and the memory's floor.
+
+R-MAT graphs, undirected, 16 edges a vertex, placed before the clock starts; the clock stops when the answer
+is complete in the GPU's memory, as it does for cuGraph. Breadth-first search and shortest paths start at 16
+vertices drawn with a fixed seed, betweenness counts from four of them; times are medians, PageRank's for one
+of 50 iterations. The runs follow one another, and then every answer is verified; betweenness, whose verifier
+is serial, against the same on the CPU.
+
+    python benchmarks/gpu_rivals.py --scales 22 24 26
+
+cuGraph is not run: its times are those of version 26.10 on an NVIDIA H200, on graphs made in the same way.
+Its weights are not known; ours are whole numbers 1..255.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import cupy
+import numpy as np
+
+import evener as ev
+import gpu_floors
+import harness
+from cpu_rivals import GROUP, WEIGHTS, draw_sources
+
+TASKS = {
+    "pagerank": "PageRank, an iteration",
+    "bfs": "BFS",
+    "wcc": "Components",
+    "sssp": "SSSP",
+    "betweenness": "Betweenness, four sources",
+}
+ITERATIONS = 50
+# Seconds on one H200, by scale and task, and how many times faster than that we want to be.
+CUGRAPH = {
+    22: {"pagerank": 1.01e-3, "bfs": 3.46e-3, "wcc": 27.4e-3, "sssp": 81e-3, "betweenness": 148e-3},
+    24: {"pagerank": 3.64e-3, "bfs": 7.6e-3, "wcc": 52.8e-3, "sssp": 139e-3, "betweenness": 504e-3},
+    26: {"pagerank": 16.2e-3, "bfs": 20.5e-3, "wcc": 130e-3, "sssp": 341e-3, "betweenness": 2.36},
+}
+WANTED = {"pagerank": 1.6, "bfs": 4, "wcc": 5, "sssp": 3, "betweenness": 2}
+
+
+def main():
+    options = _options()
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    speed = gpu_floors.copy_bytes_per_second()
+    print(f"{name}: a copy reads and writes {speed / 1e12:.2f} TB/s")
+    rows, graphs = [], {}
+    for scale in options.scales:
+        spec = f"rmat:{scale}"
+        graph = ev.read(spec)
+        graphs[spec] = {"vertices": graph.n, "stored edges": graph.m}
+        for weighted, tasks in ((False, [t for t in options.tasks if t != "sssp"]), (True, ["sssp"])):
+            if weighted and "sssp" in options.tasks:
+                del graph
+                graph = ev.read(f"{spec},weights={WEIGHTS}")
+            if set(tasks) & set(options.tasks):
+                rows += _one_graph(scale, graph, tasks, options)
+            if not options.no_record:  # after each graph, for a large one may not come to an end
+                more = {"gpu": name, "graphs": graphs, "copy, bytes a second": round(speed)}
+                harness.record("gpu_rivals", question=__doc__.splitlines()[0], rows=rows, **more)
+
+
+def _one_graph(scale, graph, tasks, options):
+    placed = ev.partition(graph, on="cuda:0")
+    sources = draw_sources(graph, options.sources)
+    rows = []
+    for task in tasks:
+        seconds = _seconds(task, placed, sources, options)
+        rows.append(_row(scale, task, seconds, _floors(task, placed)))
+        _show(rows[-1])
+    return rows
+
+
+def _seconds(task, placed, sources, options):
+    """Seconds of each run, of which the first does not count, as it may compile."""
+    run, rounds, parts = {
+        "pagerank": (lambda _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS), options.rounds, ITERATIONS),
+        "bfs": (lambda i: ev.bfs(placed, source=int(sources[i])), len(sources), 1),
+        "wcc": (lambda _: ev.wcc(placed), options.rounds, 1),
+        "sssp": (lambda i: ev.sssp(placed, source=int(sources[i])), len(sources), 1),
+        "betweenness": (lambda _: ev.betweenness(placed, sources=sources[:GROUP]), options.rounds, 1),
+    }[task]
+    run(0)
+    results = [run(i) for i in range(rounds)]
+    if not options.no_verify:
+        _verify(task, results)
+    return [result.seconds / parts for result in results]
+
+
+def _verify(task, results):
+    if task != "betweenness":
+        for result in results:
+            ev.verify(result)
+        return
+    expected = ev.betweenness(
+        results[0].graph, sources=results[0].parameters["sources"], on="cpu", normalized=True
+    )["centrality"]
+    for result in results:
+        np.testing.assert_allclose(result["centrality"], expected, rtol=1e-6, atol=1e-12 * expected.max())
+
+
+def _floors(task, placed):
+    if task != "pagerank":
+        return {}
+    edges = placed.partitions[0].in_
+    values = cupy.random.random(placed.graph.n, dtype=cupy.float32)
+    ids, gather = gpu_floors.gather_seconds(edges.targets.near, values)
+    return {"ids_seconds": ids, "gather_seconds": gather}
+
+
+def _row(scale, task, taken, floors):
+    rival = CUGRAPH.get(scale, {}).get(task)
+    ours = harness.median(taken)
+    return {
+        "graph": f"rmat:{scale}",
+        "task": task,
+        "median_seconds": ours,
+        "least_seconds": min(taken),
+        "spread": round(harness.spread(taken), 3),
+        "cugraph_seconds": rival,
+        "cugraph_over_ours": rival and rival / ours,
+        "wanted": WANTED[task],
+        **floors,
+        "seconds": taken,
+    }
+
+
+def _show(row):
+    ratio = f"cuGraph {row['cugraph_over_ours']:.2f} times" if row["cugraph_seconds"] else ""
+    gather = row.get("gather_seconds")
+    floor = f"  gather alone {harness.duration(gather)}" if gather else ""
+    print(
+        f"{row['graph']} {TASKS[row['task']]:26} median {harness.duration(row['median_seconds']):>8} "
+        f"least {harness.duration(row['least_seconds']):>8}  {ratio} (wanted {row['wanted']}){floor}"
+    )
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scales", type=int, nargs="+", default=[22, 24, 26])
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--sources", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--no-verify", action="store_true", help="for a quick look: a recorded time is verified"
+    )
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    options = parser.parse_args()
+    if options.no_verify and not options.no_record:
+        parser.error("a time is recorded with its answer verified: --no-verify needs --no-record")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Question: what a CPU and a GPU do together on a graph that does not fit the GPU, against either alone.
+
+The GPU's memory is capped so that only some of the edges fit; the others it reads from the host's memory, or
+the CPU takes them. For every share of edges on the CPU (alpha, in steps) and every policy: the time, the time
+that the model predicted from rates measured once on this machine, and at the end how well the two agree (T12
+figure 7, T13 figures 7, 9 and 15). The automatic plan is run beside them.
+
+    python benchmarks/hybrid.py --scale 24 --fits 0.5 0.25 0.125
+
+Times are medians: of PageRank for an iteration, of breadth-first search over sources drawn with a fixed seed.
+Every answer is verified.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+
+import cupy
+import numpy as np
+
+import evener as ev
+import gpu_floors
+import harness
+from cpu_rivals import draw_sources
+from evener.auto import place_by_plan
+from evener.partition.footprint import beside_edges
+from evener.planning.model import Share, predict
+from evener.profile import rates_of_this_machine
+
+ITERATIONS = 8
+HYBRID = "cpu,cuda:0"
+
+
+def main():
+    options = _options()
+    rates = rates_of_this_machine()
+    link = {"mapped": gpu_floors.mapped_bytes_per_second(), "copied": gpu_floors.copied_bytes_per_second()}
+    print(f"the bus: {link['mapped'] / 1e9:.1f} GB/s read by kernels, {link['copied'] / 1e9:.1f} GB/s copied")
+    graph = ev.read(f"rmat:{options.scale}")
+    sources = draw_sources(graph, options.sources)
+    beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
+    bench = _Bench(graph, sources, rates, options)
+    rows = bench.placed_as(None, "cpu", "random", None, None)
+    for fits in options.fits:
+        memory = int(beside + fits * graph.m * 4)
+        rows += bench.placed_as(fits, "cuda:0", "random", None, memory)
+        for policy in options.policies:
+            for alpha in np.round(np.arange(options.step, options.most, options.step), 3).tolist():
+                rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
+        for task in options.tasks:
+            rows += bench.placed_by_plan(fits, task, memory)
+    found = _summary(rows, options)
+    if not options.no_record:
+        more = {
+            "graph": f"rmat:{options.scale}",
+            "stored edges": graph.m,
+            "bus, bytes a second": link,
+            **found,
+        }
+        harness.record("hybrid", question=__doc__.splitlines()[0], rows=rows, **more)
+
+
+class _Bench:
+    """Places the graph in many ways, and runs every task on each."""
+
+    def __init__(self, graph, sources, rates, options):
+        self.graph, self.sources, self.rates, self.options = graph, sources, rates, options
+
+    def placed_as(self, fits, on, policy, alpha, memory):
+        placed = ev.partition(self.graph, on, policy=policy, alpha=alpha, gpu_memory=memory)
+        return self._rows(placed, fits, self.options.tasks, automatic=False)
+
+    def placed_by_plan(self, fits, task, memory):
+        placed = place_by_plan(
+            self.graph, task, on=None, policy="auto", alpha=None, gpu_memory=memory, directions="both"
+        )
+        return self._rows(placed, fits, [task], automatic=True)
+
+    def _rows(self, placed, fits, tasks, *, automatic):
+        rows = [self._row(placed, fits, task, automatic=automatic) for task in tasks]
+        del placed
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_pinned_memory_pool().free_all_blocks()
+        return rows
+
+    def _row(self, placed, fits, task, *, automatic):
+        taken, result = self._times(placed, task)
+        shares = [
+            Share(e.name, e.kind, e.threads, p.owned, p.mirrors, p.stored_edges, p.mapped_edges)
+            for e, p in zip(placed.elements, placed.partitions, strict=True)
+        ]
+        several = len(placed.elements) > 1
+        row = {
+            "task": task,
+            "fits": fits,
+            "on": ",".join(e.name for e in placed.elements),
+            "automatic": automatic,
+            "policy": placed.policy if several else None,
+            "alpha": placed.statistics.alpha if several else None,
+            "beta": placed.statistics.beta,
+            "beta_aggregated": placed.statistics.beta_aggregated,
+            "mapped_share": sum(s.mapped for s in shares) / self.graph.m,
+            "median_seconds": harness.median(taken),
+            "predicted_seconds": predict(shares, task, self.rates).seconds,
+            "seconds": taken,
+            "elements": _busy(result),
+        }
+        _show(row)
+        return row
+
+    def _times(self, placed, task):
+        """Seconds of each run after one that does not count, and the last result."""
+        taken, result = [], None
+        rounds = len(self.sources) if task == "bfs" else self.options.rounds
+        for i in range(-1, rounds):
+            if task == "bfs":
+                result = ev.bfs(placed, source=int(self.sources[max(i, 0)]))
+            else:
+                result = ev.pagerank(placed, tol=0, max_iter=ITERATIONS)
+            if not self.options.no_verify:
+                ev.verify(result)
+            if i >= 0:
+                taken.append(result.seconds / (ITERATIONS if task == "pagerank" else 1))
+        return taken, result
+
+
+def _busy(result):
+    """Seconds of each element in the last run, by what they went to."""
+    sums = {}
+    for (_, element), span in result.timeline.by_phase().items():
+        own = sums.setdefault(element, dict.fromkeys(("compute", "send", "receive", "wait"), 0.0))
+        for name in own:
+            own[name] += getattr(span, name)
+    return sums
+
+
+def _show(row):
+    alpha = "" if row["alpha"] is None else f"{row['policy']} alpha {row['alpha']:.2f}"
+    chosen = "auto " if row["automatic"] else ""
+    print(
+        f"{row['task']:9} fits {row['fits'] or 1:<6} {row['on']:12} {chosen}{alpha:18} "
+        f"mapped {row['mapped_share']:5.1%}  {harness.duration(row['median_seconds']):>8}  "
+        f"predicted {harness.duration(row['predicted_seconds']):>8}",
+        flush=True,
+    )
+
+
+def _summary(rows, options):
+    """For each task and cap: hybrid against the better alone, automatic against best, model against time."""
+    found = {}
+    for task in options.tasks:
+        cpu = next(r for r in rows if r["task"] == task and r["on"] == "cpu")
+        for fits in options.fits:
+            own = [r for r in rows if r["task"] == task and r["fits"] == fits]
+            gpu = next(r for r in own if r["on"] == "cuda:0" and not r["automatic"])
+            auto = next(r for r in own if r["automatic"])
+            hybrids = [r for r in own if r["policy"] and not r["automatic"]]
+            alone = min(cpu["median_seconds"], gpu["median_seconds"])
+            best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
+            achieved = np.array([cpu["median_seconds"] / r["median_seconds"] for r in [gpu, *hybrids]])
+            predicted = np.array([cpu["predicted_seconds"] / r["predicted_seconds"] for r in [gpu, *hybrids]])
+            found[f"{task}, {fits} fits"] = {
+                "automatic_over_alone": alone / auto["median_seconds"],
+                "best_over_alone": alone / best["median_seconds"],
+                "automatic_over_best": auto["median_seconds"] / best["median_seconds"],
+                "best": {name: best[name] for name in ("on", "policy", "alpha")},
+                "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(achieved) > 1 else None,
+                "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()),
+            }
+    for name, one in found.items():
+        print(name, {k: round(v, 3) if isinstance(v, float) else v for k, v in one.items()})
+    return {"summary": found}
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=int, default=24)
+    parser.add_argument("--fits", type=float, nargs="+", default=[0.5, 0.25, 0.125])
+    parser.add_argument("--tasks", nargs="+", default=["pagerank", "bfs"])
+    parser.add_argument("--policies", nargs="+", default=["high", "random", "low"])
+    parser.add_argument("--step", type=float, default=0.05, help="of alpha")
+    parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
+    parser.add_argument("--sources", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-verify", action="store_true", help="a quick look: what is recorded is verified")
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    options = parser.parse_args()
+    if options.no_verify and not options.no_record:
+        parser.error("a time is recorded with its answer verified: --no-verify needs --no-record")
+    return options
+
+
+if __name__ == "__main__":
+    main()

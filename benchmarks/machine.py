@@ -15,12 +15,14 @@ import numpy as np
 _STREAM_BYTES = 1 << 29
 
 _PACKAGES = (
+    "cupy-cuda13x",
     "evener",
     "igraph",
     "llvmlite",
     "networkit",
     "numba",
     "numpy",
+    "nvidia-cuda-nvrtc",
     "pyarrow",
     "python-graphblas",
     "scipy",

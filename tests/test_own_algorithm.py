@@ -348,7 +348,7 @@ def launcher(written, parameters, before="", how="PARALLEL(256)"):
         "",
         "u32 level",
         "Array<const u32> degree,  // of each vertex, mirrors too\n    /* a, b */ double x, Bits flags",
-        "Tiered<u32> targets, Votes<u64, double> votes, Grid grid, Turn turn, Shared shared",
+        "Tiered<u32> targets, Votes<u64, double> votes, Grid grid, Shared shared",
     ],
 )
 def test_what_can_be_declared(written, parameters):

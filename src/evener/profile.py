@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from evener import generate
+from evener import generate, memory
 from evener.algorithms.betweenness import betweenness
 from evener.algorithms.bfs import bfs
 from evener.algorithms.pagerank import pagerank
@@ -29,7 +29,7 @@ from evener.partition.footprint import beside_edges
 from evener.planning.rates import Rate, Rates, keep, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from evener.graph import Graph
     from evener.result import Result
@@ -40,8 +40,8 @@ __all__ = ["calibrate", "machine", "rates_of_this_machine"]
 _SCALES = (18, 22)
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
-# Iterations of PageRank, and starts of the searches.
-_ITERATIONS, _STARTS = 8, 3
+# Iterations of PageRank, and runs of each algorithm that are timed.
+_ITERATIONS, _REPEATS = 8, 3
 # Bytes of an edge of these graphs: weights are int32.
 _TARGET_AND_WEIGHT = 8
 # Vertices of the ring whose exchange is timed.
@@ -86,102 +86,114 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     -------
     Rates
     """
+    say = say or (lambda _: None)
     here = machine()
     has_gpu = bool(here["gpus"])
     # Beside a GPU the CPU element leaves it a core, so it is measured without that core.
     cpu = parse_elements("cpu,cuda:0" if has_gpu else "cpu")[0]
-    on_cpu, on_gpu = f"cpu:{cpu.threads}", "cuda:0"
-    times: dict[tuple[str, str, int, int], float] = {}
-    sizes: dict[tuple[int, int], tuple[int, int]] = {}
-    steps: dict[str, float] = {}
-    for scale in _SCALES:
-        for factor in (_FEW, _MANY):
-            graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
-            sizes[scale, factor] = (graph.n, graph.m)
-            tiers = {"cpu": partition(graph, on_cpu)}
-            if has_gpu:
-                tiers["gpu"] = partition(graph, on_gpu)
-                if (scale, factor) == (_SCALES[-1], _MANY):
-                    edge_bytes = _TARGET_AND_WEIGHT
-                    half = beside_edges(graph.n, 0, 0, graph.m, directions=1) + graph.m * edge_bytes // 2
-                    tiers["mapped"] = partition(graph, on_gpu, gpu_memory=half)
-                    mapped_edges = tiers["mapped"].partitions[0].mapped_edges
-            for tier, placed in tiers.items():
-                if say is not None:
-                    say(f"measuring {tier} on {graph!r}")
-                for name, run in _RUNS.items():
-                    times[name, tier, scale, factor], steps[name] = _seconds(run, placed)
-    tables = {
-        tier: {name: _rate(name, tier, times, sizes) for name in _RUNS}
-        for tier in (("cpu", "gpu") if has_gpu else ("cpu",))
-    }
-    mapped, speed, delay = {}, float("inf"), 0.0
-    if has_gpu:
-        largest = (_SCALES[-1], _MANY)
-        for name in _RUNS:
-            more = times[name, "mapped", *largest] - times[name, "gpu", *largest]
-            mapped[name] = max(more, 0.0) / mapped_edges
-        speed, delay = _exchange(f"{on_cpu},{on_gpu}")
-    rates = Rates(here, cpu.threads, tables["cpu"], tables.get("gpu", {}), mapped, steps, speed, delay)
+    on_cpu, on_gpu = f"cpu:{cpu.threads}", "cuda:0" if has_gpu else None
+    measured = _Measured(_scales())
+    for scale, factor in measured.graphs:
+        _measure(measured, scale, factor, on_cpu, on_gpu, say)
+    speed, delay = _exchange(f"{on_cpu},{on_gpu}") if has_gpu else (float("inf"), 0.0)
+    rates = Rates(
+        machine=here,
+        threads=cpu.threads,
+        cpu=measured.rates("cpu"),
+        gpu=measured.rates("gpu") if has_gpu else {},
+        mapped=measured.mapped_seconds() if has_gpu else {},
+        supersteps=measured.supersteps,
+        bytes_per_second=speed,
+        exchange_seconds=delay,
+    )
     try:
         keep(rates)
     except OSError as error:
-        if say is not None:
-            say(f"the rates cannot be kept: {error}")
+        say(f"the rates cannot be kept: {error}")
     return rates
 
 
-def _first(placed: PartitionedGraph) -> Any:
-    """A vertex of middling degree, from which most of the graph is reached."""
-    degree = placed.graph.out_degree()
-    return placed.graph.ids[int(np.argsort(degree)[-placed.graph.n // 8])]
+class _Measured:
+    """What came of the runs: the seconds of a pass, by algorithm, tier and graph."""
+
+    def __init__(self, scales: tuple[int, int]) -> None:
+        self.scales = scales
+        self.graphs = [(scale, factor) for scale in scales for factor in (_FEW, _MANY)]
+        self.sizes: dict[tuple[int, int], tuple[int, int]] = {}
+        self.times: dict[tuple[str, str, int, int], float] = {}
+        self.supersteps: dict[str, float] = {}
+        self.mapped_edges = 0
+
+    def rates(self, tier: str) -> dict[str, Rate]:
+        """The rate of each algorithm."""
+        return {name: self._rate(name, tier) for name in _RUNS}
+
+    def mapped_seconds(self) -> dict[str, float]:
+        """What an edge costs more in the host's memory."""
+        largest = self.graphs[-1]
+        more = {
+            name: self.times[name, "mapped", *largest] - self.times[name, "gpu", *largest] for name in _RUNS
+        }
+        return {name: max(seconds, 0.0) / max(self.mapped_edges, 1) for name, seconds in more.items()}
+
+    def _rate(self, name: str, tier: str) -> Rate:
+        """What an edge costs, and what a vertex: by two graphs of one size, with many edges and with few."""
+        fixed = min(self.times[name, tier, scale, factor] for scale, factor in self.graphs) / 2
+        edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
+        for scale in self.scales:
+            (n, few), (_, many) = self.sizes[scale, _FEW], self.sizes[scale, _MANY]
+            short = max(self.times[name, tier, scale, _FEW] - fixed, 0.0)
+            long = max(self.times[name, tier, scale, _MANY] - fixed, 0.0)
+            each_edge = max((long - short) / (many - few), 0.0)
+            each_vertex = max((short - few * each_edge) / n, 0.0)
+            # If vertices seem to cost nothing, edges cost all of it.
+            edge_seconds.append(each_edge if each_vertex else long / many)
+            vertex_seconds.append(each_vertex)
+            least_seconds.append(long / many)
+            counts.append(n)
+        return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
 
 
-def _search(algorithm: Callable[..., Result]) -> Callable[[PartitionedGraph], Result]:
-    return lambda placed: algorithm(placed, source=_first(placed))
+def _measure(
+    measured: _Measured, scale: int, factor: int, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]
+) -> None:
+    """Run every algorithm on one graph, in each tier of memory."""
+    graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
+    measured.sizes[scale, factor] = graph.n, graph.m
+    tiers = {"cpu": partition(graph, on_cpu)}
+    if on_gpu is not None:
+        tiers["gpu"] = partition(graph, on_gpu)
+        if (scale, factor) == measured.graphs[-1]:
+            half = beside_edges(graph.n, 0, 0, graph.m, directions=1) + graph.m * _TARGET_AND_WEIGHT // 2
+            tiers["mapped"] = partition(graph, on_gpu, gpu_memory=half)
+            measured.mapped_edges = tiers["mapped"].partitions[0].mapped_edges
+    # A vertex of middling degree, from which most of the graph is reached.
+    source = graph.ids[int(np.argsort(graph.out_degree())[-graph.n // 8])]
+    for tier, placed in tiers.items():
+        say(f"measuring {tier} on {graph!r}")
+        for name, (run, passes) in _RUNS.items():
+            supersteps = run(placed, source).timeline.supersteps  # the first run may compile
+            taken = [run(placed, source).seconds / passes for _ in range(_REPEATS)]
+            measured.times[name, tier, scale, factor] = statistics.median(taken)
+            measured.supersteps[name] = supersteps / passes
 
 
-# A pass of each algorithm, and into how many passes its time is divided.
-_RUNS: dict[str, tuple[Callable[[PartitionedGraph], Result], int]] = {
-    "bfs": (_search(bfs), 1),
-    "pagerank": (lambda placed: pagerank(placed, tol=0, max_iter=_ITERATIONS), _ITERATIONS),
-    "wcc": (wcc, 1),
-    "sssp": (_search(sssp), 1),
-    "betweenness": (lambda placed: betweenness(placed, sources=[_first(placed)]), 1),
+# A pass of each algorithm, and how many of them its run has.
+_RUNS: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
+    "bfs": (lambda placed, source: bfs(placed, source=source), 1),
+    "pagerank": (lambda placed, _: pagerank(placed, tol=0, max_iter=_ITERATIONS), _ITERATIONS),
+    "wcc": (lambda placed, _: wcc(placed), 1),
+    "sssp": (lambda placed, source: sssp(placed, source=source), 1),
+    "betweenness": (lambda placed, source: betweenness(placed, sources=[source]), 1),
 }
 
 
-def _seconds(
-    run: tuple[Callable[[PartitionedGraph], Result], int], placed: PartitionedGraph
-) -> tuple[float, float]:
-    """The median time of a pass, after one that may compile, and its supersteps."""
-    function, passes = run
-    result = function(placed)
-    taken = [function(placed).seconds / passes for _ in range(_STARTS)]
-    return statistics.median(taken), result.timeline.supersteps / passes
-
-
-def _rate(
-    name: str,
-    tier: str,
-    times: Mapping[tuple[str, str, int, int], float],
-    sizes: Mapping[tuple[int, int], tuple[int, int]],
-) -> Rate:
-    """What an edge costs, and what a vertex: by two graphs of one size, with many edges and with few."""
-    fixed = min(times[name, tier, scale, factor] for scale, factor in sizes) / 2
-    edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
-    for scale in _SCALES:
-        (n, few), (_, many) = sizes[scale, _FEW], sizes[scale, _MANY]
-        short = max(times[name, tier, scale, _FEW] - fixed, 0.0)
-        long = max(times[name, tier, scale, _MANY] - fixed, 0.0)
-        each_edge = max((long - short) / (many - few), 0.0)
-        each_vertex = max((short - few * each_edge) / n, 0.0)
-        # If vertices seem to cost nothing, edges cost all of it.
-        edge_seconds.append(each_edge if each_vertex else long / many)
-        vertex_seconds.append(each_vertex)
-        least_seconds.append(long / many)
-        counts.append(n)
-    return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
+def _scales() -> tuple[int, int]:
+    """The sizes to measure: as large as they should be, or as an eighth of the memory allows."""
+    smaller, larger = _SCALES
+    while larger > smaller + 1 and (_MANY << larger) * 2 * _TARGET_AND_WEIGHT > memory.available() / 8:
+        larger -= 1
+    return smaller, larger
 
 
 def _exchange(on: str) -> tuple[float, float]:

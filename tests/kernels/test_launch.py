@@ -52,7 +52,7 @@ class Element:
         return 1000, 2000, 3000 + slot
 
     def filled(self, kind):
-        return {"Grid": (11,), "Pieces": (21, 22, 23, 24), "Turn": (31, 32)}[kind]
+        return {"Grid": (11,), "Pieces": (21, 22, 23, 24)}[kind]
 
     def launch(self, name, function, blocks, threads, shared_bytes, parameters, *, together):
         assert (function, blocks) == (77, 9)
@@ -95,7 +95,6 @@ def test_arguments_and_what_is_filled_in_lie_in_their_order():
             ("votes", "Votes", ("u64", "double")),
             ("grid", "Grid", ()),
             ("pieces", "Pieces", ()),
-            ("turn", "Turn", ()),
             ("shared", "Shared", ()),
         ),
     )
@@ -104,10 +103,10 @@ def test_arguments_and_what_is_filled_in_lie_in_their_order():
         -5, OnGpu(640, "float32", 10), OnGpu(128, "uint64", 3), 2**40, np.uint32(2**32 - 1), 0.5,
         np.uint8(200), edges, 6,
     )  # fmt: skip
-    codes = ["i", "QQ", "QQ", "Q", "I", "d", "B", "QQQQ", "I", "QQQ", "Q", "QQQQ", "QQ", "I"]
+    codes = ["i", "QQ", "QQ", "Q", "I", "d", "B", "QQQQ", "I", "QQQ", "Q", "QQQQ", "I"]
     assert seen(element, *codes) == [
         (-5,), (640, 10), (128, 3), (2**40,), (2**32 - 1,), (0.5,), (200,), (4096, 4096, 0, 40), (6,),
-        (1000, 2000, 3001), (11,), (21, 22, 23, 24), (31, 32), (4096,),
+        (1000, 2000, 3001), (11,), (21, 22, 23, 24), (4096,),
     ]  # fmt: skip
     assert element.loaded == [("file", "kernel", {}, 256, True)]
     assert element.launched[0][:3] == ("file.kernel", 256, 4096)

@@ -9,6 +9,7 @@ import evener as ev
 from evener import auto, profile
 from evener.elements import CpuElement
 from evener.partition.footprint import beside_edges
+from evener.planning.model import Share, predict
 from evener.planning.plan import Sizes, make_plan
 
 GIB = 1 << 30
@@ -153,3 +154,14 @@ def test_the_command_line_plans(evener):
     done = evener("plan", "rmat:8", "--for", "coloring")
     assert done.status == 2
     assert "there is no algorithm 'coloring'" in done.err
+
+
+def test_explain_puts_the_prediction_beside_what_came(graph):
+    placed = ev.partition(graph, ["cpu:1", "cpu:1"])
+    placed.forecast = lambda name, passes: predict(
+        [Share(f"cpu:1#{i}", "cpu", 1, 1, 1, passes * 10**9) for i in range(2)], name, rates(), passes=1
+    )
+    text = ev.pagerank(placed, tol=0, max_iter=3).explain()
+    # Four threads' rate of 1 ns an edge: 3e9 edges on one take 12 s.
+    assert "for 12 s" in text
+    assert "  cpu:1#1: computing " in text

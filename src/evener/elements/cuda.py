@@ -97,14 +97,14 @@ class CudaElement:
             self._architecture = architecture(self._device.compute_capability)
             self._of_block = cupy.zeros(_MOST_BLOCKS * _MOST_VOTES, np.uint64)
             self._copies = cupy.cuda.Stream(non_blocking=True)
-            # Each in a memory sector of its own: blocks done, arrivals, and two each of pieces and turns.
-            self._counters = cupy.zeros(6 * 4, np.uint64)
+            # Each in a memory sector of its own: blocks done, arrivals, and two counts of pieces.
+            self._counters = cupy.zeros(4 * 4, np.uint64)
             self._pieces = cupy.zeros(1024, np.uint64)
             answers = cupy.cuda.alloc_pinned_memory(_SLOTS * _MOST_VOTES * 8)
         self._answers = np.frombuffer(answers, np.uint64, _SLOTS * _MOST_VOTES)
         self._answers_begin = self._answers.ctypes.data
         self._slot = 0
-        self._uses = {"Pieces": 0, "Turn": 0}
+        self._lists = 0
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._posted: Any = None
 
@@ -315,11 +315,9 @@ class CudaElement:
         counters = self._counters.data.ptr
         if kind == "Grid":
             return (counters + 32,)
-        self._uses[kind] += 1
-        turn = self._uses[kind] % 2 * 32  # they alternate, each clearing what the next will count in
-        if kind == "Pieces":
-            return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn
-        return counters + 128 + turn, counters + 160 - turn
+        self._lists += 1
+        turn = self._lists % 2 * 32  # two counts alternate: each launch clears what the next will count in
+        return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn
 
     def launch(
         self, name: str, function: int, blocks: int, threads: int, shared_bytes: int, parameters: int,

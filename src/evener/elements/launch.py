@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Launcher", "Vote"]
 
 # How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
-_FILLED = {"Votes": "QQQ", "Grid": "Q", "Pieces": "QQQQ", "Turn": "QQ", "Shared": "I"}
+_FILLED = {"Votes": "QQQ", "Grid": "Q", "Pieces": "QQQQ", "Shared": "I"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQ"}
 # What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
 _MOST_VOTES = 4
@@ -180,7 +180,7 @@ def _check_declared(name: str, declared: Declaration) -> None:
             msg = (
                 f'{name} declares "{p.name}", which cannot be passed; a parameter is an Array<T>, Tiered<T>, '
                 f"Bits or T, or after those a Votes<...> of up to {_MOST_VOTES} u64 or double, Grid, Pieces, "
-                f"Turn or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
+                f"or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
             )
             raise ArgumentError(msg)
     filled = [p.kind in _FILLED for p in declared.parameters]

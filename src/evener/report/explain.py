@@ -9,10 +9,19 @@ from evener.report.units import amount_text, rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
     from evener.energy import Energy
+    from evener.planning.prediction import Prediction
     from evener.result import Result
     from evener.timeline import Timeline
 
-__all__ = ["bottleneck", "energy_sentence", "explain", "headline", "shares_sentence"]
+__all__ = [
+    "achieved_for_predicted",
+    "bottleneck",
+    "energy_sentence",
+    "explain",
+    "headline",
+    "shares_sentence",
+    "spent",
+]
 
 
 def headline(result: Result) -> str:
@@ -41,8 +50,8 @@ def bottleneck(timeline: Timeline) -> str:
         return "Nothing was timed."
     exchange = shares.send + shares.receive
     if shares.wait > max(shares.compute, exchange):
-        busiest = _by_element(timeline)
-        slow = max(busiest, key=lambda element: busiest[element])
+        busy = spent(timeline)
+        slow = max(busy, key=lambda element: busy[element][0])
         return (
             f"Bottleneck: the elements wait for {slow} ({share_text(shares.wait)} of all time is waiting): "
             f"give it a smaller share of the edges."
@@ -86,14 +95,42 @@ def explain(result: Result) -> str:
         sent = readable(span.bytes_sent) if span.bytes_sent else "-"
         lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
     lines += ["", shares_sentence(timeline)]
+    if result.prediction is not None:
+        lines += predicted(result.prediction, result)
     if result.energy is not None:
         lines.append(energy_sentence(result.energy, result.edges))
     lines.append(bottleneck(timeline))
     return "\n".join(lines)
 
 
-def _by_element(timeline: Timeline) -> dict[str, float]:
-    busy = dict.fromkeys(timeline.elements, 0.0)
-    for (_, element), span in timeline.by_phase().items():
-        busy[element] += span.compute
-    return busy
+def predicted(expected: Prediction, result: Result) -> list[str]:
+    """What a plan said, and what came: of the whole run, and of each element."""
+    whole = achieved_for_predicted(result.seconds, expected.seconds)
+    lines = [f"Predicted: the run took {whole}."]
+    took = spent(result.timeline)
+    for name, compute, exchange in expected.elements:
+        if name in took:
+            computed, exchanged = took[name]
+            lines.append(
+                f"  {name}: computing {seconds_text(computed)} for {seconds_text(compute)}, "
+                f"exchanging {seconds_text(exchanged)} for {seconds_text(exchange)}"
+            )
+    return lines
+
+
+def achieved_for_predicted(achieved: float, expected: float) -> str:
+    """How much longer than predicted, and both."""
+    if not (achieved and expected):
+        return f"{seconds_text(achieved)}, and {seconds_text(expected)} was predicted"
+    off = achieved / expected
+    length = "as long as" if 0.95 < off < 1.05 else f"{off:.2g} times as long as"
+    return f"{length} predicted: {seconds_text(achieved)} for {seconds_text(expected)}"
+
+
+def spent(timeline: Timeline) -> dict[str, tuple[float, float]]:
+    """Seconds that each element computed and exchanged."""
+    sums = dict.fromkeys(timeline.elements, (0.0, 0.0))
+    for (_, name), span in timeline.by_phase().items():
+        compute, exchange = sums[name]
+        sums[name] = compute + span.compute, exchange + span.send + span.receive
+    return sums

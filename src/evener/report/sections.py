@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evener.memory import readable
 from evener.report.draw import bar, group, picture, table, words
+from evener.report.explain import achieved_for_predicted, spent
 from evener.report.units import amount_text, rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ def placement(partitioned: PartitionedGraph) -> str:
 
 def prediction(expected: Prediction, result: Result) -> str:
     """What the plan said, and what came."""
-    spent = _spent(result.timeline)
+    took = spent(result.timeline)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
     for name, compute, exchange in expected.elements:
-        got = spent.get(name)
+        got = took.get(name)
         rows.append(
             (
                 name,
@@ -90,7 +91,7 @@ def prediction(expected: Prediction, result: Result) -> str:
     ]
     promised = f" It was to be {' and '.join(faster)}." if faster else ""
     return (
-        f"<p>The run took {_times(result.seconds, expected.seconds)}.{promised}</p>"
+        f"<p>The run took {achieved_for_predicted(result.seconds, expected.seconds)}.{promised}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and achieved times by element')}"
     )
 
@@ -138,23 +139,6 @@ def parameters(result: Result) -> str:
 
 def _power(joules: float, seconds: float) -> str:
     return amount_text(joules / seconds, "W") if seconds else "-"
-
-
-def _spent(timeline: Timeline) -> dict[str, tuple[float, float]]:
-    """Seconds that each element computed and exchanged."""
-    sums = dict.fromkeys(timeline.elements, (0.0, 0.0))
-    for (_, name), span in timeline.by_phase().items():
-        compute, exchange = sums[name]
-        sums[name] = compute + span.compute, exchange + span.send + span.receive
-    return sums
-
-
-def _times(achieved: float, expected: float) -> str:
-    if not (achieved and expected):
-        return f"{seconds_text(achieved)}, and {seconds_text(expected)} was predicted"
-    off = achieved / expected
-    words_ = "as long as" if 0.95 < off < 1.05 else f"{off:.2g} times as long as"
-    return f"{words_} predicted: {seconds_text(achieved)} for {seconds_text(expected)}"
 
 
 def _pairs(pairs: list[tuple[str, float, float]]) -> str:

@@ -1,7 +1,7 @@
 // What all kernels share: types, arrays as they are passed, bitmaps, votes, barriers.
 //
 // A kernel has the name and the arguments of its twin in kernels/cpu. Those of the types `Votes`, `Grid`,
-// `Pieces`, `Turn` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
+// `Pieces` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
 // thread; one marked PARALLEL(t) on as many blocks of t threads as the GPU can hold at once, so its loops
 // stride over the work by the whole grid, and its blocks may wait for one another.
 
@@ -242,23 +242,6 @@ struct Grid {
             __threadfence();
         }
         __syncthreads();
-    }
-};
-
-// A counter from which blocks or warps take runs of work as they come free. It begins at zero in every launch,
-// as the launch before has cleared it: they alternate.
-struct Turn {
-    u64* next;
-    u64* next_of_next_launch;
-
-    __device__ void begin() const {
-        if (first_of_grid()) *next_of_next_launch = 0;
-    }
-    // For a whole warp: the first of the `run` things that are now its own.
-    __device__ u64 take_by_warp(u64 run) const {
-        u64 first = 0;
-        if (lane() == 0) first = atomicAdd(next, run);
-        return __shfl_sync(ALL, first, 0);
     }
 };
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
 from evener.elements.cuda import gpus
+from evener.errors import ArgumentError
+from evener.graph import Graph
 from evener.memory import nbytes_of
 from evener.partition import PartitionedGraph, partition
-from evener.planning.model import Share, predict
+from evener.planning.model import TRAVELS, Share, predict
 from evener.planning.plan import Plan, Sizes, make_plan
 from evener.profile import rates_of_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.graph import Graph
     from evener.planning.prediction import Prediction
     from evener.planning.rates import Rates
 
@@ -58,7 +60,8 @@ def plan(
     Raises
     ------
     ArgumentError
-        For an element, algorithm or policy that does not exist.
+        For an element, algorithm or policy that does not exist, a share outside 0..1, or what is no number of
+        passes.
     DeviceOutOfMemory
         If no placement fits the GPU.
 
@@ -68,6 +71,10 @@ def plan(
     >>> ev.plan(ev.read("rmat:10"), "bfs", on="cpu").on  # doctest: +SKIP
     ('cpu',)
     """
+    _check(graph, algorithm)
+    if isinstance(passes, bool) or not isinstance(passes, (int, float)) or not 0 <= passes < math.inf:
+        msg = f"passes is a finite number of at least 0, not {passes!r}"
+        raise ArgumentError(msg)
     return _plan(graph, algorithm, on, policy, alpha, gpu_memory, passes, rates_of_this_machine())
 
 
@@ -82,12 +89,13 @@ def place_by_plan(
     directions: str,
 ) -> PartitionedGraph:
     """Place a graph for an algorithm: as asked, and by plan where that is left open."""
-    open_choice = on is None and alpha is None and gpus() > 0
+    open_choice = on is None and gpus() > 0
     kinds = {e.kind for e in parse_elements(on)} if on is not None else {"cpu"}
     mixed = len(kinds) > 1 and (alpha is None or policy == "auto")
     if not (open_choice or mixed):
         policy = "random" if policy == "auto" else policy
         return partition(graph, on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions=directions)
+    _check(graph, algorithm)
     rates = rates_of_this_machine()
     made = _plan(graph, algorithm, on, policy, alpha, gpu_memory, 1.0, rates)
     placed = partition(
@@ -95,6 +103,17 @@ def place_by_plan(
     )
     placed.forecast = lambda name, passes: _forecast(placed, made, rates, name, passes)
     return placed
+
+
+def _check(graph: Graph, algorithm: str) -> None:
+    """Refuse what cannot be planned before this machine is measured for it."""
+    if not isinstance(graph, Graph):
+        got = type(graph).__name__
+        msg = f"a plan is made for a Graph, not {got}; make one with evener.read or Graph.from_edges"
+        raise ArgumentError(msg)
+    if algorithm not in TRAVELS:
+        msg = f"no plan can be made for {algorithm!r}; choose one of {', '.join(sorted(TRAVELS))}"
+        raise ArgumentError(msg)
 
 
 def _plan(

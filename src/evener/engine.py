@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from evener.elements.crew import call_all, helpers_for
 from evener.errors import ArgumentError
 from evener.exchange.exchange import Exchange, nothing
+from evener.exchange.message import mailboxes
 from evener.kernels.kernel import Kernel
 from evener.spread import Spread, adjacency
 from evener.timeline import Progress, Slice, Span, Timeline
@@ -88,7 +89,8 @@ class Engine:
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
         self.routes = partitioned.routes
-        self._exchange = Exchange(self.elements, self.routes, partitioned.mailboxes)
+        # Made anew for each run: one that was broken off may have left something in them.
+        self._exchange = Exchange(self.elements, self.routes, mailboxes(self.routes, self.elements))
         self.out = adjacency([p.out for p in self.partitions])
         self.in_ = adjacency([p.in_ for p in self.partitions])
         self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])

@@ -108,7 +108,7 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     )
     try:
         keep(rates)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         say(f"the rates cannot be kept: {error}")
     return rates
 

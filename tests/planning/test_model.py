@@ -9,6 +9,7 @@ import pytest
 
 import evener as ev
 from evener.planning.model import Degrees, Share, predict, shares_of, totem_speedup
+from evener.planning.plan import Sizes
 from evener.planning.rates import Rate, Rates, keep, kept
 
 MACHINE = {"processor": "of a test"}
@@ -148,6 +149,17 @@ def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
         assert vertices == pytest.approx(one.vertices, rel=0.06, abs=30)
         # Hubs of so small a graph have all other hubs for neighbours, each once: the rest lie farther out.
         assert mirrors == pytest.approx(one.mirrors, rel=0.25, abs=30)
+
+
+@pytest.mark.parametrize("directions", ["in", "both"])
+def test_directed_sizes_count_what_is_stored(directions):
+    graph = ev.read("rmat:12,directed")
+    real = ev.partition(graph, ["cpu:1", "cpu:1"], alpha=0.3, directions=directions).statistics.partitions
+    sizes = Sizes.of(graph, directions)
+    found = shares_of(sizes.degrees, "random", [0.3, 0.7], stored=sizes.stored)
+    for one, (_, mirrors, edges) in zip(real, found, strict=True):
+        assert edges == pytest.approx(one.edges, rel=0.1)
+        assert mirrors == pytest.approx(one.mirrors, rel=0.25)
 
 
 def test_three_elements_share_everything(graph):

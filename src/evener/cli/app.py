@@ -100,6 +100,7 @@ def run(
             job.stage(f"writing {trace}")
             result.trace(trace)
             job.written.append(trace)
+    work.tell_fallback(place)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
         say(

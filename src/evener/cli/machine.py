@@ -19,6 +19,7 @@ from evener.cli.options import (
     takes,
 )
 from evener.cli.output import say
+from evener.errors import ArgumentError
 
 __all__ = ["add_to"]
 
@@ -86,6 +87,9 @@ def plan(
     place = placement(given)
     if algorithm is not None:
         check_algorithm(algorithm)
+    elif place.get("policy") == "auto":
+        msg = "--policy auto is the best for an algorithm: give it with --for, or choose high, low or random"
+        raise ArgumentError(msg)
     from evener.auto import plan as planned
     from evener.cli import text, work
     from evener.partition import partition

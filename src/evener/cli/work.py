@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 import evener as ev
 from evener.cli.options import vertex, vertices
+from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ __all__ = [
     "in_ids",
     "open_graph",
     "repeat",
+    "tell_fallback",
 ]
 
 # The sources of a benchmark's searches are drawn with this seed: the same on every machine.
@@ -52,6 +55,16 @@ def check_elements(place: Mapping[str, Any]) -> None:
         from evener.elements import parse_elements
 
         parse_elements(place["on"])
+
+
+def tell_fallback(place: Mapping[str, Any]) -> None:
+    """Say why a run was the CPU's, where no element was named and what GPUs need is installed."""
+    if "on" not in place and find_spec("cupy") is not None:
+        from evener.elements.gpus import missing
+
+        why = missing()
+        if why:
+            note(f"this ran on the CPU, for no GPU can be used: {why}")
 
 
 def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
+from evener.elements.memory import locked_array
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel
 
@@ -73,7 +74,7 @@ class CpuElement:
     def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
         """A NumPy array, filled or left as it comes."""
         if self._pinned and length:
-            array = _locked(length, np.dtype(dtype))
+            array = locked_array(length, np.dtype(dtype))
             if fill is not None:
                 array[:] = fill
             return array
@@ -137,10 +138,3 @@ class CpuElement:
                 return function(*args)
         finally:
             numba.set_num_threads(before)
-
-
-def _locked(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An array whose pages stay where they are, so that a GPU can copy from and to them by itself."""
-    from cupy.cuda import alloc_pinned_memory
-
-    return np.frombuffer(alloc_pinned_memory(length * dtype.itemsize), dtype, length)

@@ -11,12 +11,12 @@ import numpy as np
 
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import Launcher, Vote
-from evener.elements.memory import TieredArray
+from evener.elements.memory import TieredArray, locked_array
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.cuda.compile import architecture, compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from evener.kernels.kernel import Kernel
-from evener.memory import readable, require
+from evener.memory import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -151,14 +151,9 @@ class CudaElement:
 
     def hold_edges(self, array: NDArray[Any], far: int) -> TieredArray:
         """The first `far` edges copied to locked pages of the host's memory, the others to this GPU's."""
-        require(far * array.itemsize, f"keeping edges in the host's memory for {self.name}")
-        with self._guarded("locking memory of the host for the GPU", far * array.itemsize):
-            cuda = self._cupy.cuda
-            locked = np.empty(0, array.dtype)
-            if far:
-                pages = cuda.PinnedMemoryPointer(cuda.PinnedMemory(far * array.itemsize), 0)
-                locked = np.frombuffer(pages, array.dtype, far)
-                np.copyto(locked, array[:far])
+        with self._device:
+            locked = locked_array(far, array.dtype, pooled=False) if far else np.empty(0, array.dtype)
+        np.copyto(locked, array[:far])
         return TieredArray(locked, self.hold(array[far:]))
 
     def fetch(self, array: Any) -> NDArray[Any]:
@@ -210,7 +205,7 @@ class CudaElement:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` with this GPU as the current one."""
-        with self._device:
+        with self._guarded("running kernels"):
             return function(*args)
 
     def read(self, vote: Any) -> Any:
@@ -246,7 +241,7 @@ class CudaElement:
 
     def mark_now(self) -> Any:
         """An event behind all that has been launched."""
-        with self._device:
+        with self._guarded("running kernels"):
             event = self._cupy.cuda.Event()
             event.record()
         return event
@@ -315,15 +310,14 @@ class CudaElement:
         counters = self._counters.data.ptr
         if kind == "Grid":
             return (counters + 32,)
-        self._lists += 1
         turn = self._lists % 2 * 32  # two counts alternate: each launch clears what the next will count in
         return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn
 
     def launch(
         self, name: str, function: int, blocks: int, threads: int, shared_bytes: int, parameters: int,
-        *, together: bool,
+        *, together: bool, lists: bool,
     ) -> None:  # fmt: skip
-        """Hand a kernel to the GPU; `together` if its blocks wait for one another."""
+        """Hand over a kernel; `together` if its blocks wait for one another, `lists` if it lists pieces."""
         from cupy.cuda import driver
 
         stream = self._cupy.cuda.get_current_stream().ptr
@@ -338,6 +332,7 @@ class CudaElement:
                 )
         except driver.CUDADriverError as error:
             raise self._failed(f"launching {name}", error) from error
+        self._lists += lists  # now that there was a launch, the next counts in the other place
 
     # ---- errors ----------------------------------------------------------------------------------
 

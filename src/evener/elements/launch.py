@@ -113,10 +113,14 @@ class Launcher:
                 flat.append(ready.shared_bytes)
             else:
                 flat += self._element.filled(kind)
-        ready.pack.pack_into(ready.buffer, 0, *flat)
+        try:
+            ready.pack.pack_into(ready.buffer, 0, *flat)
+        except StructError as error:
+            msg = f"{self._name} got a number that its argument's type does not hold: {error}"
+            raise ArgumentError(msg) from error
         self._element.launch(
             self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
-            ready.addresses.ctypes.data, together="Grid" in self._filled,
+            ready.addresses.ctypes.data, together="Grid" in self._filled, lists="Pieces" in self._filled,
         )  # fmt: skip
         return vote
 

@@ -1,14 +1,47 @@
-"""Arrays that lie in two memories: what a GPU holds of its edges, and what it reads from the host's."""
+"""Arrays that a GPU shares with the host: in locked pages, or with a part in either memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import DTypeLike
+import numpy as np
 
-__all__ = ["TieredArray"]
+from evener.errors import OutOfMemoryError
+from evener.memory import available, readable
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["TieredArray", "locked_array"]
+
+
+def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
+    """An array whose pages stay where they are, so that a GPU can copy from and to it by itself, and read it.
+
+    Locking takes long, so a pool keeps what is given up, in sizes of powers of two; `pooled` is for what is
+    made again and again.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If the system does not lock so many pages.
+    """
+    from cupy import cuda
+
+    nbytes = length * dtype.itemsize
+    try:
+        pages = (
+            cuda.alloc_pinned_memory(nbytes)
+            if pooled
+            else cuda.PinnedMemoryPointer(cuda.PinnedMemory(nbytes), 0)
+        )
+    except cuda.runtime.CUDARuntimeError as error:
+        msg = (
+            f"{readable(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "
+            f"{readable(available())} at hand; take a smaller graph, or give the GPU more of it"
+        )
+        raise OutOfMemoryError(msg, needed=nbytes, available=available()) from error
+    return np.frombuffer(pages, dtype, length)
 
 
 class TieredArray:

@@ -9,7 +9,6 @@ import numpy as np
 
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
-from evener.exchange.message import mailboxes
 from evener.exchange.route import place as place_route
 from evener.exchange.route import routes_of
 from evener.graph import Graph
@@ -65,7 +64,6 @@ class PartitionedGraph:
         self.policy = policy
         self.directions = directions
         self.routes = routes
-        self.mailboxes = mailboxes(routes, elements)
         # What a plan expects of a run: given the algorithm, and how many passes the run had.
         self.forecast: Callable[[str, float], Prediction | None] | None = None
         self._numbering = numbering

@@ -87,11 +87,14 @@ class Degrees:
         return cls(present, counts[present], int((present * counts[present]).sum()))
 
 
-def shares_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[tuple[int, int, int]]:
+def shares_of(
+    degrees: Degrees, policy: str, shares: Sequence[float], *, stored: float = 1.0
+) -> list[tuple[int, int, int]]:
     """Vertices, mirrors and edges of each partition, when elements get these shares of the edges.
 
     A neighbour of the edges of a partition is taken to be any vertex, in proportion to its degree, so one of
     degree d that is owned elsewhere has a mirror unless all E edges miss it: a chance of exp(-E d / m).
+    Vertices are dealt out by all edges; `stored` is the part of them that partitions store.
     """
     edges = degrees.degree * degrees.count
     parts = np.empty((len(shares), len(edges)))  # of each degree, the vertices that each partition owns
@@ -101,7 +104,7 @@ def shares_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[tu
         order = slice(None) if policy == "high" else slice(None, None, -1)
         count, each = degrees.count[order].astype(float), degrees.degree[order].astype(float)
         ends = np.cumsum(count * each)
-        if ends[-1] == 0:
+        if degrees.edges == 0:
             parts[:] = np.outer(shares, degrees.count)
         else:
             cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
@@ -115,9 +118,9 @@ def shares_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[tu
     result = []
     for own in parts:
         mine = float((own * degrees.degree).sum())
-        missed = np.exp(-mine * degrees.degree / max(degrees.edges, 1))
+        missed = np.exp(-stored * mine * degrees.degree / max(degrees.edges, 1))
         mirrors = float(((degrees.count - own) * (1 - missed)).sum())
-        result.append((round(own.sum()), round(mirrors), round(mine)))
+        result.append((round(own.sum()), round(mirrors), round(stored * mine)))
     return result
 
 

@@ -71,11 +71,14 @@ class Sizes:
         Adjacencies that are stored: 2 for both directions of a directed graph.
     edge_bytes : int
         Of a target and its weight.
+    stored : float
+        The part of the edges in `degrees` that is stored: half, for one direction of a directed graph.
     """
 
     degrees: Degrees
     directions: int
     edge_bytes: int
+    stored: float
 
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> Sizes:
@@ -83,7 +86,8 @@ class Sizes:
         degree = graph.out_degree() + graph.in_degree() if graph.directed else graph.out_degree()
         both = graph.directed and directions == "both"
         weight = 0 if graph.weights is None else graph.weights.itemsize
-        return cls(Degrees.of(degree), 2 if both else 1, 4 + weight)
+        stored = 0.5 if graph.directed and not both else 1.0
+        return cls(Degrees.of(degree), 2 if both else 1, 4 + weight, stored)
 
 
 def make_plan(
@@ -120,11 +124,15 @@ def make_plan(
     DeviceOutOfMemory
         If nothing fits; the sentence says what would.
     ArgumentError
-        For an algorithm without rates.
+        For an algorithm without rates, a policy that does not exist, or a share outside 0..1.
     """
     if algorithm not in rates.cpu:
         msg = f"no rates are known for {algorithm!r}; choose one of {', '.join(sorted(rates.cpu))}"
         raise ArgumentError(msg)
+    if policy not in ("auto", *POLICIES):
+        msg = f"policy {policy!r} does not exist; choose auto, {', '.join(sorted(POLICIES))}"
+        raise ArgumentError(msg)
+    edge_shares([1.0], alpha)  # refuses what is no share
     policies = sorted(POLICIES) if policy == "auto" else [policy]
     found: dict[str, Plan] = {}
     refused: DeviceOutOfMemory | None = None
@@ -157,11 +165,12 @@ def _candidates(
     plain = ["random"] if "random" in policies else policies[:1]
     if on_cpu and on_gpu:
         yield "CPU and GPU", [*on_cpu, *on_gpu], policies, _ALPHAS if alpha is None else [alpha]
-    if on_cpu and alpha in (None, 1):
+    # A share between two sides leaves neither of them out; where there is one side, all edges are its.
+    if on_cpu and (not on_gpu or alpha in (None, 1)):
         yield "CPU alone", on_cpu[:1], plain, [None]
     if len(on_cpu) > 1 and not on_gpu:
         yield "several CPUs", on_cpu, policies, [alpha]
-    if on_gpu and alpha in (None, 0):
+    if on_gpu and (not on_cpu or alpha in (None, 0)):
         yield "GPU alone", on_gpu[:1], plain, [None]
         if len(on_gpu) > 1:
             yield "several GPUs", on_gpu, plain, [None]
@@ -177,7 +186,7 @@ def _one(
     passes: float,
 ) -> Plan:
     parts = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    counted = shares_of(sizes.degrees, policy, parts.tolist())
+    counted = shares_of(sizes.degrees, policy, parts.tolist(), stored=sizes.stored)
     shares, nbytes = [], []
     for element, (vertices, mirrors, edges) in zip(elements, counted, strict=True):
         elsewhere = sum(other[1] for other in counted) - mirrors  # mirrors of its vertices, at most
@@ -192,7 +201,7 @@ def _one(
         shares.append(share)
         nbytes.append(beside + (share.edges - share.mapped) * sizes.edge_bytes)
     prediction = predict(shares, algorithm, rates, passes=passes)
-    names = tuple(e.name for e in elements)
+    names = tuple(e.name.partition("#")[0] for e in elements)  # as `partition` takes them
     return Plan(algorithm, names, policy, alpha, tuple(shares), tuple(nbytes), prediction, {})
 
 

@@ -41,7 +41,7 @@ class Prediction:
         Wall time of the algorithm, as in `Result.seconds`.
     speedup_over_cpu, speedup_over_gpu : float or None
         How many times as fast as on the CPU alone, and on one GPU alone; None where that cannot be run: there
-        is no GPU, or the graph does not fit it.
+        is no GPU, or the graph does not fit it; nor where a run has no pass to be faster at.
 
     Examples
     --------
@@ -59,6 +59,6 @@ class Prediction:
         cpu, gpu = seconds.get("CPU alone"), seconds.get("GPU alone")
         return replace(
             self,
-            speedup_over_cpu=None if cpu is None else passes * cpu / self.seconds,
-            speedup_over_gpu=None if gpu is None else passes * gpu / self.seconds,
+            speedup_over_cpu=passes * cpu / self.seconds if cpu is not None and self.seconds else None,
+            speedup_over_gpu=passes * gpu / self.seconds if gpu is not None and self.seconds else None,
         )

@@ -105,12 +105,18 @@ def keep(rates: Rates) -> None:
     ------
     OSError
         If nothing can be written there.
+    RuntimeError
+        If the user has no home directory.
     """
     place = place_of(rates.machine)
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(asdict(rates), indent=1) + "\n", encoding="utf-8")
-    temporary.replace(place)
+    try:
+        temporary.write_text(json.dumps(asdict(rates), indent=1) + "\n", encoding="utf-8")
+        temporary.replace(place)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def kept(machine: Mapping[str, Any]) -> Rates | None:
@@ -120,8 +126,8 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
         for tier in ("cpu", "gpu"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
         return Rates(**document)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
+        return None  # `Path.home` raises RuntimeError for a user without one
 
 
 def _rate(document: dict[str, Any]) -> Rate:

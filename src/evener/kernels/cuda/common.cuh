@@ -31,7 +31,6 @@ __device__ inline bool first_of_grid() { return thread_of_grid() == 0; }
 
 template <typename T> __device__ inline T least(T a, T b) { return b < a ? b : a; }
 template <typename T> __device__ inline T most(T a, T b) { return a < b ? b : a; }
-template <typename T> struct Same { typedef T Type; };
 
 // ---- arrays ----------------------------------------------------------------------------------------
 

@@ -122,7 +122,11 @@ def _compile(file: str | OwnSource, source: str, types: Mapping[str, str], arch:
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evener" / "cuda"
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # a user without a home directory
+        cache = Path(tempfile.gettempdir())
+    return cache / "evener" / "cuda"
 
 
 def _kept(place: Path) -> Binary | None:

@@ -22,7 +22,7 @@ class Span:
     superstep : int
         Counted from 0.
     phase : str
-        What was done: the kernel's name, or the exchange's.
+        What the superstep does, as its algorithm calls it: "top-down", "iterate".
     element : str
         Which element did it: "cpu", "cpu:8", ...
     compute, send, receive, wait : float
@@ -151,7 +151,7 @@ class Timeline:
     Parameters
     ----------
     spans : iterable of Span, optional
-        Spans to begin with; an engine adds more with `add`.
+        Spans to begin with; an engine adds those of each superstep as it begins.
 
     Attributes
     ----------

@@ -33,7 +33,8 @@ __all__ = ["POLICIES", "Partition", "PartitionedGraph", "partition"]
 class PartitionedGraph:
     """A graph placed on processing elements: place once, run many times.
 
-    Made by `partition`. Every algorithm takes it in the place of a graph.
+    Made by `partition`. Every algorithm takes it in the place of a graph. Where a GPU is among its elements,
+    one algorithm at a time may run on it.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 // PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute. Arrays and votes
 // are those of kernels/cpu/pagerank.py.
 //
-// A gather of scattered values is bound by the L1 cache, which serves one line a cycle. So the contributions
-// that are read most, those of the owned vertices and the mirrors of highest degree, lie in shared memory,
-// which serves up to 32 values: on R-MAT 22 these are 58% of all that is read.
+// Each value gathered from the L2 cache moves 32 bytes for 4. So the contributions that are read most, those of
+// the owned vertices and the mirrors of highest degree, lie in shared memory: on R-MAT 22 these are 57% of all
+// that is read, and an iteration takes 0.61 ms on an H200, 0.79 without.
 
 #include "common.cuh"
 

@@ -110,6 +110,16 @@ def show(title, columns, rows):
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
+def recording(parser):
+    """Read the options, with those of a benchmark that may leave out verifying or recording."""
+    parser.add_argument("--no-verify", action="store_true", help="a quick look: what is recorded is verified")
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    options = parser.parse_args()
+    if options.no_verify and not options.no_record:
+        parser.error("a time is recorded with its answer verified: --no-verify needs --no-record")
+    return options
+
+
 def record(name, *, question, rows, **more):
     """Write `results/<name>.json`, whole or not at all."""
     RESULTS.mkdir(exist_ok=True)

@@ -184,12 +184,7 @@ def _options():
     parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-verify", action="store_true", help="a quick look: what is recorded is verified")
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    options = parser.parse_args()
-    if options.no_verify and not options.no_record:
-        parser.error("a time is recorded with its answer verified: --no-verify needs --no-record")
-    return options
+    return harness.recording(parser)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
-__all__ = ["BETWEEN_READINGS", "Counter", "NotMeasuredError", "Rapl", "cause", "of_gpu"]
+from evener.errors import first_line
+
+__all__ = ["BETWEEN_READINGS", "Counter", "NotMeasuredError", "Rapl", "of_gpu"]
 
 # Seconds between readings in a run: RAPL's counters wrap, at 200 watts after some 20 minutes, and power is
 # to be summed up.
@@ -42,11 +44,6 @@ class Counter(Protocol):
         ...
 
 
-def cause(error: BaseException) -> str:
-    """The first line of an error's message."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
-
-
 # ---- the host ---------------------------------------------------------------------------------------
 
 
@@ -67,7 +64,7 @@ class Rapl:
             msg = f"{error.filename} may not be read by this user; let root make it readable"
             raise NotMeasuredError(msg) from error
         except (OSError, ValueError) as error:
-            raise NotMeasuredError(f"its RAPL counter cannot be read ({cause(error)})") from error
+            raise NotMeasuredError(f"its RAPL counter cannot be read ({first_line(error)})") from error
         self._microjoules = 0
 
     def look(self) -> object:
@@ -154,13 +151,13 @@ def of_gpu(index: int) -> Counter:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        raise NotMeasuredError(f"NVML cannot be used ({cause(error)})") from error
+        raise NotMeasuredError(f"NVML cannot be used ({first_line(error)})") from error
     try:
         return _counter_of(nvml, index)
     except BaseException as error:
         nvml.nvmlShutdown()
         if isinstance(error, nvml.NVMLError):
-            raise NotMeasuredError(f"NVML cannot read the GPU ({cause(error)})") from error
+            raise NotMeasuredError(f"NVML cannot read the GPU ({first_line(error)})") from error
         raise
 
 
@@ -188,4 +185,4 @@ def _bus(index: int) -> str:
     try:
         return str(cupy.cuda.runtime.deviceGetPCIBusId(index))
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise NotMeasuredError(f"CUDA does not know the GPU ({cause(error)})") from error
+        raise NotMeasuredError(f"CUDA does not know the GPU ({first_line(error)})") from error

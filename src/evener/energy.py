@@ -15,8 +15,8 @@ from itertools import pairwise
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
-from evener.counters import BETWEEN_READINGS, NotMeasuredError, Rapl, cause, of_gpu
-from evener.errors import ArgumentError
+from evener.counters import BETWEEN_READINGS, NotMeasuredError, Rapl, of_gpu
+from evener.errors import ArgumentError, first_line
 from evener.report.units import seconds_text
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class _Gauge:
             try:
                 self._latest = self.counter.read()
             except Exception as error:  # noqa: BLE001 - whatever a driver raises, the run goes on
-                self.give_up(f"its counter failed in the run ({cause(error)})")
+                self.give_up(f"its counter failed in the run ({first_line(error)})")
 
     def end(self, seconds: float) -> float | None:
         self.read()
@@ -236,7 +236,7 @@ def _watch(gauges: list[_Gauge]) -> None:
             try:
                 now = counter.look()
             except Exception as error:  # noqa: BLE001 - whatever a driver raises
-                gauge.give_up(f"its counter cannot be read ({cause(error)})")
+                gauge.give_up(f"its counter cannot be read ({first_line(error)})")
                 updates[gauge] = [0.0] * _UPDATES_WATCHED
                 continue
             if shown.setdefault(gauge, now) != now:

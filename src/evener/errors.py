@@ -17,6 +17,7 @@ __all__ = [
     "OutOfMemoryError",
     "UnknownVertexError",
     "VerificationError",
+    "first_line",
 ]
 
 
@@ -87,3 +88,8 @@ class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - as Python's own Memor
 
 class VerificationError(EvenerError, AssertionError):
     """A result breaks one of the rules that define it."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of a library says, as a clause for a sentence of ours."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -239,11 +239,9 @@ class Result(Mapping[str, "NDArray[Any]"]):
         FileError
             If the file cannot be written.
         """
-        from evener.formats.atomic import replacing
         from evener.report.page import page
 
-        with replacing(Path(path)) as temporary:
-            Path(temporary).write_text(page(self), encoding="utf-8")
+        _write(path, page, self)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Write when each element did what, for Perfetto or chrome://tracing, whole or not at all.
@@ -261,15 +259,21 @@ class Result(Mapping[str, "NDArray[Any]"]):
         FileError
             If the file cannot be written.
         """
-        from evener.formats.atomic import replacing
         from evener.report.trace import trace
 
-        with replacing(Path(path)) as temporary:
-            Path(temporary).write_text(trace(self), encoding="utf-8")
+        _write(path, trace, self)
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""
         return self.graph.ids[vertices] if named_by_strings(self.graph) else vertices
+
+
+def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
+    """Draw a result into a file, after seeing that it can be written."""
+    from evener.formats.atomic import replacing
+
+    with replacing(path) as temporary:
+        temporary.write_text(draw(result), encoding="utf-8")
 
 
 def named_by_strings(graph: Graph) -> bool:

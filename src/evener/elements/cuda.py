@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.elements.gpus import gpus, missing
-from evener.elements.launch import Launcher, Vote
+from evener.elements.launch import MOST_VOTES, Launcher, Vote
 from evener.elements.memory import TieredArray, locked_array
-from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory, first_line
 from evener.kernels.cuda.compile import architecture, compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from evener.kernels.kernel import Kernel
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaElement", "gpus", "missing"]
 
-# A kernel returns at most so many numbers, and so many kernels' votes can wait to be read.
-_MOST_VOTES = 4
+# So many kernels' votes can wait to be read; each is read before the next but a few is launched.
 _SLOTS = 16
 # Blocks that an H200 holds at once number 132 x 8 to 32; votes of each have a place.
 _MOST_BLOCKS = 1 << 14
@@ -95,13 +94,13 @@ class CudaElement:
             self._processors = int(attributes["MultiProcessorCount"])
             self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
             self._architecture = architecture(self._device.compute_capability)
-            self._of_block = cupy.zeros(_MOST_BLOCKS * _MOST_VOTES, np.uint64)
+            self._of_block = cupy.zeros(_MOST_BLOCKS * MOST_VOTES, np.uint64)
             self._copies = cupy.cuda.Stream(non_blocking=True)
             # Each in a memory sector of its own: blocks done, arrivals, and two counts of pieces.
             self._counters = cupy.zeros(4 * 4, np.uint64)
             self._pieces = cupy.zeros(1024, np.uint64)
-            answers = cupy.cuda.alloc_pinned_memory(_SLOTS * _MOST_VOTES * 8)
-        self._answers = np.frombuffer(answers, np.uint64, _SLOTS * _MOST_VOTES)
+            answers = cupy.cuda.alloc_pinned_memory(_SLOTS * MOST_VOTES * 8)
+        self._answers = np.frombuffer(answers, np.uint64, _SLOTS * MOST_VOTES)
         self._answers_begin = self._answers.ctypes.data
         self._slot = 0
         self._lists = 0
@@ -214,7 +213,7 @@ class CudaElement:
             return vote
         with self._guarded(f"running {vote.kernel}"):
             self._cupy.cuda.get_current_stream().synchronize()
-        first = vote.slot * _MOST_VOTES
+        first = vote.slot * MOST_VOTES
         raw = self._answers[first : first + len(vote.kinds)]
         values = [
             float(bits.view(np.float64)) if kind == "d" else int(bits)
@@ -303,7 +302,7 @@ class CudaElement:
     def votes(self, slot: int) -> tuple[int, int, int]:
         """What a kernel needs to vote."""
         counters = self._counters.data.ptr
-        return self._of_block.data.ptr, counters, self._answers_begin + slot * _MOST_VOTES * 8
+        return self._of_block.data.ptr, counters, self._answers_begin + slot * MOST_VOTES * 8
 
     def filled(self, kind: str) -> tuple[int, ...]:
         """What else a kernel may ask for."""
@@ -345,8 +344,9 @@ class CudaElement:
                 yield
         except cuda.memory.OutOfMemoryError as error:
             free = self.free_bytes()
+            more = f"{readable(nbytes)} more are" if nbytes else "more is"
             msg = (
-                f"{self.name} has {readable(free)} free and {readable(nbytes)} more are needed; give it a "
+                f"{self.name} has {readable(free)} free and {more} needed; give it a "
                 "smaller share of the edges (a larger alpha), or take a GPU with more memory"
             )
             raise DeviceOutOfMemory(msg, needed=nbytes, available=free) from error
@@ -355,11 +355,7 @@ class CudaElement:
 
     def _failed(self, doing: str, error: Exception) -> DeviceError:
         msg = (
-            f"{self.name} failed while {doing}: {_line(error)}; nothing more can be run on it in this "
+            f"{self.name} failed while {doing}: {first_line(error)}; nothing more can be run on it in this "
             'process. Run again, or with on="cpu"'
         )
         return DeviceError(msg)
-
-
-def _line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evener.errors import first_line
 from evener.kernels.cuda.compile import architecture
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def missing() -> str | None:
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
         if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
             return 'CuPy is not installed; pip install "evener[cuda13]"'
-        return f"CuPy cannot be loaded ({_line(error.__cause__ or error)}); {_REINSTALL}"
+        return f"CuPy cannot be loaded ({first_line(error.__cause__ or error)}); {_REINSTALL}"
     try:
         count = int(runtime.getDeviceCount())
     except Exception as error:  # noqa: BLE001 - nor does a broken driver raise errors of one kind
@@ -39,7 +40,7 @@ def missing() -> str | None:
     try:
         nvrtc.getVersion()
     except Exception as error:  # noqa: BLE001 - CuPy's search for libraries raises kinds of its own
-        return f"CUDA's run-time compiler cannot be loaded ({_line(error)}); {_REINSTALL}"
+        return f"CUDA's run-time compiler cannot be loaded ({first_line(error)}); {_REINSTALL}"
     return None
 
 
@@ -149,7 +150,7 @@ def _gpu(index: int, nvml: Any) -> Gpu:
         with Device(index):
             facts["free_bytes"] = int(runtime.memGetInfo()[0])
     except Exception as error:  # noqa: BLE001 - one broken GPU is no reason not to tell of the others
-        facts["problem"] = _line(error)
+        facts["problem"] = first_line(error)
     handle = _told(nvml, "nvmlDeviceGetHandleByPciBusId", _told(runtime, "deviceGetPCIBusId", index))
     milliwatts = _told(nvml, "nvmlDeviceGetPowerManagementLimit", handle)
     return Gpu(**facts, power_limit_watts=None if milliwatts is None else milliwatts / 1e3)
@@ -185,7 +186,8 @@ def _without_answer(error: Exception, runtime: Any) -> str:
     if "NoDevice" in str(error):
         return _hidden()
     if "InsufficientDriver" not in str(error):
-        return f"the NVIDIA driver answers with an error ({_line(error)}); see whether nvidia-smi lists a GPU"
+        answer = first_line(error)
+        return f"the NVIDIA driver answers with an error ({answer}); see whether nvidia-smi lists a GPU"
     known, wanted = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
     if not known:
         return "there is no NVIDIA driver; install one, or start this container with its GPUs"
@@ -205,7 +207,3 @@ def _hidden() -> str:
 def _version(number: int) -> str:
     """CUDA writes versions as numbers: 13020 is 13.2."""
     return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def _line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

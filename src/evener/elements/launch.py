@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from evener.elements.cuda import CudaElement
     from evener.kernels.cuda.source import Declaration, OwnSource
 
-__all__ = ["Launcher", "Vote"]
+__all__ = ["MOST_VOTES", "Launcher", "Vote"]
 
 # How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
 _FILLED = {"Votes": "QQQ", "Grid": "Q", "Pieces": "QQQQ", "Shared": "I"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQ"}
 # What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
-_MOST_VOTES = 4
+MOST_VOTES = 4
 _EDGE_LOOP_THREADS = 256
 # The C type of an array's elements.
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
@@ -175,7 +175,7 @@ def _check_declared(name: str, declared: Declaration) -> None:
     numbers = {*SCALARS, *declared.types}
     for p in declared.parameters:
         if p.kind == "Votes":
-            passable = 1 <= len(p.of) <= _MOST_VOTES and {"u64", "double"} >= set(p.of)
+            passable = 1 <= len(p.of) <= MOST_VOTES and {"u64", "double"} >= set(p.of)
         elif p.kind in _ARRAYS:
             passable = len(p.of) == (p.kind != "Bits") and numbers >= set(p.of)
         else:
@@ -183,7 +183,7 @@ def _check_declared(name: str, declared: Declaration) -> None:
         if not passable:
             msg = (
                 f'{name} declares "{p.name}", which cannot be passed; a parameter is an Array<T>, Tiered<T>, '
-                f"Bits or T, or after those a Votes<...> of up to {_MOST_VOTES} u64 or double, Grid, Pieces, "
+                f"Bits or T, or after those a Votes<...> of up to {MOST_VOTES} u64 or double, Grid, Pieces, "
                 f"or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
             )
             raise ArgumentError(msg)

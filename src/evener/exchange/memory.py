@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evener.exchange.cost import bit_bytes, dense_bytes, sparse_bytes
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from evener.exchange.route import Route
 
 __all__ = ["pull", "push"]
-
-_POSITION_BYTES = 4
 
 
 def push(
@@ -33,19 +33,19 @@ def push(
     """
     if op == "or":
         element.kernel("exchange.push_or_bits")(route.index, route.begin, mirrored, owned)
-        return _bit_bytes(route)
+        return bit_bytes(len(route))
     if flags is None:
         element.kernel(f"exchange.push_{op}")(route.index, route.begin, mirrored, owned)
         return len(route) * owned.itemsize
     mirror_flags, owned_flags = flags
     args = (route.index, route.begin, mirrored, mirror_flags, owned, owned_flags)
-    dense = _dense_bytes(route, owned.itemsize)
+    dense = dense_bytes(len(route), owned.itemsize)
     if op == "set":  # overwrites, so a value without a flag must not be touched, however many travel
         moved = int(element.kernel("exchange.push_set_flagged")(*args))
-        return min(_sparse_bytes(moved, owned.itemsize), dense)
+        return min(sparse_bytes(moved, owned.itemsize), dense)
     end = route.begin + len(route)
     flagged = int(element.kernel("bits.count_range")(mirror_flags, route.begin, end))
-    sparse = _sparse_bytes(flagged, owned.itemsize)
+    sparse = sparse_bytes(flagged, owned.itemsize)
     element.kernel(f"exchange.push_{op}_{'flagged' if sparse < dense else 'all'}")(*args)
     return min(sparse, dense)
 
@@ -62,23 +62,11 @@ def pull(
     """Copy the owner's values into a route's mirrors, on the holder's element; returns the bytes moved."""
     if as_bits:
         element.kernel("exchange.pull_bits")(route.begin, route.held, route.before, owned, mirrored)
-        return _bit_bytes(route)
+        return bit_bytes(len(route))
     if flags is None:
         element.kernel("exchange.pull")(route.index, route.begin, owned, mirrored)
         return len(route) * owned.itemsize
     owned_flags, mirror_flags = flags
     args = (route.begin, route.held, route.before, owned, owned_flags, mirrored, mirror_flags)
     moved = int(element.kernel("exchange.pull_flagged")(*args))
-    return min(_sparse_bytes(moved, owned.itemsize), _dense_bytes(route, owned.itemsize))
-
-
-def _sparse_bytes(flagged: int, itemsize: int) -> int:
-    return flagged * (_POSITION_BYTES + itemsize)
-
-
-def _dense_bytes(route: Route, itemsize: int) -> int:
-    return len(route) * itemsize + _bit_bytes(route)
-
-
-def _bit_bytes(route: Route) -> int:
-    return (len(route) + 7) // 8
+    return min(sparse_bytes(moved, owned.itemsize), dense_bytes(len(route), owned.itemsize))

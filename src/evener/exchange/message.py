@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.exchange.cost import bit_bytes, dense_bytes, sparse_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from evener.exchange.route import Route
 
 __all__ = ["Mailbox", "mailboxes", "send_pull", "send_push", "take_pull", "take_push"]
-
-_POSITION_BYTES = 4
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ def send_push(
     outbox.count, outbox.sparse = k, False
     if op == "or":
         element.kernel("message.take_bits")(mirrored, begin, k, outbox.bits("flags", k))
-        return _bit_bytes(k)
+        return bit_bytes(k)
     itemsize = mirrored.dtype.itemsize
     nbytes = k * itemsize
     if flags is not None:
@@ -127,7 +127,7 @@ def send_pull(
     outbox.count, outbox.sparse = k, False
     if as_bits:
         element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, outbox.bits("flags", k))
-        return _bit_bytes(k)
+        return bit_bytes(k)
     values = outbox.array("values", k, owned.dtype)
     if flags is None:
         element.kernel("exchange.pull")(route.index, 0, owned, values)
@@ -171,7 +171,7 @@ def _pack_changes(
 ) -> int:
     """Take the flags of ``begin:begin + k``: as a list with values if that is fewer bytes, else as bits."""
     element, itemsize = outbox.element, values.dtype.itemsize
-    sparse, dense = flagged * (_POSITION_BYTES + itemsize), k * itemsize + _bit_bytes(k)
+    sparse, dense = sparse_bytes(flagged, itemsize), dense_bytes(k, itemsize)
     if sparse >= dense:
         element.kernel("message.take_bits")(flags, begin, k, outbox.bits("flags", k))
         return dense
@@ -200,7 +200,3 @@ def _place_listed(
     element.take(outbox.element, outbox.array("positions", k, "uint32")[:count], positions)
     element.take(outbox.element, outbox.array("listed", k, values.dtype)[:count], listed)
     element.kernel("message.place_listed")(positions, listed, begin, values, flags)
-
-
-def _bit_bytes(k: int) -> int:
-    return (k + 7) // 8

@@ -22,8 +22,8 @@ __all__ = ["STATE_BYTES", "beside_edges", "mapped_share", "too_large"]
 STATE_BYTES = {
     # distance, parent, two queues; offered; six bitmaps
     "bfs": (4 + 4 + 4 + 4 + 4 + 1, 4 + 1),
-    # rank; two contributions, all float64
-    "pagerank": (8 + 16, 16),
+    # rank and, with a personalization, teleport; two contributions, all float64
+    "pagerank": (8 + 8 + 16, 16),
     # component, label, a copy of it; the pairs of a mirror
     "wcc": (12, 12 + 8),
     # distance float64, parent, two queues; four bitmaps

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evener.formats.atomic import replacing
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -103,20 +105,15 @@ def keep(rates: Rates) -> None:
 
     Raises
     ------
-    OSError
+    FileError, OSError
         If nothing can be written there.
     RuntimeError
         If the user has no home directory.
     """
     place = place_of(rates.machine)
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_suffix(f".{os.getpid()}")
-    try:
+    with replacing(place) as temporary:
         temporary.write_text(json.dumps(asdict(rates), indent=1) + "\n", encoding="utf-8")
-        temporary.replace(place)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def kept(machine: Mapping[str, Any]) -> Rates | None:

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evener.errors import DeviceError
+from evener.errors import DeviceError, first_line
 from evener.kernels.cuda.source import declarations, source_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def _version() -> tuple[int, int]:
 
         major, minor = nvrtc.getVersion()
     except Exception as error:
-        msg = f'CUDA\'s run-time compiler cannot be loaded ({_line(error)}); pip install "evener[cuda13]"'
+        why = first_line(error)
+        msg = f'CUDA\'s run-time compiler cannot be loaded ({why}); pip install "evener[cuda13]"'
         raise DeviceError(msg) from error
     return major, minor
 
@@ -153,7 +154,3 @@ def _keep(place: Path, binary: Binary) -> None:
             Path(name).replace(place)
         except OSError:
             Path(name).unlink()
-
-
-def _line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

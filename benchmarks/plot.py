@@ -32,24 +32,24 @@ COLOURS = {
     "GraphBLAS": "#D55E00",
 }
 CARD, INK, FAINT = "#fbfaf7", "#24292f", "#d0d4d9"
+STYLE = {
+    "svg.hashsalt": "evener",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.edgecolor": FAINT,
+    "figure.facecolor": CARD,
+    "axes.facecolor": CARD,
+}
 
 
 def main():
     document = json.loads((harness.RESULTS / "cpu_rivals.json").read_text(encoding="utf-8"))
     rows = [row for row in document["rows"] if row["contender"] != "evener"]
     specs = list(dict.fromkeys(row["graph"] for row in rows))
-    style = {
-        "svg.hashsalt": "evener",
-        "font.size": 10,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "axes.edgecolor": FAINT,
-        "figure.facecolor": CARD,
-        "axes.facecolor": CARD,
-    }
-    with plt.rc_context(style):
+    with plt.rc_context(STYLE):
         figure, panels = plt.subplots(
             1, len(specs), figsize=(5.2 * len(specs), 6.4), sharex=True, squeeze=False, layout="constrained"
         )

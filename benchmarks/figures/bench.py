@@ -1,0 +1,270 @@
+"""Runs cases: places each graph once, runs the tasks on it, verifies every answer, and keeps the times.
+
+A time is one pass: an iteration of PageRank, one source of the others. Breadth-first search is timed from
+each of some sources drawn with a fixed seed, PageRank in rounds of some iterations, betweenness in one run
+from all sources; a run before them does not count. Where the time of a pass went is taken from the runs'
+timelines, element by element, and is the median over runs as well.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+
+import beside  # noqa: F401 - first, so that the others are found
+import numpy as np
+import sweep
+from cache import counted
+from cache import missing as no_counters
+
+import evener as ev
+import harness
+from cpu_rivals import draw_sources
+from evener.partition.footprint import STATE_BYTES, beside_edges
+from evener.planning.model import Share, predict
+from evener.profile import rates_of_this_machine
+
+ACTIVITIES = ("compute", "send", "receive", "wait")
+# Ranks and centralities of two runs, each within 1e-6 of the right ones.
+_APART = 2e-6
+
+
+class Bench:
+    """Runs cases until the budget is spent.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One for each placement and task; `task` is None where a graph was placed only.
+    left_out : dict of str to str
+        What was not run, and why.
+    failed : bool
+        Whether something was tried and came to nothing, or to a wrong answer.
+    """
+
+    def __init__(self, options):
+        self.options = options
+        self.rows, self.left_out, self.failed = [], {}, False
+        self._began = time.perf_counter()
+        self._rates = None
+        self._graphs, self._centralities = {}, {}
+        self._placed_as, self._placed = None, None
+
+    def run(self, cases, each=None):
+        """Run what is new among the cases; `each` is called with those that are done, after every one."""
+        todo = sweep.merged(cases)
+        for number, case in enumerate(todo):
+            spent = time.perf_counter() - self._began
+            if self.options.budget is not None and spent > self.options.budget:
+                self.left_out[str(case)] = f"the budget of {self.options.budget:g} s was spent"
+            else:
+                self._try(case)
+            self._keep_only({later.graph for later in todo[number + 1 :]})
+            if each is not None:
+                each(todo[: number + 1])
+        self._free()
+
+    def _try(self, case):
+        print(f"{time.perf_counter() - self._began:6.1f} s  {case}", flush=True)
+        try:
+            self.rows += self._rows(case)
+        except ev.EvenerError as error:  # the other cases are none the worse for it
+            self.left_out[str(case)], self.failed = str(error), True
+            print(f"          left out: {error}", flush=True)
+
+    def _rows(self, case):
+        graph = self._graph(case.graph)
+        room = None if case.fits is None else room_for(graph, case.fits)
+        policy, alpha = self._resolved(case, graph, room)
+        placed = self._place(case, graph, policy, alpha, room)
+        row = _placement(case, policy, alpha, placed)
+        if not case.tasks:
+            return [{**row, "task": None}]
+        return [{**row, **self._timed(case.graph, placed, task)} for task in case.tasks]
+
+    def _graph(self, spec):
+        if spec not in self._graphs:
+            self._graphs[spec] = ev.read(spec)
+        return self._graphs[spec]
+
+    def _keep_only(self, specs):
+        for spec in set(self._graphs) - specs:
+            self._free()
+            del self._graphs[spec]
+            self._centralities.pop(spec, None)
+
+    def _resolved(self, case, graph, room):
+        """The policy and the share, those of the plan where that is asked for."""
+        if case.planned is None:
+            return case.policy or "random", case.alpha
+        if not sweep.has_gpu(case.on):
+            return "random", None  # all elements are alike: each gets what its threads are worth
+        made = ev.plan(graph, case.planned, on=case.on, gpu_memory=room)
+        return made.policy, made.alpha
+
+    def _place(self, case, graph, policy, alpha, room):
+        key = (case.graph, case.on, policy, alpha, room, case.directions)
+        if key != self._placed_as:
+            self._free()
+            self._placed = ev.partition(
+                graph, case.on, policy=policy, alpha=alpha, gpu_memory=room, directions=case.directions
+            )
+            self._placed_as = key
+        return self._placed
+
+    def _free(self):
+        """Give the memory of the last placement back, that of GPUs and that locked for them too."""
+        placed, self._placed, self._placed_as = self._placed, None, None
+        on_gpu = placed is not None and any(element.kind == "cuda" for element in placed.elements)
+        del placed
+        gc.collect()
+        if on_gpu:
+            import cupy
+
+            cupy.get_default_memory_pool().free_all_blocks()
+            cupy.get_default_pinned_memory_pool().free_all_blocks()
+
+    # ---- one task on one placement ----------------------------------------------------------------
+
+    def _timed(self, spec, placed, task):
+        sources = placed.graph.ids[draw_sources(placed.graph, self.options.sources)].tolist()
+        run = {"bfs": self._searches, "pagerank": self._rankings, "betweenness": self._centrality}[task]
+        passes, results = run(spec, placed, sources)
+        taken = [result.seconds / passes for result in results]
+        if self._rates is None:
+            self._rates = rates_of_this_machine()
+        expected = predict(_shares(placed), task, self._rates)
+        row = {
+            "task": task,
+            "median_seconds": harness.median(taken),
+            "seconds": taken,
+            "supersteps": harness.median([result.timeline.supersteps / passes for result in results]),
+            "edges_per_second": harness.median([result.edges / result.seconds for result in results]),
+            "predicted_seconds": expected.seconds,
+            # c of the papers, in values of 4 bytes; elements that share a memory have no bus between them.
+            "values_per_second": self._rates.bytes_per_second / 4 if self._rates.gpu else None,
+            "busy": _busy(results, passes),
+        }
+        if task == "bfs":
+            row["not_counted"] = no_counters()
+            row["last_cache"] = None
+            if no_counters() is None:
+                row["last_cache"] = counted(lambda: ev.bfs(placed, source=sources[0]))
+        return row
+
+    def _searches(self, spec, placed, sources):  # noqa: ARG002 - as the others
+        ev.bfs(placed, source=sources[0])
+        results = [ev.bfs(placed, source=source) for source in sources]
+        if not self.options.no_verify:
+            for result in results:
+                ev.verify(result)
+        return 1, results
+
+    def _rankings(self, spec, placed, sources):  # noqa: ARG002 - as the others
+        iterations = self.options.iterations
+        ev.pagerank(placed, tol=0, max_iter=1)
+        results = [ev.pagerank(placed, tol=0, max_iter=iterations) for _ in range(self.options.rounds)]
+        if not self.options.no_verify:
+            ev.verify(results[0])
+            for result in results[1:]:
+                _agree(result, "rank", results[0]["rank"])
+        return iterations, results
+
+    def _centrality(self, spec, placed, sources):
+        """The first answer on a graph is verified, the others compared with it: the verifier is serial."""
+        ev.betweenness(placed, sources=sources[:1])
+        result = ev.betweenness(placed, sources=sources)
+        if not self.options.no_verify:
+            if spec not in self._centralities:
+                ev.verify(result)
+                self._centralities[spec] = result["centrality"]
+            _agree(result, "centrality", self._centralities[spec])
+        return len(sources), [result]
+
+
+def room_for(graph, fits):
+    """Bytes of a GPU in which a share of the edges has room, beside the vertices that come with them.
+
+    Counted for that share dealt out at random, with a mirror of every other vertex; at least so many that
+    the GPU can hold all vertices by itself, its edges being read from the host's memory.
+    """
+    directions = 2 if graph.directed else 1
+    edges = directions * graph.m
+    edge = 4 + (0 if graph.weights is None else graph.weights.itemsize)
+    owned = round(fits * graph.n)
+    vertices = max(
+        beside_edges(owned, graph.n - owned, owned, edges, directions=directions),
+        beside_edges(graph.n, 0, 0, edges, directions=directions),
+    )
+    return int(vertices + fits * edges * edge)
+
+
+def _agree(result, name, expected):
+    off = np.abs(result[name] - expected) > _APART * np.abs(expected) + 1e-12 * np.abs(expected).max()
+    if off.any():
+        v = int(np.flatnonzero(off)[0])
+        msg = (
+            f"{result.algorithm} has {result[name][v]} for vertex {result.graph.ids[v]} where a verified run "
+            f"has {expected[v]}"
+        )
+        raise ev.VerificationError(msg)
+
+
+def _placement(case, policy, alpha, placed):
+    found = placed.statistics
+    several = len(placed.elements) > 1
+    return {
+        "graph": sweep.name_of(case.graph),
+        "vertices": placed.graph.n,
+        "stored_edges": sum(p.edges for p in found.partitions),
+        "on": case.on,
+        "planned": case.planned is not None,
+        "policy": policy if several else None,
+        "alpha": alpha if several else None,
+        "alpha_placed": found.alpha if several else None,
+        "fits": case.fits,
+        "beta": found.beta,
+        "beta_aggregated": found.beta_aggregated,
+        "elements": [
+            {
+                "element": element.name,
+                "kind": element.kind,
+                "threads": element.threads,
+                "vertices": part.owned,
+                "mirrors": part.mirrors,
+                "edges": part.stored_edges,
+                "mapped_edges": part.mapped_edges,
+                "state_bytes": {
+                    task: own * part.owned + other * part.mirrors
+                    for task, (own, other) in STATE_BYTES.items()
+                    if task in sweep.TASKS
+                },
+            }
+            for element, part in zip(placed.elements, placed.partitions, strict=True)
+        ],
+    }
+
+
+def _shares(placed):
+    return [
+        Share(e.name, e.kind, e.threads, p.owned, p.mirrors, p.stored_edges, p.mapped_edges)
+        for e, p in zip(placed.elements, placed.partitions, strict=True)
+    ]
+
+
+def _busy(results, passes):
+    """Seconds of a pass that each element spent on each activity: medians over runs."""
+    sums = []
+    for result in results:
+        one = {}
+        for (_, element), span in result.timeline.by_phase().items():
+            own = one.setdefault(element, dict.fromkeys(ACTIVITIES, 0.0))
+            for activity in ACTIVITIES:
+                own[activity] += getattr(span, activity) / passes
+        sums.append(one)
+    return {
+        element: {
+            activity: harness.median([one[element][activity] for one in sums]) for activity in ACTIVITIES
+        }
+        for element in sums[0]
+    }

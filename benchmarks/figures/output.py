@@ -1,0 +1,249 @@
+"""From measured rows to a figure: its table, its record, its plot, and its line on the page of all figures.
+
+A figure is a module with
+
+    TITLE, PAPER            what it shows, and what the paper says of it
+    NEEDS                   what it takes beside a CPU: "", "two elements", "three elements" or "a GPU"
+    cases(options)          what is to be run
+    rows(runs, options)     what is recorded, from the rows of all runs
+    SHOWN                   the columns that are printed
+    here(rows)              what came of it here, as a clause that follows on "here"
+    KIND, panels(rows)      "lines" or "bars", and what they show
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import beside  # noqa: F401 - first, so that the others are found
+import page
+import sweep
+from bench import Bench
+
+import harness
+from evener.elements import parse_elements, usable_cores
+from evener.elements.gpus import gpus, missing
+
+FOLDER = "figures"
+RUNS = "runs"
+_MODULES = sorted(Path(__file__).parent.glob("t1[23]_fig*.py"))
+# As the papers count them.
+NAMES = sorted((path.stem for path in _MODULES), key=lambda name: (name[:3], int(name.partition("fig")[2])))
+
+
+def main(name):
+    """Run one figure's script."""
+    parser = _parser(import_module(name).__doc__.splitlines()[0])
+    produce([name], harness.recording(parser))
+
+
+def options_of_all():
+    """The options of the script that runs all figures."""
+    parser = _parser("Run all figures of T12 and T13, each placement and each run once.")
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="FIGURE", help="t12_fig7 t13_fig9 ...")
+    parser.add_argument(
+        "--skip", nargs="+", default=[], choices=NAMES, metavar="FIGURE", help="all but these"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="run nothing: make all figures from the runs recorded last"
+    )
+    return harness.recording(parser)
+
+
+def names_of(options):
+    """The figures that the script is to make."""
+    return [name for name in options.only or NAMES if name not in options.skip]
+
+
+def _parser(description):
+    parser = argparse.ArgumentParser(description=description)
+    add = parser.add_argument
+    add("--scale", type=int, default=24, help="of the R-MAT graphs")
+    add("--graph", help="a file or spec in place of the main graph")
+    add("--on", default=_elements(), help="the CPU first: cpu,cuda:0 or cpu,cuda:0,cuda:1 or cpu:1,cpu:1")
+    add("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5, 0.8], help="shares of the CPU")
+    add("--policies", nargs="+", default=["high", "random", "low"])
+    add("--fits", type=float, default=0.5, help="share of the edges for which each GPU has room")
+    add("--sources", type=int, default=4, help="of searches and of betweenness")
+    add("--iterations", type=int, default=8, help="of PageRank")
+    add("--rounds", type=int, default=3, help="of PageRank's iterations")
+    add("--real", nargs="*", default=[], metavar="FILE", help="graphs to count crossing edges of")
+    add("--budget", type=float, metavar="SECONDS", help="after which no other placement is begun")
+    return parser
+
+
+def _elements():
+    if gpus():
+        return "cpu,cuda:0"
+    half = max(1, usable_cores() // 2)
+    return f"cpu:{half},cpu:{half}"
+
+
+# ---- running ----------------------------------------------------------------------------------------
+
+
+def produce(names, options, *, keep_runs=False):
+    """Run what the figures need, each case once, and make those that can be made; ends the process.
+
+    The status is 2 if none of them can be made on these elements, and 1 if a run failed.
+    """
+    if sweep.has_gpu(options.on) and missing() is not None:
+        print(f"--on {options.on} names a GPU, and none can be used: {missing()}.", file=sys.stderr)
+        sys.exit(2)
+    figures = _possible(names, options)
+    options.half = _half_of_cpu(options)
+    bench, gpu = Bench(options), _gpu_name(options.on)
+    cases = {name: figure.cases(options) for name, figure in figures.items()}
+    published = set()
+
+    def publish_the_finished(done):
+        finished = [name for name in figures if name not in published and set(cases[name]) <= set(done)]
+        published.update(finished)
+        for name in finished:
+            left_out = _left_out(cases[name], bench.left_out)
+            _publish(name, figures[name], bench.rows, options, left_out, gpu=gpu)
+
+    publish_the_finished([])  # those that run nothing
+    try:
+        bench.run([case for own in cases.values() for case in own], publish_the_finished)
+    finally:  # whatever ends it, for much time may have gone into them
+        if keep_runs and not options.no_record:
+            _keep(bench, options, gpu)
+    if not options.no_record:
+        draw(names)
+        page.write(NAMES)
+    sys.exit(1 if bench.failed else 0)
+
+
+def again(options):
+    """Make every figure anew from the runs recorded last; the figures keep the machine and date of those."""
+    place = harness.RESULTS / FOLDER / f"{RUNS}.json"
+    if not place.exists():
+        sys.exit(
+            f"no runs are recorded in results/{FOLDER}/{RUNS}.json; run all figures first, without --only"
+        )
+    document = json.loads(place.read_text(encoding="utf-8"))
+    was = argparse.Namespace(**{**vars(options), **document["options"], "no_record": options.no_record})
+    for name, figure in _possible(names_of(was), was).items():
+        left_out = _left_out(figure.cases(was), document["left out"])
+        _publish(
+            name, figure, document["rows"], was, left_out, gpu=document["gpu"], head=harness.head_of(document)
+        )
+    if not options.no_record:
+        draw(NAMES)
+        page.write(NAMES)
+
+
+def lacking(figure, on):
+    """Why a figure cannot be made on elements of these names, as a clause; None if it can."""
+    title, count = figure.TITLE, len(on.split(","))
+    if figure.NEEDS == "a GPU" and not sweep.has_gpu(on):
+        return f'"{title}" needs a GPU, for it compares processors of two kinds; give --on cpu,cuda:0'
+    if figure.NEEDS == "two elements" and count < 2:
+        return f'"{title}" needs a second element beside the CPU; give --on cpu,cuda:0, or cpu:1,cpu:1'
+    if figure.NEEDS == "three elements" and count < 3:
+        return f'"{title}" needs two accelerators; give --on cpu,cuda:0,cuda:1, or cpu:1,cpu:1,cpu:1'
+    return None
+
+
+def _possible(names, options):
+    figures, reasons = {}, []
+    for name in names:
+        figure = import_module(name)
+        reason = lacking(figure, options.on)
+        if reason is None:
+            figures[name] = figure
+        else:
+            reasons.append(f"{name}: {reason}.")
+    for reason in reasons:
+        print(reason, file=sys.stderr)
+    if not figures or (reasons and getattr(options, "only", None)):
+        sys.exit(2)
+    return figures
+
+
+def _half_of_cpu(options):
+    threads = parse_elements(sweep.cpu_of(options))[0].threads
+    return f"cpu:{threads // 2}" if threads > 1 else None
+
+
+def _keep(bench, options, gpu):
+    """Record all runs, from which every figure can be made again."""
+    kept = {"options": _without_folders(options), "gpu": gpu, "left out": bench.left_out}
+    question = "Question: what was run for the figures."
+    harness.record(RUNS, question=question, rows=bench.rows, folder=FOLDER, **kept)
+
+
+def _without_folders(options):
+    """The options, files by their names: this machine's folders say nothing to others."""
+    graph = options.graph and sweep.name_of(options.graph)
+    return {**vars(options), "graph": graph, "real": [sweep.name_of(file) for file in options.real]}
+
+
+def _left_out(cases, reasons):
+    own = {str(case) for case in cases}
+    return {case: reason for case, reason in reasons.items() if case in own}
+
+
+# ---- publishing -------------------------------------------------------------------------------------
+
+
+def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
+    """Print and record one figure; nothing if none of its runs took place."""
+    rows = figure.rows(runs, options)
+    if not rows:
+        print(f"{name}: nothing was run for it")
+        return
+    here = figure.here(rows)
+    cells = [[_cell(row.get(column)) for column in figure.SHOWN] for row in rows]
+    harness.show(f"{name}: {figure.TITLE}", [column.replace("_", " ") for column in figure.SHOWN], cells)
+    print(f"The paper: {figure.PAPER}.\nHere: {here}.")
+    for case, reason in left_out.items():
+        print(f"Left out: {case}: {reason}")
+    if options.no_record:
+        return
+    more = {
+        "title": figure.TITLE,
+        "paper": figure.PAPER,
+        "here": here,
+        "options": _without_folders(options),
+        "gpu": gpu,
+        "left out": left_out,
+    }
+    question = figure.__doc__.splitlines()[0]
+    harness.record(name, question=question, rows=rows, folder=FOLDER, head=head, **more)
+
+
+def _gpu_name(on):
+    if not sweep.has_gpu(on):
+        return None
+    from evener.profile import machine
+
+    return machine()["gpus"][0]
+
+
+def _cell(value):
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "" if value is None else str(value)
+
+
+def draw(names):
+    """Draw the figures that have been recorded."""
+    try:
+        import charts
+    except ModuleNotFoundError as error:
+        print(
+            f"no plot is drawn, for {error.name} is not installed; later: benchmarks/figures/all.py --again"
+        )
+        return
+    for name in names:
+        place = harness.RESULTS / FOLDER / f"{name}.json"
+        if place.exists():
+            figure, document = import_module(name), json.loads(place.read_text(encoding="utf-8"))
+            title = f"{page.numbered(name)}: {figure.TITLE}"
+            getattr(charts, figure.KIND)(name, title, figure.panels(document["rows"]))

@@ -1,0 +1,47 @@
+"""Question: what does a second GPU add, predicted and achieved (T12, figure 11).
+
+The paper deals an R-MAT graph of 1.5 billion edges out at random to two CPUs and two GPUs; alpha goes down to
+30%, where both GPUs are full. PageRank's speed-up is linear and matches the prediction, that of BFS is less
+than linear. The values are read from a plot, not from the text.
+
+Here: the same with two accelerators beside the CPU, each with room for half of the edges.
+
+    python benchmarks/figures/t12_fig11.py --scale 24 --on cpu,cuda:0,cuda:1
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import output
+import predicted
+import projections
+import sweep
+
+TITLE = "speed-up with two GPUs beside the CPU, predicted and achieved"
+PAPER = "PageRank's speed-up is linear and as predicted, that of BFS less than linear (no number in the text)"
+NEEDS = "three elements"
+KIND = "lines"
+SHOWN = predicted.SHOWN
+_TASKS = ("pagerank", "bfs")
+
+
+def cases(options):
+    return [*sweep.alone(options, _TASKS), *sweep.shares(options, _TASKS, policies=["random"])]
+
+
+def rows(runs, options):
+    found = projections.speedups(runs, options, _TASKS, on=sweep.hybrids(options)[-1])
+    return [{**row, "paper": None} for row in found]
+
+
+def here(rows):
+    return f"at most {predicted.best(rows)}; {predicted.errors(rows)}"
+
+
+def panels(rows):
+    return predicted.panels(rows)
+
+
+if __name__ == "__main__":
+    output.main(Path(__file__).stem)

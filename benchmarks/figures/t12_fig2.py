@@ -1,0 +1,74 @@
+"""Question: what speed-up does the model predict, by the CPU's rate and by what crosses (T12, figure 2).
+
+The paper draws equation 4 for a bus of 1 billion edges a second: on the left for CPUs of several rates with
+beta at 20%, on the right for several beta with a CPU of 0.5 billion. The curves are read from a plot; its
+text says that with half of the edges on the CPU and all of them crossing nothing is lost, and its table 1
+gives two values for beta at 3% and alpha at 70%: 1.39 for a CPU of 650 million edges a second, and 1.37 for
+1,050 million.
+
+Here the same curves come from `evener.planning.model.totem_speedup`, beside those values; with a GPU also for
+the rates measured on this machine.
+
+    python benchmarks/figures/t12_fig2.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import model_curves
+import output
+from model_curves import alphas, point
+
+TITLE = "the speed-up that the model predicts, by the CPU's rate and by what crosses"
+PAPER = (
+    "no slowdown for α = 50% even if all edges cross; 1.39 and 1.37 for CPUs of 650 and 1,050 million edges "
+    "a second with α = 70% and β = 3%"
+)
+NEEDS = ""
+KIND = "lines"
+SHOWN = ("varied", "alpha", "beta", "r_cpu", "c", "speedup", "paper", "note")
+# Which values have curves is not in the text: these span what it speaks of.
+_RATES, _BETAS = (0.25, 0.5, 1.0, 2.0), (0.05, 0.2, 0.4, 0.6, 1.0)
+
+
+def cases(options):
+    return model_curves.cases(options)
+
+
+def rows(runs, options):
+    return [
+        *(point("r_cpu", alpha, 0.2, rate, 1.0) for rate in _RATES for alpha in alphas(0.5)),
+        *(
+            point("beta", alpha, beta, 0.5, 1.0, paper=1.0 if (alpha, beta) == (0.5, 1.0) else None)
+            for beta in _BETAS
+            for alpha in alphas(0.5)
+        ),
+        point("table 1", 0.7, 0.03, 0.65, 1.0, paper=1.39, note="two Intel X5570"),
+        point("table 1", 0.7, 0.03, 1.05, 1.0, paper=1.37, note="four Intel X7500"),
+        *model_curves.measured(runs, options, 0.02),
+    ]
+
+
+def here(rows):
+    said = ", ".join(f"{row['speedup']:.2f}" for row in rows if row["paper"] is not None)
+    own = [row for row in rows if row["varied"] == "here" and row["alpha"] == 0.5]
+    more = ", ".join(f"{row['speedup']:.2f} for {row['note']}" for row in own)
+    return f"equation 4 gives {said} for these" + (
+        f"; with this machine's rates at α = 50%, {more}" if own else ""
+    )
+
+
+def panels(rows):
+    return model_curves.panels(
+        rows,
+        {
+            "r_cpu": ("β = 20%, by the CPU's rate", lambda row: f"{row['r_cpu']:g} billion edges a second"),
+            "beta": ("CPU of 0.5 billion edges a second, by β", lambda row: f"β {row['beta']:.0%}"),
+            "here": ("this machine's rates, β = 2%", lambda row: row["note"]),
+        },
+    )
+
+
+if __name__ == "__main__":
+    output.main(Path(__file__).stem)

@@ -375,3 +375,28 @@ def test_more_vertices_than_numbers_is_an_argument_error(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1 << 60)
     with pytest.raises(ArgumentError, match="at most 4,294,967,294 vertices"):
         generate.rmat(32)
+
+
+@pytest.mark.parametrize("spec", ["rmat:8,directed", "uniform:7,directed,seed=4,weights=1..255"])
+def test_stored_by_in_edges_it_is_the_same_graph(spec):
+    g, by_heads = generate.from_spec(spec), generate.from_spec(f"{spec},stored=in")
+    assert (g.has, by_heads.has) == (("out",), ("in",))
+    np.testing.assert_array_equal(by_heads.reverse.offsets, g.reverse.offsets)
+    np.testing.assert_array_equal(by_heads.reverse.targets, g.reverse.targets)
+    np.testing.assert_array_equal(by_heads.targets, g.targets)
+    assert generate.from_spec(f"{spec},stored=out").has == ("out",)
+    if g.weights is not None:
+        np.testing.assert_array_equal(by_heads.reverse.weights, g.reverse.weights)
+        np.testing.assert_array_equal(by_heads.weights, g.weights)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("rmat:5,stored=in", 'stored="in" is for directed graphs'),
+        ("rmat:5,directed,stored=both", 'stored is "out" or "in", not \'both\''),
+    ],
+)
+def test_what_cannot_be_stored(spec, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        generate.from_spec(spec)

@@ -230,3 +230,49 @@ def test_numbers_of_unknown_vertices(edges, ids, sentence):
 
 def test_numbers_of_strings():
     assert Graph.from_edges(["b", "a"], ["a", "c"]).numbers_of(["c", "a"]).tolist() == [2, 0]
+
+
+# ---- stored by in-edges -----------------------------------------------------------------------------
+
+
+def turned(weights=None):
+    """A graph and the same stored by its in-edges, its ids with gaps."""
+    rng = np.random.default_rng(5)
+    src, dst = rng.integers(0, 40, (2, 300)) * 3
+    given = None if weights is None else rng.integers(0, 9, 300).astype(weights)
+    return Graph.from_edges(src, dst, given), Graph.from_reverse(Graph.from_edges(dst, src, given))
+
+
+@pytest.mark.parametrize("weights", [None, "float32", "int64"])
+def test_in_edges_alone_tell_what_out_edges_tell(weights):
+    g, by_heads = turned(weights)
+    assert by_heads.has == ("in",)
+    assert (by_heads.n, by_heads.m, by_heads.nbytes) == (g.n, g.m, g.nbytes)
+    assert by_heads.directed
+    assert by_heads.weight_range == g.weight_range
+    assert by_heads.weight_dtype == g.weight_dtype
+    assert repr(by_heads) == repr(g)
+    assert by_heads.ids.tolist() == g.ids.tolist()
+    assert by_heads.numbers_of([g.ids[7]]).tolist() == [7]
+    assert by_heads.out_degree().tolist() == np.diff(g.offsets).tolist()
+    assert by_heads.in_degree().tolist() == g.in_degree().tolist()
+    assert by_heads.has == ("in",)
+
+
+@pytest.mark.parametrize("weights", [None, "float32", "int64"])
+def test_out_edges_are_made_when_they_are_asked_for(weights):
+    g, by_heads = turned(weights)
+    np.testing.assert_array_equal(by_heads.targets, g.targets)
+    assert by_heads.has == ("out", "in")
+    np.testing.assert_array_equal(by_heads.offsets, g.offsets)
+    np.testing.assert_array_equal(dense(by_heads), dense(g))
+    assert g.has == ("out",)
+    np.testing.assert_array_equal(by_heads.reverse.targets, g.reverse.targets)
+    assert g.has == ("out", "in")
+    assert g.in_degree().tolist() == by_heads.in_degree().tolist()
+
+
+def test_an_undirected_graph_is_its_own_reverse():
+    g = Graph.from_edges([0, 1], [1, 2], directed=False)
+    assert Graph.from_reverse(g) is g
+    assert g.has == ("out", "in")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from evener import memory
-from evener.errors import OutOfMemoryError
+from evener.errors import ArgumentError, OutOfMemoryError
 
 
 def test_room_is_positive_and_no_more_than_the_machine_has():
@@ -79,3 +79,24 @@ def test_no_cgroups(tmp_path):
     assert memory._cgroup(tmp_path, tmp_path / "none") == 1 << 62
     (tmp_path / "member").write_text("0::/elsewhere\n")
     assert memory._cgroup(tmp_path, tmp_path / "member") == 1 << 62
+
+
+def test_what_the_user_says_is_believed(monkeypatch):
+    taken = memory._taken()
+    assert 1 << 20 < taken < 1 << 40
+    monkeypatch.setattr(memory, "_system", lambda: 5)
+    monkeypatch.setattr(memory, "_cgroup", lambda *_: 1 << 62)
+    assert memory.available() == 5
+    monkeypatch.setenv("EVENER_MEMORY", "512GiB")
+    assert 500 << 30 < memory.available() <= (512 << 30) - taken // 2
+    monkeypatch.setenv("EVENER_MEMORY", "1KiB")  # less than there is already
+    assert memory.available() == 0
+    monkeypatch.setattr(memory, "_cgroup", lambda *_: 7 << 20)  # the system would end us
+    monkeypatch.setenv("EVENER_MEMORY", "512GiB")
+    assert memory.available() == 7 << 20
+
+
+def test_what_the_user_says_must_be_a_size(monkeypatch):
+    monkeypatch.setenv("EVENER_MEMORY", "plenty")
+    with pytest.raises(ArgumentError, match=r"EVENER_MEMORY is a number of bytes .* not 'plenty'"):
+        memory.available()

@@ -29,6 +29,7 @@ __all__ = [
     "from_edges",
     "from_slices",
     "in_degree",
+    "rows_at",
     "transpose",
 ]
 
@@ -197,8 +198,10 @@ class _Builder:
         """Say how many records a pass may hold: its share, or what memory leaves beside the result."""
         width = self.weight_dtype.itemsize if self.weighted else 0
         result = 8 * (self.source.n + 1) + (4 + width) * stored
-        # Half of what is left: others use this machine too, and one pass more costs little.
-        spare = (memory.available() - result) // 2 // (8 + width)
+        # Not all of what is left, for others use this machine too, and one pass more costs little: half of
+        # it, but three quarters where each pass makes all edges again.
+        left = memory.available() - result
+        spare = (left * 3 // 4 if share == _MADE_SHARE else left // 2) // (8 + width)
         return max(1, min(max(-(-stored // share), _SMALL), max(spare, stored // 16)))
 
     def sort_range(
@@ -295,6 +298,20 @@ def in_degree(targets: NDArray[np.uint32], n: int) -> NDArray[np.uint64]:
     degree = np.zeros(n, np.uint64)
     kernels.in_degree(read_only(targets), degree, 4 * numba.get_num_threads())
     return degree
+
+
+def rows_at(offsets: NDArray[np.uint64], work: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The first rows before which so much `work` lies, of all there is: a row counts as much as an edge.
+
+    Found by bisection, as the work before every row would take as much memory as the offsets.
+    """
+    low = np.zeros(len(work), np.uint64)
+    high = np.full(len(work), len(offsets) - 1, np.uint64)
+    while (low < high).any():
+        middle = (low + high) // np.uint64(2)
+        before = offsets[middle] + middle < work
+        low, high = np.where(before, middle + np.uint64(1), low), np.where(before, high, middle)
+    return low
 
 
 def transpose(

@@ -14,12 +14,14 @@ import numpy as np
 from evener import build
 from evener.errors import ArgumentError
 from evener.graph import Graph
-from evener.made import GridEdges, PowerEdges, SampledEdges, UniformEdges, whole
+from evener.made import GridEdges, PowerEdges, SampledEdges, TurnedEdges, UniformEdges, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
+
+    from evener.made import MadeEdges
 
 __all__ = ["from_spec", "grid", "is_spec", "kronecker", "rmat", "uniform"]
 
@@ -41,6 +43,7 @@ def rmat(
     seed: int = DEFAULT_SEED,
     directed: bool = False,
     weights: str | None = None,
+    stored: str = "out",
     permute: bool = True,
 ) -> Graph:
     """Draw an R-MAT graph with Graph500's parameters (0.57, 0.19, 0.19, 0.05).
@@ -59,6 +62,9 @@ def rmat(
     weights : str, optional
         ``"1..255"``: integers drawn evenly from that range; ``"int"``: from 1 to 255, as GAP does;
         ``"real"``: float32, drawn evenly from (0, 1]. Of duplicates the lightest stays.
+    stored : {"out", "in"}
+        Which edges of a directed graph are made: the others are, when they are asked for. PageRank needs
+        "in" alone, see `Graph.from_reverse`.
     permute : bool, default True
         Shuffle the vertex numbers, by a bijection computed for each vertex by itself. Without it, the low
         numbers have the high degrees.
@@ -86,7 +92,7 @@ def rmat(
     n = _two_to_the(scale)
     m = n * whole("edge_factor", edge_factor, 0, 1 << 14)
     source = SampledEdges(np.array(GRAPH500), scale, m, seed, weights, permute=permute)
-    return _graph(source, directed=directed)
+    return _graph(source, directed=directed, stored=stored)
 
 
 def uniform(
@@ -96,11 +102,12 @@ def uniform(
     seed: int = DEFAULT_SEED,
     directed: bool = False,
     weights: str | None = None,
+    stored: str = "out",
 ) -> Graph:
     """Draw both ends of every edge evenly from ``2**scale`` vertices; parameters as for `rmat`."""
     n = _two_to_the(scale)
     m = n * whole("edge_factor", edge_factor, 0, 1 << 14)
-    return _graph(UniformEdges(n, m, seed, weights), directed=directed)
+    return _graph(UniformEdges(n, m, seed, weights), directed=directed, stored=stored)
 
 
 def grid(rows: int, columns: int, *, seed: int = DEFAULT_SEED, weights: str | None = None) -> Graph:
@@ -184,7 +191,15 @@ def kronecker(
     return Graph(csr.offsets, csr.targets, weights=csr.weights, directed=not undirected, validate=False)
 
 
-def _graph(source: build.EdgeSource, *, directed: bool) -> Graph:
+def _graph(source: MadeEdges, *, directed: bool, stored: str = "out") -> Graph:
+    if stored not in ("out", "in"):
+        msg = f'stored is "out" or "in", not {stored!r}'
+        raise ArgumentError(msg)
+    if stored == "in":
+        if not directed:
+            msg = 'stored="in" is for directed graphs: an undirected edge is stored in both directions'
+            raise ArgumentError(msg)
+        return Graph.from_reverse(_graph(TurnedEdges(source), directed=True))
     folded = "keep" if directed else "drop"
     csr = build.from_slices(source, symmetrise=not directed, self_loops=folded, duplicates=folded)
     return Graph(csr.offsets, csr.targets, weights=csr.weights, directed=directed, validate=False)
@@ -215,8 +230,8 @@ def _matrix(base: ArrayLike) -> NDArray[np.float64]:
 # ---- specifications ---------------------------------------------------------------------------------
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
-    "rmat": ("edge_factor", "seed", "directed", "weights"),
-    "uniform": ("edge_factor", "seed", "directed", "weights"),
+    "rmat": ("edge_factor", "seed", "directed", "weights", "stored"),
+    "uniform": ("edge_factor", "seed", "directed", "weights", "stored"),
     "grid": ("seed", "weights"),
     "kronecker": ("power", "edges", "seed", "directed", "weights"),
 }
@@ -241,7 +256,8 @@ def from_spec(spec: str) -> Graph:
     spec : str
         ``rmat:SCALE``, ``uniform:SCALE``, ``grid:ROWSxCOLUMNS`` or ``kronecker:ROW/ROW/...,power=K``, where a
         row is a string of digits or numbers joined by colons; then options after commas, as the functions
-        of this module take them: ``edge_factor=8``, ``seed=3``, ``weights=1..255``, ``directed``.
+        of this module take them: ``edge_factor=8``, ``seed=3``, ``weights=1..255``, ``directed``,
+        ``stored=in``.
 
     Raises
     ------
@@ -294,7 +310,7 @@ def _option(spec: str, kind: str, word: str) -> tuple[str, Any]:
             msg = f'"directed" stands alone, but "{spec}" has "{word}"'
             raise ArgumentError(msg)
         return name, True
-    if name == "weights":
+    if name in ("weights", "stored"):
         return name, value
     if not re.fullmatch(r"[0-9]{1,20}", value):
         msg = f'{name} must be a whole number, but "{spec}" has "{word}"'

@@ -75,6 +75,36 @@ class Graph:
     # ---- construction ---------------------------------------------------------------------------
 
     @classmethod
+    def from_reverse(cls, reverse: Graph) -> Graph:
+        """The graph with every edge of another turned round, stored as that other one.
+
+        It has the rows of `reverse` as its in-edges. Its out-edges are made when they are first asked for,
+        and PageRank never asks: so a graph of which only one direction fits the memory can be ranked.
+
+        Parameters
+        ----------
+        reverse : Graph
+            Directed; an undirected graph is its own reverse.
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> import evener as ev
+        >>> g = ev.Graph.from_reverse(ev.Graph.from_edges([1, 2, 2], [0, 0, 1]))
+        >>> g.has, g.in_degree().tolist(), g.targets.tolist(), g.has
+        (('in',), [0, 1, 2], [1, 2, 2], ('out', 'in'))
+        """
+        if not reverse.directed:
+            return reverse
+        graph = cls.__new__(cls)
+        graph.directed, graph.reverse = True, reverse
+        graph._ids = reverse.ids if reverse.has_own_ids else None  # noqa: SLF001 - a graph of this class
+        return graph
+
+    @classmethod
     def from_edges(
         cls,
         src: ArrayLike,
@@ -255,22 +285,68 @@ class Graph:
         ends_and_weights = edge_columns(table, source, target, weight)
         return cls.from_edges(*ends_and_weights, directed, n)
 
+    # ---- rows -----------------------------------------------------------------------------------
+
+    @property
+    def has(self) -> tuple[str, ...]:
+        """Which edges are in memory: "out", "in", or both. What is not there is made when asked for."""
+        held = {"out": "offsets" in self.__dict__, "in": "reverse" in self.__dict__ or not self.directed}
+        return tuple(direction for direction, there in held.items() if there)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.uint64]:
+        """Row bounds, shape (n + 1,)."""
+        self._turn_round()
+        return self.offsets
+
+    @cached_property
+    def targets(self) -> NDArray[np.uint32]:
+        """The head of every edge, shape (m,)."""
+        self._turn_round()
+        return self.targets
+
+    @cached_property
+    def weights(self) -> NDArray[Any] | None:
+        """The weight of every edge, shape (m,), or None."""
+        if self.weight_dtype is None:
+            return None
+        self._turn_round()
+        return self.weights
+
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """The type of the weights, or None; tells it without making rows."""
+        weights = self._stored.weights
+        return None if weights is None else weights.dtype
+
+    def _turn_round(self) -> None:
+        """Make the rows of a graph that is stored by its in-edges."""
+        csr = build.transpose(self.reverse.offsets, self.reverse.targets, self.reverse.weights)
+        self.offsets, self.targets = _frozen(csr.offsets), _frozen(csr.targets)
+        self.weights = None if csr.weights is None else _frozen(csr.weights)
+
+    @property
+    def _stored(self) -> Graph:
+        """The graph whose rows are in memory: this one, or else its reverse."""
+        return self if "out" in self.has else self.reverse
+
     # ---- shape ----------------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
         """Number of vertices."""
-        return len(self.offsets) - 1
+        return len(self._stored.offsets) - 1
 
     @property
     def m(self) -> int:
         """Number of stored edges; an undirected edge counts twice, a self-loop once."""
-        return len(self.targets)
+        return len(self._stored.targets)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays that make up the graph, the reverse not counted."""
-        arrays = (self.offsets, self.targets, self.weights, self._ids)
+        """Bytes of the arrays that make up the graph, one direction of its edges counted."""
+        stored = self._stored
+        arrays = (stored.offsets, stored.targets, stored.weights, self._ids)
         return sum(a.nbytes for a in arrays if a is not None)
 
     @property
@@ -285,18 +361,21 @@ class Graph:
 
     def out_degree(self) -> NDArray[np.uint64]:
         """Out-edges of each vertex, shape (n,)."""
-        return np.diff(self.offsets)
+        return np.diff(self.offsets) if "out" in self.has else build.in_degree(self.reverse.targets, self.n)
 
     def in_degree(self) -> NDArray[np.uint64]:
         """In-edges of each vertex, shape (n,); found without building the reverse."""
-        return build.in_degree(self.targets, self.n) if self.directed else self.out_degree()
+        if self.directed and "in" not in self.has:
+            return build.in_degree(self.targets, self.n)
+        return np.diff(self.reverse.offsets)
 
     @cached_property
     def weight_range(self) -> tuple[float, float]:
         """The lightest and the heaviest weight, both NaN if one is; (1, 1) for a graph without weights."""
-        if self.weights is None or self.m == 0:
+        weights = self._stored.weights
+        if weights is None or self.m == 0:
             return 1.0, 1.0
-        return float(self.weights.min()), float(self.weights.max())
+        return float(weights.min()), float(weights.max())
 
     @cached_property
     def reverse(self) -> Graph:
@@ -341,7 +420,7 @@ class Graph:
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        weighted = "" if self.weights is None else f", {self.weights.dtype} weights"
+        weighted = "" if self.weight_dtype is None else f", {self.weight_dtype} weights"
         return f"<Graph: {kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}>"
 
 

@@ -12,7 +12,15 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GridEdges", "MadeEdges", "PowerEdges", "SampledEdges", "UniformEdges", "whole"]
+__all__ = [
+    "GridEdges",
+    "MadeEdges",
+    "PowerEdges",
+    "SampledEdges",
+    "TurnedEdges",
+    "UniformEdges",
+    "whole",
+]
 
 # The weights GAP's benchmark draws for shortest paths.
 GAP_WEIGHTS = "1..255"
@@ -77,6 +85,22 @@ class SampledEdges(MadeEdges):
             start, self.key, self.draws, self.radices, *self.tables, self.mask, self.half, self.permutation,
             src, dst, _parts(),
         )  # fmt: skip
+
+
+class TurnedEdges(MadeEdges):
+    """The edges of another source, each from its head to its tail."""
+
+    def __init__(self, source: MadeEdges) -> None:
+        self.n, self.m, self.weight_dtype = source.n, source.m, source.weight_dtype
+        self._source = source
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
+        """Write the ends of edges ``start:stop``."""
+        self._source.fill(start, stop, dst, src)
+
+    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
+        """Write the weights of edges ``start:stop``."""
+        self._source.fill_weights(start, stop, weights)
 
 
 class UniformEdges(MadeEdges):

@@ -10,6 +10,9 @@ from evener.errors import ArgumentError, OutOfMemoryError
 
 __all__ = ["available", "nbytes_of", "readable", "require"]
 
+# What a user says this process may take up, where the system tells less than there is.
+SAID = "EVENER_MEMORY"
+
 # A cgroup without a limit says "max" (version 2) or a number near 2^63 (version 1).
 _UNLIMITED = 1 << 62
 
@@ -17,15 +20,23 @@ _UNLIMITED = 1 << 62
 def available() -> int:
     """Bytes this process can still allocate: the least of free memory, cgroup room and `RLIMIT_AS` room.
 
+    A virtual machine whose memory grows as it is used tells less free memory than it has. What the user says
+    in the environment variable `EVENER_MEMORY` is believed instead: ``120GiB``, say, for all of this process.
+
+    Raises
+    ------
+    ArgumentError
+        If `EVENER_MEMORY` is not a size.
+
     Examples
     --------
     >>> from evener import memory
     >>> memory.available() > 0
     True
     """
-    return max(
-        0, min(_system(), _cgroup(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")), _address_space())
-    )
+    said = os.environ.get(SAID)
+    machine = _system() if not said else nbytes_of(said, SAID) - _taken()
+    return max(0, min(machine, _cgroup(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")), _address_space()))
 
 
 def require(nbytes: int, what: str) -> None:
@@ -47,7 +58,8 @@ def require(nbytes: int, what: str) -> None:
     if nbytes > at_hand:
         msg = (
             f"{what} needs {readable(nbytes)} of memory ({nbytes:,} bytes), but only {readable(at_hand)} "
-            f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory"
+            f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory, or set "
+            f"{SAID} where the system tells less than it has"
         )
         raise OutOfMemoryError(msg, needed=nbytes, available=at_hand)
 
@@ -62,8 +74,14 @@ def readable(nbytes: int) -> str:
     return f"{size:,.1f} EiB"
 
 
-def nbytes_of(size: str | int) -> int:
+def nbytes_of(size: str | int, what: str = "a size of memory") -> int:
     """Bytes written as a number, or with a unit: ``20GiB``, ``512 MB``.
+
+    Parameters
+    ----------
+    size : str or int
+    what : str
+        Whose size it is, as the subject of the error.
 
     Raises
     ------
@@ -77,7 +95,7 @@ def nbytes_of(size: str | int) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(size).strip().lower())
     if match is None or isinstance(size, bool):
-        msg = f"a size of memory is a number of bytes or has a unit, as in 20GiB or 500MB, not {size!r}"
+        msg = f"{what} is a number of bytes or has a unit, as in 20GiB or 500MB, not {size!r}"
         raise ArgumentError(msg)
     unit = match[2] or ""
     base = 1024 if unit.endswith("i") else 1000
@@ -99,6 +117,11 @@ def _system() -> int:
     if "MemAvailable" in meminfo:
         return meminfo["MemAvailable"] * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _taken() -> int:
+    """Bytes this process has taken up so far, files that it maps not counted."""
+    return _fields(Path("/proc/self/status")).get("RssAnon", 0) * 1024
 
 
 def _cgroup(root: Path, membership: Path) -> int:

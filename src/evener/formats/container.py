@@ -82,7 +82,8 @@ def check(path: Path) -> None:
     """
     manifest = _manifest(path)
     graph = _mapped(path, manifest)
-    arrays = {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights}
+    arrays: dict[str, NDArray[Any] | None] = {}
+    arrays |= {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights}
     arrays["ids"] = graph.ids if graph.has_own_ids else None
     for name, array in arrays.items():
         if array is not None and _checksums(array) != manifest["arrays"][name]["crc32"]:
@@ -181,7 +182,8 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
     build.check_csr(graph.offsets, graph.targets, weights=graph.weights, ids=ids)
     if not graph.directed:
         check_symmetric(graph, target)
-    given = {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights, "ids": ids}
+    given: dict[str, NDArray[Any] | None] = {"offsets": graph.offsets, "targets": graph.targets}
+    given |= {"weights": graph.weights, "ids": ids}
     arrays = {name: array for name, array in given.items() if array is not None}
     arrays = {name: array.astype(array.dtype.newbyteorder("<"), copy=False) for name, array in arrays.items()}
     entries = {

@@ -11,7 +11,7 @@ Rule 1 follows from 2, rule 4 from 2, 3 and 5; each is still told by its own nam
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,16 +43,12 @@ def check(answer: Answer) -> None:
     if distance.dtype.kind not in "iu":
         broken(answer, "distances are integers", f"they are {distance.dtype}")
     parent = vertex_numbers(answer, "parent")
-    check_tree(answer, source, distance, parent, reached=distance != -1)
-    below = distance < -1
-    if below.any():
-        v = first_true(below)
-        broken(answer, "no distance is negative", f"vertex {graph.ids[v]} has distance {distance[v]}, not -1")
-
-    level = np.where(distance == -1, NONE, distance).astype(np.uint32)
-    _check_levels_of_tree(answer, level, parent)
+    level = distance.astype(np.uint32)  # -1 is NONE
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
+    kernels.stray(source, level, parent, blocks, first)
+    if not ran_without(first) or distance.min(initial=0) < -1:
+        _tell_stray(answer, source, distance, parent)
     kernels.missing_edge(graph.offsets, graph.targets, parent, blocks, first)
     if not ran_without(first):
         v = first.min()
@@ -61,6 +57,19 @@ def check(answer: Answer) -> None:
     kernels.steep_edge(graph.offsets, graph.targets, level, blocks, first)
     if not ran_without(first):
         _tell_steep_edge(answer, level, int(first.min()))
+
+
+def _tell_stray(
+    answer: Answer, source: np.uint32, distance: NDArray[Any], parent: NDArray[np.uint32]
+) -> None:
+    """Name the rule that the tree breaks: the walk along all parents is serial, and for bad answers only."""
+    ids = answer.graph.ids
+    check_tree(answer, source, distance, parent, reached=distance != -1)
+    below = distance < -1
+    if below.any():
+        v = first_true(below)
+        broken(answer, "no distance is negative", f"vertex {ids[v]} has distance {distance[v]}, not -1")
+    _check_levels_of_tree(answer, distance.astype(np.uint32), parent)
 
 
 def _check_levels_of_tree(answer: Answer, level: NDArray[np.uint32], parent: NDArray[np.uint32]) -> None:

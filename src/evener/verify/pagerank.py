@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.cpu import verify as kernels
-from evener.verify.rules import broken, column, edge_blocks, first_true
+from evener.verify.rules import PIECE, broken, column, edge_blocks, first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,16 +40,15 @@ def check(answer: Answer) -> None:
         return
     if stored.dtype.name not in _RELATIVE:
         broken(answer, "ranks are float32 or float64", f"they are {stored.dtype}")
-    rank = stored.astype(np.float64)
-    proper = np.isfinite(rank) & (rank >= 0)
+    proper = np.isfinite(stored) & (stored >= 0)
     if not proper.all():
         v = first_true(~proper)
-        broken(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {rank[v]}, not >= 0")
+        broken(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}, not >= 0")
     slack = _ROUNDINGS * float(np.finfo(stored.dtype).eps)
-    total = float(rank.sum())
+    total = float(stored.sum(dtype=np.float64))
     if abs(total - 1.0) > slack:
-        v = int(rank.argmax())
-        detail = f"they sum to {total} and not 1.0; the largest is {rank[v]} at vertex {graph.ids[v]}"
+        v = int(stored.argmax())
+        detail = f"they sum to {total} and not 1.0; the largest is {stored[v]} at vertex {graph.ids[v]}"
         broken(answer, "ranks sum to one", detail)
 
     step = _iteration(answer)
@@ -57,63 +56,74 @@ def check(answer: Answer) -> None:
     fixed = parameters.get("semantics") == "graphalytics" or tolerance == 0.0
     iterations = answer.outcome.get("iterations", parameters["max_iter"] if fixed else None)
     if iterations is not None:
-        _check_each(answer, rank, step, int(iterations), _RELATIVE[stored.dtype.name])
+        _check_each(answer, stored, step, int(iterations), _RELATIVE[stored.dtype.name])
     if fixed or not answer.outcome.get("converged", True):
         return
-    after = step(rank)
-    moved = np.abs(after - rank)
+    moved = step(stored.astype(np.float64))
+    moved -= stored
+    np.abs(moved, out=moved)
     if moved.sum() > tolerance + slack:
         v = int(moved.argmax())
+        after = step(stored.astype(np.float64))[v]
         detail = (
             f"one more moves them by {moved.sum():.3g} in all, allowed are {tolerance + slack:.3g}; "
-            f"most at vertex {graph.ids[v]}, from {rank[v]} to {after[v]}"
+            f"most at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
         )
         broken(answer, "another iteration leaves the ranks in place", detail)
 
 
 def _check_each(
     answer: Answer,
-    rank: NDArray[np.float64],
+    stored: NDArray[Any],
     step: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     iterations: int,
     relative: float,
 ) -> None:
-    expected = np.full(len(rank), 1.0 / len(rank))
+    expected = np.full(len(stored), 1.0 / len(stored))
     for _ in range(iterations):
         expected = step(expected)
-    off = np.abs(rank - expected) > relative * expected
-    if off.any():
-        v = first_true(off)
-        detail = f"vertex {answer.graph.ids[v]} has {rank[v]}, recomputed {expected[v]}"
-        broken(answer, f"ranks are those of {iterations} iterations", detail)
+    for begin in range(0, len(stored), PIECE):
+        found, wanted = stored[begin : begin + PIECE].astype(np.float64), expected[begin : begin + PIECE]
+        off = np.abs(found - wanted) > relative * wanted
+        if off.any():
+            v = first_true(off)
+            detail = f"vertex {answer.graph.ids[begin + v]} has {found[v]}, recomputed {wanted[v]}"
+            broken(answer, f"ranks are those of {iterations} iterations", detail)
 
 
 def _iteration(answer: Answer) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """One iteration in float64: rank' = damping (shares of in-neighbours + dangling mass) + teleport."""
+    """One iteration in float64: rank' = damping (shares of in-neighbours + dangling mass) + teleport.
+
+    It turns the ranks it is given into shares: with a large graph, an array more may be one too many.
+    """
     graph, parameters = answer.graph, answer.parameters
     damping = float(parameters.get("damping", 0.85))
     teleport = _teleport(answer, parameters.get("personalization"))
-    degree = graph.out_degree().astype(np.float64)
+    degree = graph.out_degree().astype(np.uint32)
     dangling = degree == 0
-    degree[dangling] = 1.0
+    degree[dangling] = 1
     backward = graph.reverse
     blocks = edge_blocks(backward.offsets)
 
     def step(rank: NDArray[np.float64]) -> NDArray[np.float64]:
+        spread = damping * rank.sum(where=dangling) + (1.0 - damping)
+        np.divide(rank, degree, out=rank)
         arriving = np.empty(graph.n)
-        kernels.gather(backward.offsets, backward.targets, rank / degree, arriving, blocks)
-        spread = damping * rank[dangling].sum() + (1.0 - damping)
-        result: NDArray[np.float64] = damping * arriving + spread * teleport
-        return result
+        kernels.gather(backward.offsets, backward.targets, rank, arriving, blocks)
+        arriving *= damping
+        arriving += spread * teleport
+        return arriving
 
     return step
 
 
-def _teleport(answer: Answer, personalization: Mapping[Any, float] | ArrayLike | None) -> NDArray[np.float64]:
-    """Where a jump, or the mass of a vertex without out-edges, goes: a distribution over vertices."""
+def _teleport(
+    answer: Answer, personalization: Mapping[Any, float] | ArrayLike | None
+) -> NDArray[np.float64] | float:
+    """Where a jump, or the mass of a vertex without out-edges, goes: a chance each, or one for all."""
     graph = answer.graph
     if personalization is None:
-        return np.full(graph.n, 1.0 / graph.n)
+        return 1.0 / graph.n
     if isinstance(personalization, Mapping):
         weight = np.zeros(graph.n)
         weight[graph.numbers_of(list(personalization))] = list(personalization.values())

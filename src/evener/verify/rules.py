@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
+from evener.build import rows_at
 from evener.errors import VerificationError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from evener.graph import Graph
 
-__all__ = ["NONE", "Answer", "Claim", "broken", "edge_blocks", "first_true", "vertex_numbers"]
+__all__ = ["NONE", "PIECE", "Answer", "Claim", "broken", "edge_blocks", "first_true", "vertex_numbers"]
 
 # "No vertex" in the kernels' unsigned numbers, where results say -1.
 NONE = np.uint32(0xFFFFFFFF)
@@ -24,6 +25,8 @@ NONE = np.uint32(0xFFFFFFFF)
 # Rows are handed to threads in this many blocks of equal edges; a gather at R-MAT 20 on two threads took
 # the same 21 ms with 64 to 4,096 of them, and 33 ms with 2.
 _BLOCKS = 256
+# Vertices looked at together: what is asked of all of them then needs little memory beside the answer.
+PIECE = 1 << 22
 
 
 class Answer(Protocol):
@@ -97,16 +100,19 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
     rule = f"{name} names vertices of the graph"
     if values.dtype.kind not in "iu":
         broken(answer, rule, f"values are {values.dtype}, not integers")
-    absent = values == -1
-    numbers = values
-    known = absent | ((values >= 0) & (values < graph.n))
-    if graph.has_own_ids and graph.ids.dtype.kind in "iu" and graph.n:
-        numbers = np.minimum(np.searchsorted(graph.ids, values), graph.n - 1)
-        known = absent | (graph.ids[numbers] == values)
-    if not known.all():
-        v = first_true(~known)
-        broken(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
-    return np.where(absent, NONE, numbers).astype(np.uint32)
+    numbers = np.empty(graph.n, np.uint32)
+    for begin in range(0, graph.n, PIECE):
+        piece = values[begin : begin + PIECE]
+        absent, found = piece == -1, piece
+        known = absent | ((piece >= 0) & (piece < graph.n))
+        if graph.has_own_ids and graph.ids.dtype.kind in "iu":
+            found = np.minimum(np.searchsorted(graph.ids, piece), graph.n - 1)
+            known = absent | (graph.ids[found] == piece)
+        if not known.all():
+            v = begin + first_true(~known)
+            broken(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
+        numbers[begin : begin + PIECE] = np.where(absent, NONE, found)
+    return numbers
 
 
 def source_number(answer: Answer) -> np.uint32:
@@ -116,10 +122,10 @@ def source_number(answer: Answer) -> np.uint32:
 
 def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Bounds of blocks of rows with about equal edges, and of rows where edges are few."""
-    work = offsets + np.arange(len(offsets), dtype=np.uint64)
-    cuts = np.linspace(0, int(work[-1]), _BLOCKS + 1).astype(np.uint64)
-    bounds = np.searchsorted(work, cuts).astype(np.uint64)
-    bounds[0], bounds[-1] = 0, len(offsets) - 1
+    rows = len(offsets) - 1
+    cuts = np.linspace(0, int(offsets[-1]) + rows, _BLOCKS + 1).astype(np.uint64)
+    bounds = rows_at(offsets, cuts)
+    bounds[0], bounds[-1] = 0, rows
     return bounds
 
 

@@ -15,6 +15,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.runs import runs
 
 __all__ = [
     "arrive",
@@ -45,11 +46,6 @@ _SETTLE_RUN = np.uint64(1 << 11)
 _WORD_RUN = np.uint64(64)
 # A count below this has lost its bits, or its inverse is near the end of float64's range.
 _LEAST = 2.0**-960
-
-
-@inline_step
-def _runs(length, run):
-    return np.int64((np.uint64(length) + run - _ONE) // run)
 
 
 @serial
@@ -95,7 +91,7 @@ def step_down(offsets, targets, order, bounds, level, edges, value, visited, arr
     if np.uint64(edges) < _FEW_EDGES:
         _down_run(offsets, targets, order, value, visited, arriving, arrived, begin, end)
         return
-    for r in prange(_runs(end - begin, _QUEUE_RUN)):
+    for r in prange(runs(end - begin, _QUEUE_RUN)):
         first = begin + np.uint64(r) * _QUEUE_RUN
         last = min(first + _QUEUE_RUN, end)
         _down_run(offsets, targets, order, value, visited, arriving, arrived, first, last)
@@ -218,7 +214,7 @@ def arrive(
             offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, arriving, arrived, visited,
             frontier, value, order, bounds, _ZERO, words,
         )  # fmt: skip
-    for r in prange(_runs(words, _WORD_RUN)):
+    for r in prange(runs(words, _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
         a, o, i, t = _arrive_run(
             offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, arriving, arrived, visited,
@@ -260,7 +256,7 @@ def scatter(offsets, targets, owned, order, bounds, level, edges, value, visited
     if np.uint64(edges) < _FEW_EDGES:
         _scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, begin, end)
         return
-    for r in prange(_runs(end - begin, _QUEUE_RUN)):
+    for r in prange(runs(end - begin, _QUEUE_RUN)):
         first = begin + np.uint64(r) * _QUEUE_RUN
         last = min(first + _QUEUE_RUN, end)
         _scatter_run(
@@ -305,7 +301,7 @@ def mark(order, bounds, level, frontier):
     if end - begin <= _SETTLE_RUN:
         _mark_run(order, frontier, begin, end)
         return
-    for r in prange(_runs(end - begin, _SETTLE_RUN)):
+    for r in prange(runs(end - begin, _SETTLE_RUN)):
         first = begin + np.uint64(r) * _SETTLE_RUN
         _mark_run(order, frontier, first, min(first + _SETTLE_RUN, end))
 
@@ -325,7 +321,7 @@ def gather(offsets, targets, order, bounds, level, edges, value, frontier, arriv
     if np.uint64(edges) < _FEW_EDGES:
         _gather_run(offsets, targets, order, value, frontier, arriving, begin, end)
         return
-    for r in prange(_runs(end - begin, _QUEUE_RUN)):
+    for r in prange(runs(end - begin, _QUEUE_RUN)):
         first = begin + np.uint64(r) * _QUEUE_RUN
         last = min(first + _QUEUE_RUN, end)
         _gather_run(offsets, targets, order, value, frontier, arriving, first, last)
@@ -364,7 +360,7 @@ def settle(order, bounds, level, scale, counted, arriving, visited, value, centr
     if end - begin <= _SETTLE_RUN:
         _settle_run(order, scale, counted, arriving, visited, value, centrality, begin, end)
         return end - begin
-    for r in prange(_runs(end - begin, _SETTLE_RUN)):
+    for r in prange(runs(end - begin, _SETTLE_RUN)):
         first = begin + np.uint64(r) * _SETTLE_RUN
         _settle_run(
             order, scale, counted, arriving, visited, value, centrality, first,

@@ -20,6 +20,7 @@ __all__ = [
     "scatter_records",
     "slice_bound",
     "sort_buckets",
+    "sort_row",
 ]
 
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -167,6 +168,38 @@ def _sort_by_digit(
 
 
 @inline_step
+def sort_row(targets, weights, start, length, spare, spare_weights, begin, w_begin, bits, counters):
+    """Sort ``targets[start:start + length]``, numbers of `bits` bits; weights go along, equals stay in order.
+
+    ``spare[begin:]`` and ``spare_weights[w_begin:]`` are working room. Returns whether the sorted row lies
+    there; `counters` (DIGITS,) uint64 is scratch.
+    """
+    in_spare = False
+    if length <= INSERTION:
+        _sort_by_insertion(targets, weights, start, start + length)
+        return in_spare
+    widest = LONG_DIGIT if length >= LONG_ROW else SHORT_DIGIT
+    passes = (bits + widest - ONE) // widest
+    width = (bits + passes - ONE) // passes
+    mask = (ONE << width) - ONE
+    low = ZERO
+    for _ in range(passes):
+        if in_spare:
+            _sort_by_digit(
+                spare, spare_weights, begin, w_begin, targets, weights, start, start, length, low, mask,
+                counters,
+            )  # fmt: skip
+        else:
+            _sort_by_digit(
+                targets, weights, start, start, spare, spare_weights, begin, w_begin, length, low, mask,
+                counters,
+            )  # fmt: skip
+        in_spare = not in_spare
+        low += width
+    return in_spare
+
+
+@inline_step
 def _sort_weights(weights, first, last):
     """Shell sort, for the weights of parallel edges: seldom many, never quadratic."""
     gap = (last - first) >> ONE
@@ -242,48 +275,9 @@ def _sort_bucket(
         here = start - base - first
         spare = first * TWO + here
         w_spare = first + here
-        in_spare = False
-        if length <= INSERTION:
-            _sort_by_insertion(targets, weights, start, end)
-        else:
-            widest = LONG_DIGIT if length >= LONG_ROW else SHORT_DIGIT
-            passes = (bits + widest - ONE) // widest
-            width = (bits + passes - ONE) // passes
-            mask = (ONE << width) - ONE
-            low = ZERO
-            for _ in range(passes):
-                if in_spare:
-                    _sort_by_digit(
-                        halves,
-                        carried,
-                        spare,
-                        w_spare,
-                        targets,
-                        weights,
-                        start,
-                        start,
-                        length,
-                        low,
-                        mask,
-                        counters,
-                    )
-                else:
-                    _sort_by_digit(
-                        targets,
-                        weights,
-                        start,
-                        start,
-                        halves,
-                        carried,
-                        spare,
-                        w_spare,
-                        length,
-                        low,
-                        mask,
-                        counters,
-                    )
-                in_spare = not in_spare
-                low += width
+        in_spare = sort_row(
+            targets, weights, start, length, halves, carried, spare, w_spare, bits, counters
+        )  # fmt: skip
         if in_spare:
             done += _write_row(
                 halves,

@@ -22,6 +22,7 @@ from evener.kernels.cpu.bits import (
     trailing_zeros,
 )
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
 
 __all__ = [
     "pull",
@@ -43,14 +44,6 @@ _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _SIXTY_FOUR = np.uint64(64)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-# Mirrors moved by a thread at a time: long enough that the hand-out costs nothing beside it.
-_RUN = np.uint64(1 << 13)
-_RUN_WORDS = np.uint64(1 << 7)
-
-
-@inline_step
-def _runs(length, run):
-    return np.int64((np.uint64(length) + run - _ONE) // run)
 
 
 @inline_step
@@ -102,9 +95,9 @@ def push_or_bits(index, begin, mirror_flags, flags):
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
-        first = first_word + np.uint64(r) * _RUN_WORDS
-        last = min(first + _RUN_WORDS, last_word)
+    for r in prange(runs(last_word - first_word, RUN_WORDS)):
+        first = first_word + np.uint64(r) * RUN_WORDS
+        last = min(first + RUN_WORDS, last_word)
         moved += _or_words(index, np.uint64(begin), mirror_flags, flags, first, last)
     return moved
 
@@ -133,9 +126,9 @@ def _pull_words(begin, held, before, flags, mirror_flags, first, last):
 def pull_bits(begin, held, before, flags, mirror_flags):
     """``mirror_flags[begin:] = flags[index]``, bit by bit."""
     words = np.uint64(len(held))
-    for r in prange(_runs(words, _RUN_WORDS)):
-        first = np.uint64(r) * _RUN_WORDS
-        last = min(first + _RUN_WORDS, words)
+    for r in prange(runs(words, RUN_WORDS)):
+        first = np.uint64(r) * RUN_WORDS
+        last = min(first + RUN_WORDS, words)
         _pull_words(np.uint64(begin), held, before, flags, mirror_flags, first, last)
 
 
@@ -152,9 +145,9 @@ def _add_run(index, begin, mirrored, owned, first, last):
 @parallel
 def push_add(index, begin, mirrored, owned):
     """``owned[index] += mirrored[begin:]``; the mirrors are emptied, for their share has been counted."""
-    for r in prange(_runs(len(index), _RUN)):
-        first = np.uint64(r) * _RUN
-        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + _RUN, np.uint64(len(index))))
+    for r in prange(runs(len(index), RUN)):
+        first = np.uint64(r) * RUN
+        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
 
 
 @inline_step
@@ -166,9 +159,9 @@ def _min_run(index, begin, mirrored, owned, first, last):
 @parallel
 def push_min(index, begin, mirrored, owned):
     """``owned[index] = min(owned[index], mirrored[begin:])``."""
-    for r in prange(_runs(len(index), _RUN)):
-        first = np.uint64(r) * _RUN
-        _min_run(index, np.uint64(begin), mirrored, owned, first, min(first + _RUN, np.uint64(len(index))))
+    for r in prange(runs(len(index), RUN)):
+        first = np.uint64(r) * RUN
+        _min_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
 
 
 @inline_step
@@ -180,9 +173,9 @@ def _pull_run(index, begin, owned, mirrored, first, last):
 @parallel
 def pull(index, begin, owned, mirrored):
     """``mirrored[begin:] = owned[index]``."""
-    for r in prange(_runs(len(index), _RUN)):
-        first = np.uint64(r) * _RUN
-        _pull_run(index, np.uint64(begin), owned, mirrored, first, min(first + _RUN, np.uint64(len(index))))
+    for r in prange(runs(len(index), RUN)):
+        first = np.uint64(r) * RUN
+        _pull_run(index, np.uint64(begin), owned, mirrored, first, min(first + RUN, np.uint64(len(index))))
 
 
 # ---- every value, with its flag -----------------------------------------------------------------
@@ -191,9 +184,9 @@ def pull(index, begin, owned, mirrored):
 @parallel
 def push_add_all(index, begin, mirrored, mirror_flags, owned, flags):
     """As `push_add`; the mirrors' flags go over to the owner's vertices."""
-    for r in prange(_runs(len(index), _RUN)):
-        first = np.uint64(r) * _RUN
-        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + _RUN, np.uint64(len(index))))
+    for r in prange(runs(len(index), RUN)):
+        first = np.uint64(r) * RUN
+        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
     push_or_bits(index, begin, mirror_flags, flags)
 
 
@@ -212,9 +205,9 @@ def _lower_run(index, begin, mirrored, owned, flags, first, last):
 def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
     """As `push_min`; flags what was lowered and returns how many. The mirrors' flags are cleared."""
     lowered = _ZERO
-    for r in prange(_runs(len(index), _RUN)):
-        first = np.uint64(r) * _RUN
-        last = min(first + _RUN, np.uint64(len(index)))
+    for r in prange(runs(len(index), RUN)):
+        first = np.uint64(r) * RUN
+        last = min(first + RUN, np.uint64(len(index)))
         lowered += _lower_run(index, np.uint64(begin), mirrored, owned, flags, first, last)
     clear_range(mirror_flags, begin, np.uint64(begin) + np.uint64(len(index)))
     return lowered
@@ -241,9 +234,9 @@ def push_add_flagged(index, begin, mirrored, mirror_flags, owned, flags):
     """As `push_add`, for the flagged mirrors alone; their flags go over to the owner's vertices."""
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
-    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
-        first = first_word + np.uint64(r) * _RUN_WORDS
-        last = min(first + _RUN_WORDS, last_word)
+    for r in prange(runs(last_word - first_word, RUN_WORDS)):
+        first = first_word + np.uint64(r) * RUN_WORDS
+        last = min(first + RUN_WORDS, last_word)
         _add_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
 
 
@@ -270,9 +263,9 @@ def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     lowered = _ZERO
-    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
-        first = first_word + np.uint64(r) * _RUN_WORDS
-        last = min(first + _RUN_WORDS, last_word)
+    for r in prange(runs(last_word - first_word, RUN_WORDS)):
+        first = first_word + np.uint64(r) * RUN_WORDS
+        last = min(first + RUN_WORDS, last_word)
         lowered += _min_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
@@ -313,9 +306,9 @@ def push_set_flagged(index, begin, mirrored, mirror_flags, owned, flags):
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(_runs(last_word - first_word, _RUN_WORDS)):
-        first = first_word + np.uint64(r) * _RUN_WORDS
-        last = min(first + _RUN_WORDS, last_word)
+    for r in prange(runs(last_word - first_word, RUN_WORDS)):
+        first = first_word + np.uint64(r) * RUN_WORDS
+        last = min(first + RUN_WORDS, last_word)
         moved += _set_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
@@ -342,9 +335,9 @@ def pull_flagged(begin, held, before, owned, flags, mirrored, mirror_flags):
     """As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many."""
     words = np.uint64(len(held))
     moved = _ZERO
-    for r in prange(_runs(words, _RUN_WORDS)):
-        first = np.uint64(r) * _RUN_WORDS
-        last = min(first + _RUN_WORDS, words)
+    for r in prange(runs(words, RUN_WORDS)):
+        first = np.uint64(r) * RUN_WORDS
+        last = min(first + RUN_WORDS, words)
         moved += _pull_flagged_words(
             np.uint64(begin), held, before, owned, flags, mirrored, mirror_flags, first, last
         )

@@ -14,6 +14,7 @@ from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
 
 __all__ = ["list_flagged", "place_bits", "place_flagged", "place_listed", "take_bits"]
 
@@ -22,14 +23,6 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _SIXTY_FOUR = np.uint64(64)
-# Values, and words of flags, handed to a thread at a time.
-_RUN = np.uint64(1 << 13)
-_RUN_WORDS = np.uint64(1 << 7)
-
-
-@inline_step
-def _runs(length, run):
-    return np.int64((np.uint64(length) + run - _ONE) // run)
 
 
 @inline_step
@@ -58,15 +51,15 @@ def take_bits(flags, begin, count, message):
     begin = np.uint64(begin)
     count = np.uint64(count)
     words = np.uint64(len(message))
-    for r in prange(_runs(words, _RUN_WORDS)):
-        first = np.uint64(r) * _RUN_WORDS
-        _take_words(flags, begin, count, message, first, min(first + _RUN_WORDS, words))
+    for r in prange(runs(words, RUN_WORDS)):
+        first = np.uint64(r) * RUN_WORDS
+        _take_words(flags, begin, count, message, first, min(first + RUN_WORDS, words))
     if count > _ZERO:
         low = begin >> _SIX
         high = (begin + count + _LOW_BITS) >> _SIX
-        for r in prange(_runs(high - low, _RUN_WORDS)):
-            first = low + np.uint64(r) * _RUN_WORDS
-            _clear_words(flags, begin, begin + count, first, min(first + _RUN_WORDS, high))
+        for r in prange(runs(high - low, RUN_WORDS)):
+            first = low + np.uint64(r) * RUN_WORDS
+            _clear_words(flags, begin, begin + count, first, min(first + RUN_WORDS, high))
 
 
 @inline_step
@@ -90,9 +83,9 @@ def place_bits(message, count, flags, begin):
     if end > begin:
         low = begin >> _SIX
         high = (end + _LOW_BITS) >> _SIX
-        for r in prange(_runs(high - low, _RUN_WORDS)):
-            first = low + np.uint64(r) * _RUN_WORDS
-            _place_words(message, begin, end, flags, first, min(first + _RUN_WORDS, high))
+        for r in prange(runs(high - low, RUN_WORDS)):
+            first = low + np.uint64(r) * RUN_WORDS
+            _place_words(message, begin, end, flags, first, min(first + RUN_WORDS, high))
 
 
 @inline_step
@@ -134,9 +127,9 @@ def list_flagged(flags, begin, count, values, positions, listed, length):
     if end > begin:
         low = begin >> _SIX
         high = (end + _LOW_BITS) >> _SIX
-        for r in prange(_runs(high - low, _RUN_WORDS)):
-            first = low + np.uint64(r) * _RUN_WORDS
-            last = min(first + _RUN_WORDS, high)
+        for r in prange(runs(high - low, RUN_WORDS)):
+            first = low + np.uint64(r) * RUN_WORDS
+            last = min(first + RUN_WORDS, high)
             _list_words(flags, begin, end, values, positions, listed, length, first, last)
 
 
@@ -151,9 +144,9 @@ def _place_listed_run(positions, listed, begin, values, flags, first, last):
 @parallel
 def place_listed(positions, listed, begin, values, flags):
     """``values[begin + positions] = listed``, each of which becomes flagged."""
-    for r in prange(_runs(len(positions), _RUN)):
-        first = np.uint64(r) * _RUN
-        last = min(first + _RUN, np.uint64(len(positions)))
+    for r in prange(runs(len(positions), RUN)):
+        first = np.uint64(r) * RUN
+        last = min(first + RUN, np.uint64(len(positions)))
         _place_listed_run(positions, listed, np.uint64(begin), values, flags, first, last)
 
 
@@ -169,7 +162,7 @@ def _place_flagged_run(message, message_flags, begin, values, flags, first, last
 @parallel
 def place_flagged(message, message_flags, begin, values, flags):
     """``values[begin:] = message`` where `message_flags` are set, each of which becomes flagged."""
-    for r in prange(_runs(len(message), _RUN)):
-        first = np.uint64(r) * _RUN
-        last = min(first + _RUN, np.uint64(len(message)))
+    for r in prange(runs(len(message), RUN)):
+        first = np.uint64(r) * RUN
+        last = min(first + RUN, np.uint64(len(message)))
         _place_flagged_run(message, message_flags, np.uint64(begin), values, flags, first, last)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from evener.kernels.cpu.columns import LANES
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.turns import SHARES, first_turn, take
 
-__all__ = ["begin", "iterate"]
+__all__ = ["begin", "finish", "iterate"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -85,6 +86,52 @@ def iterate(
         e, d = _iterate_share(
             offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank,
             next_contribution, turn,
+        )  # fmt: skip
+        error += e
+        dangling += d
+    return error, dangling
+
+
+@inline_step
+def _finish_tile(
+    row, width, place, end, partial, out_degree, damping, jump, teleport, rank, next_contribution
+):
+    error = 0.0
+    dangling = 0.0
+    each = np.uint64(len(teleport)) > _ONE
+    rows = LANES // width
+    for v in range(row, min(row + rows, len(rank))):
+        pulled = 0.0
+        for i in range(place + (v - row), end, rows):
+            pulled += partial[i]
+        chance = teleport[v] if each else teleport[0]
+        r = damping * pulled + jump * chance
+        error += abs(r - rank[v])
+        rank[v] = r
+        if out_degree[v] == np.uint32(0):
+            dangling += r
+            next_contribution[v] = 0
+        else:
+            next_contribution[v] = r / out_degree[v]
+    return error, dangling
+
+
+@parallel
+def finish(
+    tile_row, tile_width, tile_places, partial, out_degree, damping, jump, teleport, rank, next_contribution
+):
+    """End an iteration whose sums `evener.kernels.cpu.pull` has taken; returns what `iterate` does.
+
+    ``partial[tile_places[t]:tile_places[t + 1]]`` holds a sum for each of the tile's rows, in one block of
+    columns after another.
+    """
+    error = 0.0
+    dangling = 0.0
+    for t in prange(len(tile_row)):
+        e, d = _finish_tile(
+            np.int64(tile_row[t]), np.int64(tile_width[t]), np.int64(tile_places[t]),
+            np.int64(tile_places[t + 1]), partial, out_degree, damping, jump, teleport, rank,
+            next_contribution,
         )  # fmt: skip
         error += e
         dangling += d

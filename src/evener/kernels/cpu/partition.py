@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = [
     "append_mirrors",
+    "count_owned",
     "mark_remote",
     "number_locally",
     "order_by_degree",
-    "renumber_ends",
-    "renumber_weights",
+    "renumber_rows",
+    "row_lengths",
     "scatter_names",
     "scatter_numbers",
     "scatter_to",
@@ -43,39 +46,69 @@ def order_by_degree(degree, first, order):
         first[d] += _ONE
 
 
-@serial
-def number_locally(order, owner, owned_before, count, local, vertices):
+@inline_step
+def _count_slice(order, owner, first, last, counts):
+    for i in range(first, last):
+        counts[owner[order[i]]] += _ONE
+
+
+@parallel
+def count_owned(order, owner, counts):
+    """``counts[k, p]``: how many of the k-th slice of `order`, of as many equal ones, partition `p` owns."""
+    parts = len(counts)
+    for k in prange(parts):
+        first, last = slice_bound(len(order), k, parts), slice_bound(len(order), k + 1, parts)
+        _count_slice(order, owner, first, last, counts[k])
+
+
+@inline_step
+def _number_slice(order, owner, first, last, owned_before, places, local, vertices):
+    for i in range(first, last):
+        v = order[i]
+        p = owner[v]
+        place = places[p]
+        places[p] = place + _ONE
+        local[v] = place - owned_before[p]
+        vertices[place] = v
+
+
+@parallel
+def number_locally(order, owner, owned_before, places, local, vertices):
     """Give each vertex its number within its owner, in the order of `order`.
 
     `order` (n,) uint32; `owner` (n,); `owned_before` (P + 1,) uint64: where each owner's vertices begin in
-    `vertices`; `count` (P,) uint64 of zeros, scratch. Answers: `local` and `vertices` (n,) uint32.
+    `vertices`; `places` (slices, P) uint64: where those of each slice do, spent. Answers: `local` and
+    `vertices` (n,) uint32.
     """
-    for i in range(np.uint64(len(order))):
-        v = order[i]
-        p = owner[v]
-        local[v] = count[p]
-        vertices[owned_before[p] + count[p]] = v
-        count[p] += _ONE
+    parts = len(places)
+    for k in prange(parts):
+        first, last = slice_bound(len(order), k, parts), slice_bound(len(order), k + 1, parts)
+        _number_slice(order, owner, first, last, owned_before, places[k], local, vertices)
 
 
 @inline_step
 def _mark_row_targets(offsets, targets, owned, owner, p, needed, begin, end):
+    marked = _ZERO
     for i in range(np.uint64(begin), np.uint64(end)):
         v = owned[i]
         for e in range(offsets[v], offsets[np.uint64(v) + _ONE]):
             t = targets[e]
             if owner[t] != p:
                 needed[t] = 1
+                marked += _ONE
+    return marked
 
 
 @parallel
 def mark_remote(offsets, targets, owned, blocks, owner, p, needed):
     """Set ``needed[t]`` for every target of partition `p`'s rows that another partition owns.
 
-    Threads may set the same flag together: they all write the same byte.
+    Threads may set the same flag together: they all write the same byte. Returns how many edges lead there.
     """
+    boundary = _ZERO
     for b in prange(len(blocks) - 1):
-        _mark_row_targets(offsets, targets, owned, owner, p, needed, blocks[b], blocks[b + 1])
+        boundary += _mark_row_targets(offsets, targets, owned, owner, p, needed, blocks[b], blocks[b + 1])
+    return boundary
 
 
 @serial
@@ -95,71 +128,61 @@ def append_mirrors(vertices, needed, first, mirrors, position):
     return found
 
 
-@inline_step
-def _row_of(edge, row_bounds):
-    """The row that edge number `edge` lies in."""
-    low = _ZERO
-    high = np.uint64(len(row_bounds)) - _ONE
-    while low < high:
-        middle = (low + high) >> _ONE
-        if row_bounds[middle + _ONE] <= edge:
-            low = middle + _ONE
-        else:
-            high = middle
-    return low
+@parallel
+def row_lengths(offsets, owned, lengths):
+    """``lengths[i]``: how many edges row ``owned[i]`` has."""
+    for i in prange(len(owned)):
+        v = np.uint64(owned[i])
+        lengths[i] = offsets[v + _ONE] - offsets[v]
 
 
 @inline_step
-def _ends_part(offsets, targets, owned, row_bounds, position, start, src, dst, first, last):
-    row = _row_of(start + first, row_bounds)
-    i = first
-    while i < last:
-        shift = offsets[owned[row]] - row_bounds[row] + start
-        end = min(row_bounds[row + _ONE] - start, last)
-        for k in range(i, end):
-            src[k] = row
-            dst[k] = position[targets[k + shift]]
-        i = end
-        row += _ONE
+def _renumber_run(
+    offsets, targets, weights, owned, bounds, position, begin, end, base, bits, out, out_weights, spare,
+    spare_weights,
+):  # fmt: skip
+    weighted = len(weights) > 0
+    # All rows are gathered before any is sorted: reads far apart then overlap.
+    for row in range(begin, end):
+        source = offsets[owned[row]] - bounds[row]
+        for e in range(bounds[row], bounds[row + _ONE]):
+            out[e - base] = position[targets[e + source]]
+        if weighted:
+            for e in range(bounds[row], bounds[row + _ONE]):
+                out_weights[e - base] = weights[e + source]
+    counters = np.empty(DIGITS, np.uint64)
+    for row in range(begin, end):
+        start = bounds[row] - base
+        length = bounds[row + _ONE] - bounds[row]
+        if sort_row(out, out_weights, start, length, spare, spare_weights, start, start, bits, counters):
+            for i in range(start, start + length):
+                out[i] = spare[i]
+            if weighted:
+                for i in range(start, start + length):
+                    out_weights[i] = spare_weights[i]
 
 
 @parallel
-def renumber_ends(offsets, targets, owned, row_bounds, position, start, src, dst, parts):
-    """Write the ends of edges ``start:start + len(src)`` of the owned vertices, in the partition's numbers.
+def renumber_rows(
+    offsets, targets, weights, owned, bounds, position, blocks, bits, out, out_weights, spare, spare_weights
+):
+    """Write some rows of a partition: targets in its numbers (of `bits` bits), ascending, weights beside.
 
-    `row_bounds` (L + 1,) uint64 bounds the owned vertices' rows, laid one after another; `parts` is into how
-    many pieces the work is cut.
+    Row ``i`` is the graph's row ``owned[i]``; `bounds` (L + 1,) uint64 bounds the rows laid one after
+    another, `blocks` those rows that are wanted, in runs for threads. `out` receives them from the first on;
+    `spare` is as long. Without weights, the arrays of weights have length 0.
     """
-    length = np.uint64(len(src))
-    for k in prange(parts):
-        first = length * np.uint64(k) // np.uint64(parts)
-        last = length * np.uint64(k + 1) // np.uint64(parts)
-        if first < last:
-            _ends_part(offsets, targets, owned, row_bounds, position, start, src, dst, first, last)
-
-
-@inline_step
-def _weights_part(offsets, weights, owned, row_bounds, start, out, first, last):
-    row = _row_of(start + first, row_bounds)
-    i = first
-    while i < last:
-        shift = offsets[owned[row]] - row_bounds[row] + start
-        end = min(row_bounds[row + _ONE] - start, last)
-        for k in range(i, end):
-            out[k] = weights[k + shift]
-        i = end
-        row += _ONE
-
-
-@parallel
-def renumber_weights(offsets, weights, owned, row_bounds, start, out, parts):
-    """Write the weights of edges ``start:start + len(out)`` of the owned vertices; see `renumber_ends`."""
-    length = np.uint64(len(out))
-    for k in prange(parts):
-        first = length * np.uint64(k) // np.uint64(parts)
-        last = length * np.uint64(k + 1) // np.uint64(parts)
-        if first < last:
-            _weights_part(offsets, weights, owned, row_bounds, start, out, first, last)
+    base = bounds[blocks[0]]
+    runs = np.uint64(len(blocks)) - _ONE
+    turn = first_turn()
+    for _ in prange(SHARES):
+        b = take(turn, _ONE)
+        while b < runs:
+            _renumber_run(
+                offsets, targets, weights, owned, bounds, position, np.uint64(blocks[b]),
+                np.uint64(blocks[b + _ONE]), base, bits, out, out_weights, spare, spare_weights,
+            )  # fmt: skip
+            b = take(turn, _ONE)
 
 
 @inline_step

@@ -18,6 +18,7 @@ from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.lanes import LANES, lighter, prefetch
+from evener.kernels.cpu.runs import runs
 from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = ["begin", "collect", "lowest", "settle", "sweep"]
@@ -34,11 +35,6 @@ _QUEUE_RUN = np.uint64(32)
 _SOON = np.uint64(4)
 # Words of 64 vertices handed to a thread at a time.
 _WORD_RUN = np.uint64(64)
-
-
-@inline_step
-def _runs(length, run):
-    return np.int64((length + run - _ONE) // run)
 
 
 @inline_step
@@ -77,7 +73,7 @@ def lowest(owned, distance, pending):
     """The least distance of a pending vertex; infinite if there is none."""
     least = np.inf
     words = _words(owned)
-    for r in prange(_runs(words, _WORD_RUN)):
+    for r in prange(runs(words, _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
         least = min(
             least, _lowest_run(np.uint64(owned), distance, pending, first, min(first + _WORD_RUN, words))
@@ -121,7 +117,7 @@ def collect(offsets, owned, limit, distance, pending, near, queue, length, scout
     awake = _ZERO
     edges = _ZERO
     words = _words(owned)
-    for r in prange(_runs(words, _WORD_RUN)):
+    for r in prange(runs(words, _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
         a, s = _collect_run(
             offsets, np.uint64(owned), limit, distance, pending, near, queue, length, scout, first,

@@ -75,6 +75,31 @@ def steep_edge(offsets, targets, level, blocks, first):
 
 
 @inline_step
+def _stray_in(source, level, parent, start, stop):
+    for v in range(start, stop):
+        u = parent[v]
+        if v == source:
+            held = level[v] == np.uint32(0) and u == source
+        elif level[v] == NONE or u == NONE:
+            held = level[v] == u
+        else:
+            held = level[u] != NONE and level[u] + np.uint32(1) == level[v]
+        if not held:
+            return np.uint32(v)
+    return NONE
+
+
+@parallel
+def stray(source, level, parent, blocks, first):
+    """First vertex that is not one `level` below its `parent`, nor the source, nor without both.
+
+    If there is none, parents lead from all vertices with a level to the source: levels fall on the way.
+    """
+    for b in prange(len(blocks) - 1):
+        first[b] = _stray_in(np.uint64(source), level, parent, blocks[b], blocks[b + 1])
+
+
+@inline_step
 def _loose_parent_in(offsets, targets, weights, parent, distance, tolerance, start, stop):
     for v in range(start, stop):
         tail = np.uint64(parent[v])

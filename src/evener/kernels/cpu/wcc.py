@@ -11,6 +11,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.runs import runs
 from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = [
@@ -37,11 +38,6 @@ _SAMPLE = np.uint64(1 << 10)
 
 
 @inline_step
-def _runs(length):
-    return np.int64((np.uint64(length) + _RUN - _ONE) // _RUN)
-
-
-@inline_step
 def _begin_run(component, first, last):
     for v in range(first, last):
         component[v] = v
@@ -50,7 +46,7 @@ def _begin_run(component, first, last):
 @parallel
 def begin(component):
     """Make every vertex and mirror a tree of its own."""
-    for r in prange(_runs(len(component))):
+    for r in prange(runs(len(component), _RUN)):
         first = np.uint64(r) * _RUN
         _begin_run(component, first, min(first + _RUN, np.uint64(len(component))))
 
@@ -105,7 +101,7 @@ def _compress_run(component, first, last):
 @parallel
 def compress(component):
     """Make every vertex point to its root."""
-    for r in prange(_runs(len(component))):
+    for r in prange(runs(len(component), _RUN)):
         first = np.uint64(r) * _RUN
         _compress_run(component, first, min(first + _RUN, np.uint64(len(component))))
 
@@ -173,7 +169,7 @@ def _smallest_run(component, label, first, last):
 @parallel
 def smallest(component, label):
     """``label[root] = min`` of the labels in its tree. Trees are flat."""
-    for r in prange(_runs(len(component))):
+    for r in prange(runs(len(component), _RUN)):
         first = np.uint64(r) * _RUN
         _smallest_run(component, label, first, min(first + _RUN, np.uint64(len(component))))
 
@@ -187,7 +183,7 @@ def _spread_run(component, label, first, last):
 @parallel
 def spread(component, label):
     """``label[v] = label[root of v]``."""
-    for r in prange(_runs(len(component))):
+    for r in prange(runs(len(component), _RUN)):
         first = np.uint64(r) * _RUN
         _spread_run(component, label, first, min(first + _RUN, np.uint64(len(component))))
 
@@ -230,7 +226,7 @@ def boundary_pairs(owned, label, owner_label, pairs, length):
     `pairs` (M, 2) uint32 receives ``length[0]`` of them.
     """
     mirrors = np.uint64(len(label)) - np.uint64(owned)
-    for r in prange(_runs(mirrors)):
+    for r in prange(runs(mirrors, _RUN)):
         first = np.uint64(owned) + np.uint64(r) * _RUN
         _pairs_run(label, owner_label, pairs, length, first, min(first + _RUN, np.uint64(len(label))))
 
@@ -254,7 +250,7 @@ def _rename_run(label, before, after, first, last):
 @parallel
 def rename(label, before, after):
     """Replace each label found in `before`, ascending, by its partner in `after`."""
-    for r in prange(_runs(len(label))):
+    for r in prange(runs(len(label), _RUN)):
         first = np.uint64(r) * _RUN
         _rename_run(label, before, after, first, min(first + _RUN, np.uint64(len(label))))
 
@@ -271,7 +267,7 @@ def _count_roots_run(vertices, label, first, last):
 def count_roots(owned, vertices, label):
     """The number of owned vertices that carry their own number: one in each component."""
     roots = _ZERO
-    for r in prange(_runs(owned)):
+    for r in prange(runs(owned, _RUN)):
         first = np.uint64(r) * _RUN
         roots += _count_roots_run(vertices, label, first, min(first + _RUN, np.uint64(owned)))
     return roots

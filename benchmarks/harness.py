@@ -9,7 +9,7 @@ import statistics
 import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from rich.console import Console
 from rich.table import Table
@@ -120,25 +120,35 @@ def recording(parser):
     return options
 
 
-def record(name, *, question, rows, **more):
-    """Write `results/<name>.json`, whole or not at all."""
-    RESULTS.mkdir(exist_ok=True)
-    command = ["python", f"benchmarks/{name}.py", *(_without_folder(word) for word in sys.argv[1:])]
-    document = {
-        "question": question,
+def record(name, *, question, rows, folder="", head=None, **more):
+    """Write `results/<folder>/<name>.json`, whole or not at all.
+
+    Rows that are derived from those of an earlier record have its `head`: what was run where and when.
+    """
+    document = {"question": question, **(head or _head(folder)), **more, "rows": rows}
+    path = RESULTS / folder / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
+    print(f"wrote {path.parent.name}/{path.name}")
+
+
+def head_of(document):
+    """What a record says of the run that it came from."""
+    return {name: document[name] for name in ("command", "when", "machine", "load before", "versions")}
+
+
+def _head(folder):
+    script = PurePosixPath("benchmarks", folder, Path(sys.argv[0]).name)
+    command = ["python", str(script), *(_without_folder(word) for word in sys.argv[1:])]
+    return {
         "command": " ".join(command),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.describe(),
         "load before": round(_LOAD_BEFORE, 2),
         "versions": machine.versions(),
-        **more,
-        "rows": rows,
     }
-    path = RESULTS / f"{name}.json"
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(path)
-    print(f"wrote {path.parent.name}/{path.name}")
 
 
 def _without_folder(word):

@@ -92,6 +92,7 @@ class _Bench:
             for e, p in zip(placed.elements, placed.partitions, strict=True)
         ]
         several = len(placed.elements) > 1
+        expected = predict(shares, task, self.rates)
         row = {
             "task": task,
             "fits": fits,
@@ -103,9 +104,13 @@ class _Bench:
             "beta_aggregated": placed.statistics.beta_aggregated,
             "mapped_share": sum(s.mapped for s in shares) / self.graph.m,
             "median_seconds": harness.median(taken),
-            "predicted_seconds": predict(shares, task, self.rates).seconds,
+            "predicted_seconds": expected.seconds,
             "seconds": taken,
-            "elements": _busy(result),
+            "elements": _busy(result, ITERATIONS if task == "pagerank" else 1),
+            "predicted_elements": {
+                e.name: {"compute": e.compute_seconds, "exchange": e.exchange_seconds}
+                for e in expected.elements
+            },
         }
         _show(row)
         return row
@@ -126,13 +131,13 @@ class _Bench:
         return taken, result
 
 
-def _busy(result):
-    """Seconds of each element in the last run, by what they went to."""
+def _busy(result, passes):
+    """Seconds of each element in a pass of the last run, by what they went to."""
     sums = {}
     for (_, element), span in result.timeline.by_phase().items():
         own = sums.setdefault(element, dict.fromkeys(("compute", "send", "receive", "wait"), 0.0))
         for name in own:
-            own[name] += getattr(span, name)
+            own[name] += getattr(span, name) / passes
     return sums
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from evener.elements import CpuElement
@@ -35,7 +37,8 @@ class Late:
 class ApartElement(CpuElement):
     """A CPU element that shares its memory with those of the same number alone, and only then its arrays.
 
-    One that is deferred is driven by the calling thread, and its kernels return votes to be read.
+    One that is deferred is driven by the calling thread, its kernels return votes to be read, and what it
+    sends leaves as late as it may, when it is received; what another sends is there at once.
     """
 
     def __init__(self, name, memory, *, deferred=False):
@@ -43,7 +46,7 @@ class ApartElement(CpuElement):
         self.memory = memory
         self.deferred = deferred
         self._asked = {}
-        self._posted = False
+        self._rounds = 0
 
     def array(self, length, dtype, fill=None):
         return self._held(super().array(length, dtype, fill))
@@ -52,20 +55,32 @@ class ApartElement(CpuElement):
         assert not isinstance(array, Held)
         return self._held(np.array(array))
 
-    def hold_edges(self, array, far):
-        assert 0 <= far <= len(array)
-        return self.hold(array)
+    def edges(self, length, dtype, far):
+        assert 0 <= far <= length
+        return self.array(length, dtype)
+
+    def open_edges(self, edges, begin, end):
+        assert 0 <= begin <= end <= len(edges)
+        return np.empty(end - begin, edges.dtype)
+
+    def close_edges(self, edges, begin, written):
+        self._seen(edges)[begin : begin + len(written)] = written
 
     def fetch(self, array):
         return self._seen(array).copy()
 
-    def take(self, sender, source, target):
-        assert sender._posted
-        assert (source.dtype, source.shape) == (target.dtype, target.shape)
-        self._seen(target)[:] = sender._seen(source)
+    def begin_round(self):
+        self._rounds += 1
 
-    def post(self):
-        self._posted = True
+    def send(self, source, receiver, target):
+        assert receiver._rounds
+        assert (source.dtype, source.shape) == (target.dtype, target.shape)
+        arrival = partial(np.copyto, receiver._seen(target), self._seen(source))
+        return arrival if self.deferred else arrival()
+
+    def receive(self, arrival):
+        if arrival is not None:
+            arrival()
 
     def kernel(self, name):
         if name not in self._asked:

@@ -97,10 +97,19 @@ class ElementContract:
     def test_holds_edges_some_of_which_may_stay_with_the_host(self, element, dtype):
         values = np.arange(96).astype(dtype)
         for far in (0, 32, 96):
-            edges = element.hold_edges(values, far)
+            edges = element.edges(96, values.dtype, far)
+            for begin in range(0, 96, 20):
+                opened = element.open_edges(edges, begin, min(begin + 20, 96))
+                opened[:] = values[begin : begin + 20]
+                element.close_edges(edges, begin, opened)
+                opened = None
             assert len(edges) == 96
             assert edges.dtype == dtype
             assert edges.nbytes == values.nbytes
+            parts = (
+                [edges.far, element.fetch(edges.near)] if hasattr(edges, "near") else [element.fetch(edges)]
+            )
+            assert np.concatenate(parts).tolist() == values.tolist()
             again = edges.view(f"u{edges.itemsize}")
             assert len(again) == 96
             assert again.dtype == f"u{values.itemsize}"
@@ -122,10 +131,10 @@ class ElementContract:
         other = self.make(self.name)
         values = np.arange(1, 1001).astype(dtype)
         source, target = other.hold(values.copy()), element.array(1000, dtype, 0)
-        other.post()
-        element.take(other, source, target)
+        element.begin_round()
+        element.receive(other.send(source, element, target))
         assert (element.fetch(target) == values).all()
-        element.take(other, source[:90], target[7:97])
+        element.receive(other.send(source[:90], element, target[7:97]))
         expected = values.copy()
         expected[7:97] = values[:90]
         assert (element.fetch(target) == expected).all()
@@ -287,6 +296,46 @@ class TransportContract:
         for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
             assert (part == truth[where]).all()
         assert sent(engine) == bytes_sent_by("owner", engine, bits_cost)
+
+    @pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
+    def test_what_is_posted_arrives_as_it_was(self, graph, rng, dtype):
+        """Many rounds: each posts an array before what the last one brought has been looked at."""
+        engine = self.engine(graph)
+        here = vertices_of(engine)
+        arrays = [held(engine, drawn(engine, rng, dtype)) for _ in range(2)]
+        whole = engine.bits()
+        posted = None
+        for array in arrays * 3:
+            truth = owners_values(engine, engine.fetch(array))
+            engine.compute("bits.count_range", whole, 0, engine.owned, pulled=posted, posts=array)
+            posted, expected = array, truth
+        engine.pull(posted)
+        for where, part in zip(here, engine.fetch(posted), strict=True):
+            assert (part == expected[where]).all()
+
+    def test_posted_bits_arrive_though_others_follow(self, graph, rng):
+        engine = self.engine(graph)
+        flags = [drawn_flags(engine, rng, 0.5) for _ in range(2)]
+        truths = [owners_values(engine, own) for own in flags]
+        one, two = (held_flags(engine, own) for own in flags)
+        engine.compute("bits.count_range", one, 0, engine.owned, posts=one)
+        engine.compute("bits.count_range", one, 0, engine.owned, pulled=one, posts=two)
+        engine.pull(two)
+        for words, truth in zip((one, two), truths, strict=True):
+            for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
+                assert (part == truth[where]).all()
+
+    def test_what_is_posted_in_vain_disturbs_nothing(self, graph, rng):
+        engine = self.engine(graph)
+        flags, values = drawn_flags(engine, rng, 0.5), drawn(engine, rng, "float32")
+        truth = owners_values(engine, values)
+        words, array = held_flags(engine, flags), held(engine, values)
+        engine.compute("bits.count_range", words, 0, engine.owned, posts=words)
+        engine.pull(array)
+        for where, part in zip(vertices_of(engine), engine.fetch(array), strict=True):
+            assert (part == truth[where]).all()
+        for own, part in zip(flags, fetched_flags(engine, words), strict=True):
+            assert (part == own).all()
 
     @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_pull_of_changes_takes_the_flagged_alone(self, graph, rng, share):
@@ -635,14 +684,17 @@ def _moved(route, holder, owner, verb, here, there):
             return holder.call(lambda: memory.pull(route, holder, there[0], here[0], flags, as_bits=False))
         return owner.call(memory.push, route, owner, op, here[0], there[0], (here[1], there[1]))
     of_holder, of_owner = message.Mailbox(holder), message.Mailbox(owner)
+    holder.begin_round()
+    owner.begin_round()
     if verb == "pull":
-        moved = owner.call(lambda: message.send_pull(route, of_owner, there[0], there[1], as_bits=False))
-        owner.post()
+        boxes = of_owner, of_holder
+        moved = owner.call(
+            lambda: message.send_pull(route, *boxes, there[0], here[0], there[1], as_bits=False)
+        )
         owner.call(there[0].fill, 55)
-        holder.call(lambda: message.take_pull(route, of_owner, of_holder, here[0], here[1], as_bits=False))
+        holder.call(lambda: message.take_pull(route, of_holder, here[0], here[1], as_bits=False))
         return moved
-    moved = holder.call(lambda: message.send_push(route, of_holder, op, here[0], here[1]))
-    holder.post()
+    moved = holder.call(lambda: message.send_push(route, of_holder, of_owner, op, here[0], here[1]))
     holder.call(here[0].fill, 55)
-    owner.call(lambda: message.take_push(route, of_holder, of_owner, op, there[0], there[1]))
+    owner.call(lambda: message.take_push(route, of_owner, op, there[0], there[1]))
     return moved

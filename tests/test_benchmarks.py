@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import evener as ev
 from evener.elements.gpus import missing
+from evener.planning.rates import Rate, Rates
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
@@ -22,6 +27,8 @@ TINY = {
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "startup": ["--graph", "rmat:6", "--repeats", "1"],
+    "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
+    "own_cost": ["--scale", "8", "--rounds", "1"],
 }
 # What needs a GPU is tried where there is one.
 TINY_ON_GPU = {
@@ -34,7 +41,7 @@ TINY_ON_GPU = {
 
 
 def test_every_question_is_tried_here():
-    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "rivals"}
+    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "plot_gpu", "rivals"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 
@@ -49,7 +56,7 @@ def run(name, words):
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    assert "evener" in out or "partitions" in out
+    assert any(word in out for word in ("evener", "partition", "T13"))
 
 
 @pytest.mark.slow
@@ -58,3 +65,271 @@ def test_a_benchmark_runs(name):
 @pytest.mark.parametrize("name", TINY_ON_GPU)
 def test_a_gpu_benchmark_runs(name):
     assert "pagerank" in run(name, TINY_ON_GPU[name]).lower()
+
+
+# ---- the papers' figures ----------------------------------------------------------------------------
+
+T12 = (2, 3, 6, 7, 8, 9, 10, 11)
+T13 = (2, 3, 4, 7, 8, 9, 10, 13, 15, 16, 19, 20, 21)
+FIGURES = [*(f"t12_fig{number}" for number in T12), *(f"t13_fig{number}" for number in T13)]
+TINY_FIGURES = ["--scale", "7", "--sources", "2", "--iterations", "2", "--rounds", "2"]
+
+
+@pytest.fixture(scope="module")
+def figures():
+    """The modules of the figures, which lie beside one another and in no package."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER / "figures"))
+        names = ("output", "bench", "cache", "harness", "page", "projections", "spent", "sweep", *FIGURES)
+        yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
+
+
+@pytest.fixture
+def written(figures, monkeypatch, tmp_path):
+    """A folder that records, page and plots go to, and rates that need not be measured."""
+    rate = Rate((1 << 10,), (1e-9,), (1e-9,), (1e-9,), 1e-5)
+    tasks = figures.sweep.TASKS
+    known = Rates({}, 1, dict.fromkeys(tasks, rate), {}, {}, dict.fromkeys(tasks, 5.0), float("inf"), 0.0)
+    monkeypatch.setattr(figures.bench, "rates_of_this_machine", lambda: known)
+    monkeypatch.setattr(figures.harness, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(figures.page, "PLACE", tmp_path / "figures.md")
+    monkeypatch.setattr(figures.output, "draw", lambda _: None)
+    return tmp_path
+
+
+def options_of(figures, monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["all.py", *words])
+    options = figures.output.options_of_all()
+    options.half = None
+    return options
+
+
+def row(**values):
+    """What one run of a hand-made sweep came to: a CPU and a GPU that reads an eighth across the bus."""
+    cpu = {"element": "cpu", "kind": "cpu", "edges": 40, "mapped_edges": 0}
+    gpu = {"element": "cuda:0", "kind": "cuda", "edges": 40, "mapped_edges": 10}
+    busy = {
+        "cpu": {"compute": 3.0, "send": 0.25, "receive": 0.25, "wait": 0.5},
+        "cuda:0": {"compute": 1.0, "send": 0.5, "receive": 0.5, "wait": 2.0},
+    }
+    return {
+        "graph": "rmat:7", "on": "cpu,cuda:0", "task": "bfs", "policy": "random", "alpha": 0.5,
+        "planned": False, "alpha_placed": 0.5, "beta": 0.5, "beta_aggregated": 0.02, "stored_edges": 80,
+        "values_per_second": 40.0, "median_seconds": 4.0, "predicted_seconds": 5.0,
+        "edges_per_second": 20.0, "elements": [cpu, gpu], "busy": busy, **values,
+    }  # fmt: skip
+
+
+def test_every_figure_has_a_script(figures):
+    assert figures.output.NAMES == FIGURES
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_script_says_its_question_and_what_the_paper_found(figures, name):
+    figure = getattr(figures, name)
+    first, *rest = figure.__doc__.splitlines()
+    paper, number = name.upper().split("_FIG")
+    assert first.startswith("Question: ")
+    assert first.endswith(f"({paper}, figure {number}).")
+    assert any(line.startswith("The paper ") for line in rest)
+    assert f"    python benchmarks/figures/{name}.py" in figure.__doc__
+    assert figure.TITLE
+    assert figure.PAPER
+
+
+def test_a_placement_that_several_figures_need_is_run_once(figures, monkeypatch):
+    options = options_of(figures, monkeypatch, "--scale", "7", "--on", "cpu:1,cpu:1")
+    needing = (figures.t12_fig7, figures.t13_fig9, figures.t13_fig19)
+    todo = figures.sweep.merged([case for figure in needing for case in figure.cases(options)])
+    assert len(todo) == len(set(todo)) == 1 + 3 * 4  # the CPU alone, and three policies at four shares
+    assert todo[0].on == "cpu:1"
+    tasks = {(case.policy, case.alpha): case.tasks for case in todo}
+    assert tasks["random", 0.5] == ("bfs", "pagerank", "betweenness")
+    assert tasks["high", 0.5] == ("bfs", "betweenness")
+
+
+def test_what_the_graphs_of_other_densities_have(figures, monkeypatch):
+    options = options_of(figures, monkeypatch, "--scale", "10")
+    graphs = [ev.read(spec) for spec in figures.sweep.density_graphs(options)]
+    assert [graph.n for graph in graphs] == [1 << 9, 1 << 10, 1 << 11, 1 << 12]
+    for graph in graphs:  # 2^12 are drawn, a fourth of the main graph's; loops and duplicates are dropped
+        assert 0.6 < graph.m / (2 << 12) <= 1
+
+
+def test_a_speed_up_beside_equation_4(figures, monkeypatch):
+    options = options_of(figures, monkeypatch, "--scale", "7", "--on", "cpu,cuda:0")
+    alone = row(on="cpu", policy=None, alpha=None, median_seconds=8.0, predicted_seconds=9.0)
+    (found,) = figures.projections.speedups([row(), alone, row(task="pagerank")], options, ["bfs"])
+    assert found["achieved"] == 2
+    assert found["evener_model"] == pytest.approx(9 / 5)
+    # r_cpu = 80 edges in 8 s = 10, c = 40: (1 / 10) / (0.02 / 40 + 0.5 / 10), by hand.
+    assert found["equation_4"] == pytest.approx(1.98019802)
+
+
+def test_how_well_a_model_agrees(figures):
+    rows = [{"achieved": achieved, "m": 2 * achieved} for achieved in (1.0, 2.0, 4.0)]
+    assert figures.projections.agreement(rows, "m") == {
+        "pearson": pytest.approx(1.0),
+        "mean_error": pytest.approx(1.0),
+    }
+    assert figures.projections.agreement(rows[:1], "m")["pearson"] is None
+
+
+def test_where_the_time_of_a_run_went(figures):
+    (found,) = figures.spent.told([figures.projections.breakdown(row())])
+    times = {name: found[name] for name in ("cpu_compute", "accelerator_compute", "communication", "total")}
+    assert times == {"cpu_compute": 3.0, "accelerator_compute": 1.0, "communication": 1.0, "total": 4.0}
+    assert found["bottleneck"] == "CPU"
+    assert found["mapped_share"] == 0.125
+
+
+def test_of_cpus_alone_the_first_stands_for_the_cpu(figures):
+    both = [{"element": "cpu:1#0", "kind": "cpu"}, {"element": "cpu:1#1", "kind": "cpu"}]
+    assert figures.projections.sides({"elements": both}) == (["cpu:1#0"], ["cpu:1#1"])
+
+
+def test_the_largest_part_that_fits(figures):
+    def at(alpha, mapped):
+        return row(alpha=alpha, elements=[{"mapped_edges": mapped}])
+
+    rows = [at(0.8, 0), at(0.5, 0), at(0.3, 8), at(0.1, 20)]
+    assert figures.projections.largest_fitting(rows)["alpha"] == 0.5
+    assert figures.projections.largest_fitting(rows[2:])["alpha"] == 0.3
+
+
+def test_the_best_of_a_configuration(figures, monkeypatch):
+    options = options_of(figures, monkeypatch, "--scale", "7", "--on", "cpu,cuda:0")
+    options.half = "cpu:8"
+    alone = row(on="cpu", policy=None, alpha=None, edges_per_second=10.0)
+    slower = row(alpha=0.8, edges_per_second=15.0)
+    found = figures.projections.configurations([alone, slower, row()], options, ["rmat:7"], ["bfs"])
+    assert [(each["configuration"], each["alpha"], each["over_cpu"]) for each in found] == [
+        ("2S", None, 1.0),
+        ("2S1G", 0.5, 2.0),
+    ]
+    assert figures.sweep.configurations(options)["1S1G"] == "cpu:8,cuda:0"
+
+
+def test_figures_that_these_elements_cannot_show(figures):
+    def lacking(name, on):
+        return figures.output.lacking(getattr(figures, name), on)
+
+    assert "needs a GPU" in lacking("t13_fig21", "cpu:1,cpu:1")
+    assert "needs two accelerators" in lacking("t12_fig11", "cpu,cuda:0")
+    assert "needs a second element" in lacking("t12_fig7", "cpu")
+    assert lacking("t12_fig11", "cpu:1,cpu:1,cpu:1") is None
+    assert [name for name in FIGURES if lacking(name, "cpu:1,cpu:1")] == ["t12_fig11", "t13_fig21"]
+
+
+def test_what_perf_counted(figures):
+    loads, misses = "41023,,LLC-loads,1203,100.00,,", "8211,,LLC-load-misses:u,1203,100.00,20.02,of all"
+    assert figures.cache._counts(f"{loads}\n{misses}\n") == {"loads": 41023, "misses": 8211}
+    assert figures.cache._counts(f"<not supported>,,LLC-loads,0,100.00,,\n{misses}\n") is None
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+def read_record(folder, name):
+    text = (folder / "results" / "figures" / f"{name}.json").read_text()
+    return json.loads(text, parse_constant=no_constant)
+
+
+@pytest.mark.slow
+def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
+    options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1,cpu:1")
+    with pytest.raises(SystemExit) as ended:
+        figures.output.produce(figures.output.NAMES, options, keep_runs=True)
+    assert ended.value.code == 0
+    made = [name for name in FIGURES if name != "t13_fig21"]  # which compares two kinds of processor
+    for name in made:
+        record = read_record(written, name)
+        assert record["rows"]
+        assert record["here"]
+        assert record["left out"] == {}
+        assert record["command"].startswith("python benchmarks/figures/all.py --scale 7")
+        assert getattr(figures, name).panels(record["rows"])
+        assert f"## {figures.page.numbered(name)}: " in (written / "figures.md").read_text()
+
+    # The same figures come of the runs alone, wherever that is, and of whatever part of them there is.
+    before = {name: read_record(written, name)["rows"] for name in made}
+    figures.output.again(options_of(figures, monkeypatch, "--again", "--on", "cpu"))
+    assert {name: read_record(written, name)["rows"] for name in made} == before
+    runs = read_record(written, "runs")["rows"]
+    options.on = "cpu:1,cpu:1,cpu:1"
+    for name in made:
+        figure = getattr(figures, name)
+        for part in (runs[:count] for count in range(0, len(runs), 7)):
+            rows = figure.rows(part, options)
+            if rows:
+                assert figure.here(rows)
+                figure.panels(rows)
+
+
+def test_a_budget_that_is_spent_is_told(figures, written, monkeypatch):
+    options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1", "--budget", "-1")
+    with pytest.raises(SystemExit) as ended:
+        figures.output.produce(["t12_fig2", "t13_fig9"], options, keep_runs=True)
+    assert ended.value.code == 0
+    assert read_record(written, "t12_fig2")["rows"]  # runs nothing
+    assert not (written / "results" / "figures" / "t13_fig9.json").exists()
+    left_out = read_record(written, "runs")["left out"]
+    assert len(left_out) == 1 + 3 * 4
+    assert set(left_out.values()) == {"the budget of -1 s was spent"}
+
+
+def test_a_wrong_answer_has_no_time(figures, written, monkeypatch):
+    def refuse(_):
+        raise ev.VerificationError("it is wrong")
+
+    monkeypatch.setattr(ev, "verify", refuse)
+    options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1", "--alphas", "0.5")
+    with pytest.raises(SystemExit) as ended:
+        figures.output.produce(["t13_fig9"], options, keep_runs=True)
+    assert ended.value.code == 1
+    assert read_record(written, "runs")["rows"] == []
+    assert set(read_record(written, "runs")["left out"].values()) == {"it is wrong"}
+
+
+def test_ranks_that_differ_from_a_verified_run_are_refused(figures):
+    graph = ev.read("rmat:5")
+    result = ev.pagerank(graph, tol=0, max_iter=2)
+    expected = result["rank"].copy()
+    figures.bench._agree(result, "rank", expected)
+    expected[3] *= 1.001
+    with pytest.raises(ev.VerificationError, match="vertex 3"):
+        figures.bench._agree(result, "rank", expected)
+
+
+def test_a_plot_is_the_same_each_time(figures, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    charts = importlib.import_module("charts")
+    monkeypatch.setattr(charts, "FOLDER", tmp_path)
+    drawn = []
+    for _ in range(2):
+        charts.lines("lines", "curves", figures.t12_fig3.panels(figures.t12_fig3.rows([], None)))
+        broken = [figures.projections.breakdown(row())]
+        charts.bars("bars", "bars", figures.spent.panels(broken, lambda each: each["policy"], "policy"))
+        drawn.append([(tmp_path / f"{name}.svg").read_text() for name in ("lines", "bars")])
+    assert drawn[0] == drawn[1]
+    for text in drawn[0]:
+        assert "dc:date" not in text
+        assert "<text" in text
+
+
+def test_the_page_of_figures_says_what_the_records_say(figures):
+    assert figures.page.PLACE.read_text() == figures.page.text(FIGURES)
+
+
+@pytest.mark.slow
+def test_a_figure_by_itself():
+    words = ["--scale", "8", "--on", "cpu:1,cpu:1"]
+    assert "62%" in run("figures/t12_fig6", words)
+    script = FOLDER / "figures" / "t13_fig21.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--no-record", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "needs a GPU" in done.stderr

@@ -5,29 +5,38 @@ from __future__ import annotations
 import json
 import re
 import sys
+import weakref
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import cupy
+import numpy as np
 import pytest
 from cupy.cuda import nvrtc, runtime
 
 import evener as ev
+from evener import auto, profile
+from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
-from evener.errors import ArgumentError, DeviceError
+from evener.elements.failure import failed
+from evener.elements.memory import locked_array
+from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 
 # CUDA's numbers for its errors.
-STUB, INSUFFICIENT_DRIVER, UNAVAILABLE, NO_DEVICE, DRIVER_MISMATCH = 34, 35, 46, 100, 803
+NO_MEMORY, STUB, INSUFFICIENT_DRIVER, UNAVAILABLE, NO_DEVICE, LAUNCH_FAILURE = 2, 34, 35, 46, 100, 719
+DRIVER_MISMATCH = 803
 
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch):
     """No answer is left from before, or for later."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    gpus.missing.cache_clear()
+    for answer in (gpus.missing, gpus.gpus):
+        answer.cache_clear()
     yield
-    gpus.missing.cache_clear()
+    for answer in (gpus.missing, gpus.gpus):
+        answer.cache_clear()
 
 
 def answering(value):
@@ -169,10 +178,19 @@ def test_a_call_raises_one_sentence(why):
     assert str(caught.value).endswith(f"and no GPU that can be used ({why})")
 
 
-@pytest.mark.usefixtures("why")
-def test_the_cpu_is_there_all_the_same(evener):
+@pytest.mark.parametrize("command", [("run",), ("verify",), ("bench", "--repeats", "1")], ids=" ".join)
+def test_the_cpu_is_there_all_the_same(why, evener, command, monkeypatch):
+    """A note says why a GPU is not, if anything speaks for there being one: CuPy, or the driver."""
     assert [element.name for element in parse_elements(None)] == ["cpu"]
-    assert evener("run", "bfs", "rmat:4").status == 0
+    words = (command[0], "bfs", "rmat:4", *command[1:])
+    note = f"evener: this ran on the CPU, for no GPU can be used: {why}\n"
+    monkeypatch.setattr(work, "_DRIVER", Path("absent"))
+    without_driver = evener(*words)
+    monkeypatch.setattr(work, "_DRIVER", Path())
+    with_driver = evener(*words)
+    assert without_driver.status == with_driver.status == 0
+    assert without_driver.err == ("" if why == REASONS[no_cupy] else note)
+    assert with_driver.err == note
 
 
 def test_devices_says_it(why, evener):
@@ -316,6 +334,8 @@ def test_a_gpu_that_tells_nothing_is_listed_with_the_reason(evener, monkeypatch)
     done = evener("devices")
     assert done.status == 0
     assert done.out.count("cannot be used: cudaErrorDevicesUnavailable") == 3
+    assert "cpu:1,cpu:1" in done.out
+    assert "cpu,cuda:0" not in done.out
 
 
 @pytest.mark.parametrize(("count", "there"), [(1, "one GPU, cuda:0"), (4, "cuda:0 to cuda:3")])
@@ -329,12 +349,136 @@ def test_a_gpu_that_is_not_there(evener, monkeypatch, count, there):
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
 
 
+# ---- which cannot be used after all --------------------------------------------------------------------
+
+LOST = (
+    "cuda:0 failed while starting: cudaErrorLaunchFailure: unspecified launch failure; nothing more can be "
+    'run on it in this process, so run again in a new one, or with on="cpu"'
+)
+FULL = (
+    "cuda:0 has 1.0 MiB free and more is needed; give it a smaller share of the edges (a larger alpha), run "
+    'with on="cpu", or take a GPU with more memory'
+)
+
+
+class Device:
+    """What is asked of it before anything is allocated, all of which a GPU in trouble still answers."""
+
+    compute_capability = "90"
+
+    def __init__(self, index):
+        self.index = index
+        self.attributes = {"MultiProcessorCount": 132, "MaxSharedMemoryPerBlockOptin": 232448}
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def in_trouble(machine, monkeypatch):  # noqa: ARG001 - the GPUs there are
+    """A function that lets GPUs fail when they are first asked to hold something."""
+    monkeypatch.setattr(cupy.cuda, "Device", Device)
+    monkeypatch.setattr(runtime, "memGetInfo", answering((1 << 20, 140 << 30)))
+    monkeypatch.setattr(cupy, "get_default_memory_pool", lambda: SimpleNamespace(free_bytes=lambda: 0))
+    monkeypatch.setattr(auto, "_WORTH_MEASURING", 0)
+    return lambda error: monkeypatch.setattr(cupy, "zeros", answering(error))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "sentence"),
+    [
+        (runtime.CUDARuntimeError(LAUNCH_FAILURE), DeviceError, LOST),
+        (cupy.cuda.memory.OutOfMemoryError(1 << 19, 0), DeviceOutOfMemory, FULL),
+    ],
+    ids=["lost", "full"],
+)
+def test_a_gpu_that_is_lost_or_full(evener, in_trouble, error, kind, sentence):
+    in_trouble(error)
+    with pytest.raises(kind) as caught:
+        ev.bfs(ev.read("rmat:4"), on="cuda:0")
+    assert str(caught.value) == sentence
+    done = evener("run", "bfs", "rmat:4", "--on", "cuda:0")
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
+
+
+def test_where_all_gpus_are_lost_the_cpu_takes_their_place(evener, in_trouble):
+    in_trouble(runtime.CUDARuntimeError(LAUNCH_FAILURE))
+    with pytest.warns(RuntimeWarning, match=ON_THE_CPU):
+        result = ev.bfs(ev.read("rmat:4"))
+    assert [element.kind for element in result.partitioned.elements] == ["cpu"]
+    done = evener("run", "bfs", "rmat:4")
+    assert done.status == 0
+    assert re.fullmatch(f"evener: {ON_THE_CPU}: cuda:[012] failed while starting: .*\n", done.err)
+
+
+@pytest.mark.usefixtures("machine")
+def test_gpus_are_counted_once(monkeypatch):
+    """Where one has failed, CUDA may not count them any more."""
+    assert gpus.gpus() == 3
+    monkeypatch.setattr(runtime, "getDeviceCount", answering(runtime.CUDARuntimeError(LAUNCH_FAILURE)))
+    assert gpus.gpus() == 3
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
+    lost = answering(runtime.CUDARuntimeError(LAUNCH_FAILURE))
+    monkeypatch.setattr(runtime, "getDeviceProperties", lost)
+    with pytest.raises(
+        DeviceError, match=r"^a GPU does not say what it is: cudaErrorLaunchFailure: .*on=\"cpu\"$"
+    ):
+        profile.machine()
+
+
+def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):
+    """The end of each event would be a complaint of CuPy's on standard error, with a traceback."""
+
+    class Event:
+        """As CuPy's."""
+
+    monkeypatch.setattr(cupy.cuda, "Event", Event)
+    event = Event()
+    kept = weakref.ref(event)
+    failed("cuda:0 failed", runtime.CUDARuntimeError(LAUNCH_FAILURE))
+    del event
+    assert kept() is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "begins"),
+    [
+        (NO_MEMORY, OutOfMemoryError, "1.0 GiB of the host's memory cannot be locked for a GPU to read"),
+        (
+            LAUNCH_FAILURE,
+            DeviceError,
+            "a GPU failed while locking pages of the host's memory: cudaErrorLaunch",
+        ),
+    ],
+)
+def test_pages_that_cannot_be_locked(monkeypatch, status, kind, begins):
+    monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", answering(runtime.CUDARuntimeError(status)))
+    with pytest.raises(kind) as caught:
+        locked_array(1 << 30, np.dtype("uint8"))
+    assert str(caught.value).startswith(begins)
+
+
 # ---- what the documentation says of it ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sentence", [LOST, FULL], ids=["lost", "full"])
+def test_the_sentences_of_failures_are_in_the_table_as_well(sentence):
+    assert matching(sentence)
+
+
+def matching(sentence):
+    """The rows of the table that have it."""
+    page = Path(__file__).parent.parent / "docs/howto/gpu.md"
+    patterns = re.findall(r"^\| `(.*?)` \|", page.read_text(), re.MULTILINE)
+    return [one for one in patterns if re.fullmatch(re.escape(one).replace("…", ".*"), sentence)]
 
 
 @pytest.mark.parametrize("reason", REASONS.values(), ids=[case.__name__ for case in REASONS])
 def test_every_reason_is_in_the_troubleshooting_table(reason):
-    page = Path(__file__).parent.parent / "docs/howto/gpu.md"
-    sentences = re.findall(r"^\| `(.*?)` \|", page.read_text(), re.MULTILINE)
-    patterns = [re.escape(sentence).replace("…", ".*") for sentence in sentences]
-    assert [pattern for pattern in patterns if re.fullmatch(pattern, reason)]
+    assert matching(reason)

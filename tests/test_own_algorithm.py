@@ -24,10 +24,9 @@ from evener.errors import DeviceError
 from evener.kernels.cuda.compile import compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from kcore_example import FOLDER, load, simple
+from matrix import ALPHAS, POLICIES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/howto/own-algorithm.md"
-POLICIES = ["random", "high", "low"]
-ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 APART = [["apart:0", "apart:1"], ["late:0", "apart:1"], ["apart:0", "late:1", "late:1", "apart:2"]]
 
 
@@ -333,6 +332,7 @@ def test_a_gpu_takes_it_by_its_file():
     assert taken._name == "kcore.tell"
     assert gpu.kernel(ev.Kernel(cpu=counted, cuda=str(FOLDER / "kcore.cu"), name="tell")) is taken
     assert gpu.kernel("bits.copy")._name == "bits.copy"
+    assert gpu.kernel(ev.Kernel(cuda=counted)) is counted  # it launches kernels itself
     with pytest.raises(ev.ArgumentError, match=r'"counted" has nothing for the element "cuda:0"'):
         gpu.kernel(ev.Kernel(cpu=counted))
 

@@ -8,16 +8,30 @@ FILES = [
     "bfs",
     "betweenness",
     "bits",
+    "columns",
     "exchange",
     "frontier",
     "message",
     "pagerank",
+    "pull",
     "sssp",
     "sssp_tree",
     "wcc",
 ]
 # Verbs that none of the five algorithms needs today: the transport's contract checks them.
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
+# Asked for on large graphs, of elements with tables: tests/partition/test_columns.py.
+OF_TABLES = {
+    "columns.choose",
+    "columns.fill_far",
+    "columns.fill_near",
+    "columns.measure_far",
+    "columns.measure_near",
+    "columns.widths",
+    "pagerank.finish",
+    "pull.far",
+    "pull.near",
+}
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 

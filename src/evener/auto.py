@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
 from evener.elements.cuda import gpus
-from evener.errors import ArgumentError
+from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.graph import Graph
 from evener.memory import nbytes_of
 from evener.partition import PartitionedGraph, partition
 from evener.planning.model import TRAVELS, Share, predict
-from evener.planning.plan import Plan, Sizes, make_plan
-from evener.profile import rates_of_this_machine
+from evener.planning.plan import Plan, Sizes, check_choices, fitting, make_plan
+from evener.profile import rates_kept, rates_of_this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
+    from evener.algorithms.prepare import Wanted
     from evener.planning.prediction import Prediction
     from evener.planning.rates import Rates
 
 __all__ = ["Plan", "place_by_plan", "plan"]
+
+# Measuring a machine with a GPU takes 20 to 46 s. With fewer edges than this, a hundred iterations of
+# PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
+_WORTH_MEASURING = 1 << 22
+_ITERATIONS = 100
 
 
 def plan(
@@ -36,7 +45,7 @@ def plan(
 ) -> Plan:
     """Say, before a run, what would go where, what it takes up there, and how long the run would take.
 
-    The first plan on a machine measures it, which takes up to a minute; the rates are kept.
+    The first plan on a machine measures it, which takes up to a minute, and is logged; the rates are kept.
 
     Parameters
     ----------
@@ -63,7 +72,7 @@ def plan(
         For an element, algorithm or policy that does not exist, a share outside 0..1, or what is no number of
         passes.
     DeviceOutOfMemory
-        If no placement fits the GPU.
+        If the graph does not fit the elements; the sentence says with which it would.
 
     Examples
     --------
@@ -71,41 +80,53 @@ def plan(
     >>> ev.plan(ev.read("rmat:10"), "bfs", on="cpu").on  # doctest: +SKIP
     ('cpu',)
     """
-    _check(graph, algorithm)
+    _check(graph, algorithm, policy, alpha)
     if isinstance(passes, bool) or not isinstance(passes, (int, float)) or not 0 <= passes < math.inf:
         msg = f"passes is a finite number of at least 0, not {passes!r}"
         raise ArgumentError(msg)
-    return _plan(graph, algorithm, on, policy, alpha, gpu_memory, passes, rates_of_this_machine())
+    directions = "in" if algorithm == "pagerank" else "both"
+    wanted: Wanted = {
+        "on": on,
+        "policy": policy,
+        "alpha": alpha,
+        "gpu_memory": gpu_memory,
+        "directions": directions,
+    }
+    made, _ = _plan(graph, algorithm, wanted, passes=passes)
+    return made
 
 
 def place_by_plan(
-    graph: Graph,
-    algorithm: str,
-    *,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | None,
-    gpu_memory: str | int | None,
-    directions: str,
+    graph: Graph, algorithm: str, *, passes: float = 1.0, **wanted: Unpack[Wanted]
 ) -> PartitionedGraph:
-    """Place a graph for an algorithm: as asked, and by plan where that is left open."""
-    open_choice = on is None and gpus() > 0
-    kinds = {e.kind for e in parse_elements(on)} if on is not None else {"cpu"}
-    mixed = len(kinds) > 1 and (alpha is None or policy == "auto")
-    if not (open_choice or mixed):
-        policy = "random" if policy == "auto" else policy
-        return partition(graph, on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions=directions)
-    _check(graph, algorithm)
-    rates = rates_of_this_machine()
-    made = _plan(graph, algorithm, on, policy, alpha, gpu_memory, 1.0, rates)
-    placed = partition(
-        graph, made.on, policy=made.policy, alpha=made.alpha, gpu_memory=gpu_memory, directions=directions
-    )
-    placed.forecast = lambda name, passes: _forecast(placed, made, rates, name, passes)
-    return placed
+    """Place a graph for an algorithm: as asked, and by plan where that is left open.
+
+    Where no element is named, a GPU that cannot be used after all is told of in a warning, and the CPU takes
+    its place. `passes` is how many the run may have, where that is far more than PageRank has iterations.
+
+    Raises
+    ------
+    DeviceOutOfMemory
+        If the graph does not fit the elements named; the sentence says with which it would.
+    """
+    if wanted["on"] is None:
+        if gpus() > 0:
+            _check(graph, algorithm, wanted["policy"], wanted["alpha"])
+            try:
+                if rates_kept() or _worth_measuring(graph, passes, wanted):
+                    return _place_as_planned(graph, algorithm, wanted)
+            except (DeviceError, OutOfMemoryError) as error:
+                # Where the caller of the algorithm is, which calls `placed`, which calls this.
+                warnings.warn(f"{ON_THE_CPU}: {error}", RuntimeWarning, stacklevel=4)
+        return _place_as_asked(graph, wanted)
+    kinds = {element.kind for element in parse_elements(wanted["on"])}
+    if len(kinds) > 1 and (wanted["alpha"] is None or wanted["policy"] == "auto"):
+        _check(graph, algorithm, wanted["policy"], wanted["alpha"])
+        return _place_as_planned(graph, algorithm, wanted)
+    return _place_as_asked(graph, wanted)
 
 
-def _check(graph: Graph, algorithm: str) -> None:
+def _check(graph: Graph, algorithm: str, policy: str, alpha: float | None) -> None:
     """Refuse what cannot be planned before this machine is measured for it."""
     if not isinstance(graph, Graph):
         got = type(graph).__name__
@@ -114,32 +135,91 @@ def _check(graph: Graph, algorithm: str) -> None:
     if algorithm not in TRAVELS:
         msg = f"no plan can be made for {algorithm!r}; choose one of {', '.join(sorted(TRAVELS))}"
         raise ArgumentError(msg)
+    check_choices(policy, alpha)
 
 
-def _plan(
-    graph: Graph,
-    algorithm: str,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | None,
-    gpu_memory: str | int | None,
-    passes: float,
-    rates: Rates,
-) -> Plan:
-    everything = ["cpu", *(f"cuda:{i}" for i in range(gpus()))]
-    most = None if gpu_memory is None else nbytes_of(gpu_memory)
-    elements = parse_elements(everything if on is None else on, gpu_memory=most)
-    sizes = Sizes.of(graph, "in" if algorithm == "pagerank" else "both")
-    return make_plan(
-        sizes,
-        algorithm,
-        elements,
-        rates,
-        policy=policy,
-        alpha=alpha,
-        passes=passes,
-        all_of_them=on is not None,
-    )
+def _worth_measuring(graph: Graph, passes: float, wanted: Wanted) -> bool:
+    """Whether a run may take so long that it matters where, or was asked for in terms of GPUs."""
+    asked = wanted["alpha"] is not None or wanted["gpu_memory"] is not None
+    edges = graph.m * max(1.0, min(passes, graph.n) / _ITERATIONS)
+    return asked or edges >= _WORTH_MEASURING
+
+
+def _place_as_asked(graph: Graph, wanted: Wanted) -> PartitionedGraph:
+    settled: Wanted = {**wanted, "policy": "random" if wanted["policy"] == "auto" else wanted["policy"]}
+    with _saying_what_fits(graph, wanted):
+        return partition(graph, **settled)
+
+
+def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> PartitionedGraph:
+    made, rates = _plan(graph, algorithm, wanted)
+    if made.leaves_gpus_out is not None:
+        warnings.warn(f"{ON_THE_CPU}: {made.leaves_gpus_out}", RuntimeWarning, stacklevel=5)
+    settled: Wanted = {**wanted, "on": made.on, "policy": made.policy, "alpha": made.alpha}
+    with _saying_what_fits(graph, wanted):
+        placed = partition(graph, **settled)
+    placed.forecast = lambda name, passes: _forecast(placed, made, rates, name, passes)
+    return placed
+
+
+def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) -> tuple[Plan, Rates]:
+    """A plan, and the rates it goes by; these are measured when it is clear that the elements are there."""
+    names = _all_elements() if wanted["on"] is None else wanted["on"]
+    elements = parse_elements(names, gpu_memory=_most(wanted))
+    rates = rates_of_this_machine()
+    with _saying_what_fits(graph, wanted):
+        made = make_plan(
+            Sizes.of(graph, wanted["directions"]),
+            algorithm,
+            elements,
+            rates,
+            policy=wanted["policy"],
+            alpha=wanted["alpha"],
+            passes=passes,
+            all_of_them=wanted["on"] is not None,
+        )
+    return made, rates
+
+
+def _most(wanted: Wanted) -> int | None:
+    """Bytes that may be taken up on each GPU."""
+    return None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"])
+
+
+def _all_elements() -> list[str]:
+    """The CPU and each GPU that can be started; where none of them can, the error of one."""
+    names, refused = ["cpu"], None
+    for name in (f"cuda:{index}" for index in range(gpus())):
+        try:
+            parse_elements(name)
+            names.append(name)
+        except (DeviceError, DeviceOutOfMemory) as error:
+            refused = error
+    if len(names) == 1 and refused is not None:
+        raise refused
+    return names
+
+
+@contextlib.contextmanager
+def _saying_what_fits(graph: Graph, wanted: Wanted) -> Iterator[None]:
+    """Where the block finds no room on a GPU, raise its error with a placement that has."""
+    try:
+        yield
+    except DeviceOutOfMemory as error:
+        msg = f"{error}; it fits with {_what_fits(graph, wanted)}"
+        raise DeviceOutOfMemory(msg, needed=error.needed, available=error.available) from error
+
+
+def _what_fits(graph: Graph, wanted: Wanted) -> str:
+    """The arguments of the placement with the fewest edges on the CPU side."""
+    named = parse_elements(_all_elements() if wanted["on"] is None else wanted["on"])
+    names = ["cpu", *(element.name.partition("#")[0] for element in named if element.kind != "cpu")]
+    elements = parse_elements(names, gpu_memory=_most(wanted))
+    found = fitting(Sizes.of(graph, wanted["directions"]), elements)
+    if found is None:
+        return 'on="cpu"'
+    policy, alpha = found
+    return f'on="{",".join(names)}", policy="{policy}", alpha={alpha}'
 
 
 def _forecast(

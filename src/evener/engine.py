@@ -154,6 +154,7 @@ class Engine:
     def finish(self) -> float:
         """End the timeline; returns the seconds since the engine was made. What runs after is not counted."""
         self._spans = []
+        self._exchange.drop_posted()
         for element in self.elements:
             element.wait()
         return perf_counter() - self._began
@@ -202,6 +203,7 @@ class Engine:
         reduce: Callable[[Iterable[Any]], Any] = sum,
         work: int | None = None,
         pulled: Spread | None = None,
+        posts: Spread | None = None,
     ) -> Any:
         """Run a kernel on every element at once.
 
@@ -222,6 +224,10 @@ class Engine:
         pulled : Spread, optional
             Carried to the mirrors first, as by `pull`, but no element waits for another in between: for
             kernels that leave its owners' values alone.
+        posts : Spread, optional
+            Of which the kernel makes the owners' values, and does not use the mirrors: an element whose
+            kernel is done sends them on while others still compute. If the next exchange pulls this array,
+            they are there already.
 
         Returns
         -------
@@ -237,12 +243,20 @@ class Engine:
             got = type(kernel).__name__
             msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
             raise ArgumentError(msg)
+        if len(self.elements) == 1:
+            vote = self._compute_alone(kernel, args)
+            if wakes:
+                self._awake[0] += int(vote[0] if isinstance(vote, tuple) else vote)
+            return vote
         sends, steps = nothing(self.elements), nothing(self.elements)
         if pulled and self.routes:
             sends, steps = self._exchange.pull(pulled, None)
         for p, (element, own) in enumerate(zip(self.elements, steps, strict=True)):
             parts = [a.parts[p] if isinstance(a, Spread) else a for a in args]
             own.append(("compute", element.kernel(kernel), parts))
+        if posts and self.routes:
+            for own, more in zip(steps, self._exchange.post(posts), strict=True):
+                own.extend(more)
         self._run(sends, work)
         votes = self._run(steps, work)
         if wakes:
@@ -298,18 +312,38 @@ class Engine:
 
     # ---- how they run -----------------------------------------------------------------------------
 
+    def _compute_alone(self, kernel: str | Kernel, args: Sequence[Any]) -> Any:
+        """Run a kernel on the only element, which has none to wait for: a search takes hundreds of them."""
+        element = self.elements[0]
+        function = element.kernel(kernel)
+        parts = [a.parts[0] if isinstance(a, Spread) else a for a in args]
+        since = perf_counter()
+        vote = element.read(element.call(function, *parts))
+        until = perf_counter()
+        for span in self._spans:
+            span.compute += until - since
+            begin, end = since - self._began, until - self._began
+            self.timeline.slices.append(
+                Slice(span.superstep, span.phase, span.element, "compute", begin, end)
+            )
+        return vote
+
     def _run(self, steps: list[list[Step]], work: int | None) -> list[Any]:
-        """Let each element take its steps, beside the others, and wait for all; what the last ones return.
+        """Let each element take its steps, beside the others, and wait for all; what the kernels returned.
 
         Their times, and the bytes that travelled, go into the timeline.
         """
         if not any(steps):
             return []
         alone = work is not None and work < WORTH_WAKING
+        if self.routes:
+            for element in self.elements:
+                element.begin_round()
         calls = [(element, _timed, (element, own)) for element, own in zip(self.elements, steps, strict=True)]
         answers = call_all(calls, 0 if alone else self._helpers)
         votes = [
-            element.read(value) for element, ((*_, (_, value)), _) in zip(self.elements, answers, strict=True)
+            element.read(next((value for phase, value in done if phase == "compute"), None))
+            for element, (done, _) in zip(self.elements, answers, strict=True)
         ]
         times = [element.times(marks) for element, (_, marks) in zip(self.elements, answers, strict=True)]
         began, ended = min(own[0] for own in times), max(own[-1] for own in times)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "ON_THE_CPU",
     "ArgumentError",
     "DeviceError",
     "DeviceOutOfMemory",
@@ -19,6 +20,9 @@ __all__ = [
     "VerificationError",
     "first_line",
 ]
+
+# How a warning begins where the elements were left open and a GPU that is there cannot be used.
+ON_THE_CPU = "this runs on the CPU, for no GPU can be used"
 
 
 class EvenerError(Exception):

@@ -8,6 +8,7 @@ the graph; on a GPU, once more with half of the edges in the host's memory.
 
 from __future__ import annotations
 
+import logging
 import platform
 import statistics
 from pathlib import Path
@@ -23,7 +24,9 @@ from evener.algorithms.pagerank import pagerank
 from evener.algorithms.sssp import sssp
 from evener.algorithms.wcc import wcc
 from evener.elements import parse_elements, usable_cores
+from evener.elements.failure import failed
 from evener.engine import Engine
+from evener.errors import DeviceOutOfMemory
 from evener.partition import PartitionedGraph, partition
 from evener.partition.footprint import beside_edges
 from evener.planning.rates import Rate, Rates, keep, kept
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
     from evener.graph import Graph
     from evener.result import Result
 
-__all__ = ["calibrate", "machine", "rates_of_this_machine"]
+__all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
+
+_log = logging.getLogger("evener")
 
 # Sizes of the graphs: the smaller one's values fit most caches, the larger one's do not.
 _SCALES = (18, 22)
@@ -49,7 +54,13 @@ _VALUES = 1 << 22
 
 
 def machine() -> dict[str, Any]:
-    """What rates depend on: processors, GPUs, driver, and the versions of what compiles and runs kernels."""
+    """What rates depend on: processors, GPUs, driver, and the versions of what compiles and runs kernels.
+
+    Raises
+    ------
+    DeviceError
+        If there are GPUs, and they do not answer.
+    """
     from evener import __version__
     from evener.elements.cuda import gpus
 
@@ -63,15 +74,30 @@ def machine() -> dict[str, Any]:
         import cupy
 
         runtime = cupy.cuda.runtime
-        found["gpus"] = [runtime.getDeviceProperties(i)["name"].decode() for i in range(gpus())]
-        found["driver"] = int(runtime.driverGetVersion())
+        try:
+            found["gpus"] = [runtime.getDeviceProperties(i)["name"].decode() for i in range(gpus())]
+            found["driver"] = int(runtime.driverGetVersion())
+        except runtime.CUDARuntimeError as error:
+            raise failed("a GPU does not say what it is", error) from error
         found["versions"]["cupy"] = cupy.__version__
     return found
 
 
+def rates_kept() -> Rates | None:
+    """The rates kept for this machine, if it has been measured."""
+    return kept(machine())
+
+
 def rates_of_this_machine() -> Rates:
-    """The rates kept for this machine; measured now, which takes a minute at most, if there are none."""
-    return kept(machine()) or calibrate()
+    """The rates kept for this machine; measured now, which takes a minute at most, if there are none.
+
+    That is told to the log "evener": once as a warning, and each step.
+    """
+    found = rates_kept()
+    if found is None:
+        _log.warning("measuring this machine, once, for up to a minute: plans go by its rates")
+        found = calibrate(say=lambda step: _log.info("measuring this machine, once: %s", step))
+    return found
 
 
 def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
@@ -85,6 +111,11 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     Returns
     -------
     Rates
+
+    Raises
+    ------
+    DeviceError, DeviceOutOfMemory
+        If there is a GPU that cannot be used, or that has too little room to be measured.
     """
     say = say or (lambda _: None)
     here = machine()
@@ -93,6 +124,8 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     cpu = parse_elements("cpu,cuda:0" if has_gpu else "cpu")[0]
     on_cpu, on_gpu = f"cpu:{cpu.threads}", "cuda:0" if has_gpu else None
     measured = _Measured(_scales())
+    if on_gpu is not None:
+        _require_room(on_gpu, *measured.graphs[-1])
     for scale, factor in measured.graphs:
         _measure(measured, scale, factor, on_cpu, on_gpu, say)
     speed, delay = _exchange(f"{on_cpu},{on_gpu}") if has_gpu else (float("inf"), 0.0)
@@ -109,7 +142,7 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     try:
         keep(rates)
     except (OSError, RuntimeError) as error:
-        say(f"the rates cannot be kept: {error}")
+        _log.warning("the rates of this machine cannot be kept: %s", error)
     return rates
 
 
@@ -154,10 +187,24 @@ class _Measured:
         return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
 
 
+def _require_room(on_gpu: str, scale: int, factor: int) -> None:
+    """Refuse to measure a GPU that others fill: edges would stay with the host, and the rates be wrong."""
+    n, m = 1 << scale, 2 * factor << scale
+    needed = beside_edges(n, 0, 0, m, directions=1) + m * _TARGET_AND_WEIGHT
+    room = parse_elements(on_gpu)[0].room()
+    if room is not None and needed > room:
+        msg = (
+            f"{on_gpu} has room for {memory.readable(room)}, and measuring it for plans takes "
+            f'{memory.readable(needed)}; end what else is running there, or name the elements, as in on="cpu"'
+        )
+        raise DeviceOutOfMemory(msg, needed=needed, available=room)
+
+
 def _measure(
     measured: _Measured, scale: int, factor: int, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]
 ) -> None:
     """Run every algorithm on one graph, in each tier of memory."""
+    say(f"a graph of {1 << scale:,} vertices")
     graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
     measured.sizes[scale, factor] = graph.n, graph.m
     tiers = {"cpu": partition(graph, on_cpu)}
@@ -170,7 +217,7 @@ def _measure(
     # A vertex of middling degree, from which most of the graph is reached.
     source = graph.ids[int(np.argsort(graph.out_degree())[-graph.n // 8])]
     for tier, placed in tiers.items():
-        say(f"measuring {tier} on {graph!r}")
+        say(f"{tier} on {graph!r}")
         for name, (run, passes) in _RUNS.items():
             supersteps = run(placed, source).timeline.supersteps  # the first run may compile
             taken = [run(placed, source).seconds / passes for _ in range(_REPEATS)]

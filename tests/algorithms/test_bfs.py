@@ -139,6 +139,20 @@ def test_directed_edges_are_followed_one_way_in_both_phases():
 
 
 @ONE_TWO_FOUR
+def test_out_edges_alone_are_searched_from_the_top_down(elements):
+    g = ev.read("rmat:9,directed")
+    pg = ev.partition(g, ["cpu:1"] * elements, directions="out")
+    for source in np.flatnonzero(g.out_degree())[:4].tolist():
+        r = ev.bfs(pg, source=source)
+        assert "bottom-up" in phases(ev.bfs(g, source=source, on=["cpu:1"] * elements))
+        assert "bottom-up" not in phases(r)
+        assert (r["distance"] == reference.bfs(g, source)[0]).all()
+        check_tree(g, r, source)
+    with pytest.raises(ev.ArgumentError, match='needs edges in direction "both"'):
+        ev.bfs(ev.partition(g, directions="in"))
+
+
+@ONE_TWO_FOUR
 def test_vertices_go_by_their_own_ids(elements):
     g = ev.Graph.from_edges([1000, 70, 70, 5], [70, 5, 8, 1000])
     r = ev.bfs(g, source=70, on=["cpu:1"] * elements)

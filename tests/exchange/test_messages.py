@@ -76,6 +76,26 @@ def test_packing_is_sending_and_taking_is_receiving(placed):
     assert all(span.compute == 0 for span in engine.timeline)
 
 
+def test_what_is_posted_is_sent_by_the_step_that_computes(placed):
+    """An element sends when its own kernel is done; the exchange that follows only receives."""
+    engine = Engine(placed, "test")
+    flags = engine.bits()
+    engine.superstep("compute")
+    engine.compute("bits.count_range", flags, 0, engine.owned, posts=flags)
+    assert [s.activity for s in engine.timeline.slices if s.element == engine.elements[2].name] == [
+        "compute",
+        "send",
+    ]
+    sent = [span.bytes_sent for span in engine.timeline]
+    engine.superstep("pull")
+    engine.pull(flags)
+    later = engine.timeline.spans[len(sent) :]
+    assert [span.send for span in later] == [0, 0, 0]
+    # The two that share a memory take from one another, and these bytes count when they are taken.
+    assert [span.bytes_sent for span in later][2] == 0
+    assert sent[2] == sum((len(r) + 7) // 8 for r in engine.routes if r.owner == 2) > 0
+
+
 def test_where_all_share_a_memory_nothing_is_sent():
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
     engine = Engine(partition(graph, ["apart:4"] * 2), "test")
@@ -105,6 +125,8 @@ def test_values_pulled_for_a_kernel_come_by_message(placed):
 def ends():
     """A holder of 70 mirrors from its vertex 50 on, of an owner's vertices 0, 3, 6, ...; a mailbox each."""
     holder, owner = ApartElement("holder", 0), ApartElement("owner", 1)
+    holder.begin_round()
+    owner.begin_round()
     route = place(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
     return route, Mailbox(holder), Mailbox(owner)
 
@@ -114,15 +136,13 @@ def test_bits_travel_as_bits(ends):
     flags = np.random.default_rng(1).random(210) < 0.5
     here = of_holder.element.hold(packed(np.ones(120, bool)))
     there = of_owner.element.hold(packed(flags))
-    assert message.send_pull(route, of_owner, there, None, as_bits=True) == 9  # 70 bits
-    of_owner.element.post()
-    message.take_pull(route, of_owner, of_holder, here, None, as_bits=True)
+    assert message.send_pull(route, of_owner, of_holder, there, here, None, as_bits=True) == 9  # 70 bits
+    message.take_pull(route, of_holder, here, None, as_bits=True)
     assert (unpack(of_holder.element.fetch(here), 120) == [*[True] * 50, *flags[::3]]).all()
 
     there = of_owner.element.hold(packed(np.zeros(210, bool)))
-    assert message.send_push(route, of_holder, "or", here, None) == 9
-    of_holder.element.post()
-    message.take_push(route, of_holder, of_owner, "or", there, None)
+    assert message.send_push(route, of_holder, of_owner, "or", here, None) == 9
+    message.take_push(route, of_owner, "or", there, None)
     found = unpack(of_owner.element.fetch(there), 210)
     assert (found[::3] == flags[::3]).all()
     assert found.sum() == flags[::3].sum()
@@ -134,17 +154,18 @@ def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
     route, of_holder, of_owner = ends
     here = of_holder.element.hold(np.full(120, 5, np.uint32))
     there = of_owner.element.hold(np.full(210, 7, np.uint32))
-    assert message.send_push(route, of_holder, op, here, None) == 280
-    of_holder.element.post()
-    message.take_push(route, of_holder, of_owner, op, there, None)
+    assert message.send_push(route, of_holder, of_owner, op, here, None) == 280
+    message.take_push(route, of_owner, op, there, None)
     assert of_owner.element.fetch(there).tolist() == [expected, 7, 7] * 70
     assert of_holder.element.fetch(here).tolist() == [5] * 50 + [left] * 70
 
 
 def test_a_mailbox_makes_each_array_once(ends):
     _, box, _ = ends
-    values = box.array("values", 70, "float32")
-    assert box.array("values", 70, np.float32) is values
+    values = box.array("values", 70, "float32").ctypes.data
+    assert box.array("values", 70, np.float32).ctypes.data == values
+    assert box.array("values", 30, np.float32).ctypes.data == values
     assert box.array("values", 70, "float64").dtype == np.float64
-    assert box.element.fetch(box.bits("flags", 70)).tolist() == [0, 0]
-    assert box.bits("flags", 70) is not box.bits("marks", 70)
+    flags = box.clear_bits("flags", 70)
+    assert box.element.fetch(flags).tolist() == [0, 0]
+    assert box.clear_bits("marks", 70).ctypes.data != flags.ctypes.data

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+import evener.elements.cuda as cuda
 from contracts import CLOCKS, DTYPES, ElementContract, ThreadedElementContract, packed
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda import gpus
@@ -72,6 +73,36 @@ def test_a_name_that_is_none_is_refused_with_what_there_is():
         parse_elements(["gpu"])
 
 
+# ---- what is copied to them ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "float64"])
+def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
+    monkeypatch.setattr(cuda, "_STAGED", 1 << 12)
+    for length in (1023, 1024, 1025, 100_001):
+        values = np.arange(length).astype(dtype)
+        assert (gpu.fetch(gpu.hold(values)) == values).all()
+        assert (gpu.fetch(gpu.hold(values[::-2])) == values[::-2]).all()
+        pairs = np.stack([values, values + 1], axis=1)
+        assert (gpu.fetch(gpu.hold(pairs)) == pairs).all()
+
+
+@pytest.mark.parametrize("far", [0, 32, 9_984, 60_000])
+def test_edges_go_a_piece_at_a_time(gpu, far):
+    """Two arrays in turns, so that pages are written again while others are on their way."""
+    targets, weights = np.arange(60_000, dtype=np.uint32), np.arange(60_000) / 2
+    placed = [gpu.edges(60_000, a.dtype, far) for a in (targets, weights)]
+    for begin in range(0, 60_000, 7_001):
+        opened = [gpu.open_edges(edges, begin, min(begin + 7_001, 60_000)) for edges in placed]
+        for values, pages in zip((targets, weights), opened, strict=True):
+            pages[:] = values[begin : begin + 7_001]
+        for edges, pages in zip(placed, opened, strict=True):
+            gpu.close_edges(edges, begin, pages)
+    gpu.reserve(0)
+    for values, edges in zip((targets, weights), placed, strict=True):
+        assert (np.concatenate([edges.far, gpu.fetch(edges.near)]) == values).all()
+
+
 # ---- between elements --------------------------------------------------------------------------------
 
 
@@ -82,18 +113,17 @@ def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
     values = np.arange(1, 5001).astype(dtype)
     here, there, back = cpu.array(5000, dtype), gpu.array(5000, dtype, 0), cpu.array(5000, dtype, 0)
     here[:] = values
-    cpu.post()
-    gpu.take(cpu, here, there)
+    gpu.begin_round()
+    gpu.receive(cpu.send(here, gpu, there))
     assert (gpu.fetch(there) == values).all()
-    gpu.post()
-    cpu.take(gpu, there[100:1100], back[7:1007])
+    cpu.receive(gpu.send(there[100:1100], cpu, back[7:1007]))
     expected = np.zeros(5000, dtype)
     expected[7:1007] = values[100:1100]
     assert (back == expected).all()
 
 
-def test_what_is_taken_has_been_finished(gpu):
-    """A long row of kernels lies before what is posted; kernels behind it do not touch it."""
+def test_what_is_sent_has_been_finished(gpu):
+    """A long row of kernels lies before what is sent; kernels behind it do not touch it."""
     cpu = CpuElement("cpu:1", 1, pinned=True)
     words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.hold(words), gpu.array(len(words), "uint64", 0), gpu.array(len(words), "uint64", 0)]
@@ -103,10 +133,10 @@ def test_what_is_taken_has_been_finished(gpu):
         gpu.call(copy, arrays[0], arrays[1])
         gpu.call(copy, arrays[1], arrays[0])
     gpu.call(copy, arrays[0], arrays[2])
-    gpu.post()
+    arrival = gpu.send(arrays[2], cpu, target)
     for _ in range(50):
         gpu.call(copy, arrays[0], arrays[1])
-    cpu.take(gpu, arrays[2], target)
+    cpu.receive(arrival)
     assert (target == words).all()
 
 
@@ -116,8 +146,8 @@ def test_gpus_take_from_each_other(dtype):
     one, two = parse_elements("cuda:0,cuda:1")
     values = np.arange(1, 5001).astype(dtype)
     source, target = one.hold(values), two.array(5000, dtype, 0)
-    one.post()
-    two.take(one, source[:1000], target[1000:2000])
+    two.begin_round()
+    two.receive(one.send(source[:1000], two, target[1000:2000]))
     expected = np.zeros(5000, dtype)
     expected[1000:2000] = values[:1000]
     assert (two.fetch(target) == expected).all()

@@ -11,10 +11,9 @@ import evener as ev
 import zoo
 from evener.errors import DeviceError
 from kcore_example import FOLDER, load, simple
+from matrix import ALPHAS, POLICIES
 
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
-POLICIES = ["random", "high", "low"]
-ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import cycle, islice, product
+from itertools import cycle, islice
 
 import numpy as np
 import pytest
@@ -11,16 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evener as ev
+import matrix
 import reference
 import zoo
 from evener import generate
 from evener.elements import usable_cores
 from evener.elements.cuda import CudaElement, gpus
+from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
-from twins import OF_NO_ALGORITHM, kernels
 
-POLICIES = ["random", "high", "low"]
-ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 CPU_OF_TWO = f"cpu:{min(2, usable_cores())}"
 MIXED = [["cpu:1", "cuda:0"], ["cuda:0", CPU_OF_TWO], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], *MIXED]
@@ -32,8 +31,6 @@ ALONE = [on for on in SPLITS if on not in MIXED and "cpu:1" not in on]
 # types stand for all: whole numbers and others.
 BESIDE_A_CPU = ["int32", "float64"]
 
-directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
 everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
 
 
@@ -66,18 +63,10 @@ def test_large_graphs(name, directed):
         truth.check(on=on, policy=policy, alpha=alpha)
 
 
-@pytest.mark.parametrize("name", zoo.generated())
+@generated_graphs
 def test_generated_graphs(name):
-    graph = zoo.generated()[name]
-    # Both directions are stored, so as a directed graph it is the same.
-    expected = ev.Graph.from_edges(*reference.edges(graph), np.ones(graph.m), directed=True, n=graph.n)
-    truth = Truth(expected, int(graph.out_degree().argmax()))
-    for on in (["cuda:0"], ["cpu:1", "cuda:0"]):
-        pg = ev.partition(graph, on, policy="high", alpha=None if len(on) == 1 else 0.5)
-        assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
-        assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
-        truth.check_wcc(ev.wcc(pg))
-        truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+    mixed = {"on": ["cpu:1", "cuda:0"], "policy": "high", "alpha": 0.5}
+    matrix.check_a_generated_graph(name, [{"on": ["cuda:0"]}, mixed])
 
 
 @pytest.fixture(scope="module")
@@ -106,20 +95,12 @@ def test_a_hub_with_more_edges_than_blocks_have_threads(on, directed):
 @directions
 @everywhere
 def test_the_empty_graph(on, directed):
-    pg = ev.partition(zoo.build(zoo.SMALL["empty"](), directed=directed), on)
-    assert len(ev.wcc(pg)["component"]) == 0
-    assert len(ev.pagerank(pg)["rank"]) == 0
-    assert len(ev.betweenness(pg)["centrality"]) == 0
-    for search in (ev.bfs, ev.sssp):
-        with pytest.raises(ev.UnknownVertexError, match="0 is not in the graph"):
-            search(pg, source=0)
+    matrix.check_the_empty_graph(on, directed=directed)
 
 
 @directions
 def test_a_source_without_out_edges_reaches_itself(directed):
-    graph = zoo.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
-    for source, on in product([0, 4], SPLITS):
-        Truth(graph, source).check(on=on, alpha=0.5)
+    matrix.check_a_source_without_out_edges(SPLITS, directed=directed)
 
 
 @directions
@@ -282,14 +263,7 @@ def test_ids_of_the_graphs_own():
 
 @pytest.mark.parametrize("on", SPLITS[:3], ids=",".join)
 def test_a_hundred_runs_agree(on):
-    """Whichever thread comes first: distances and components the same, ranks within 1e-6."""
-    truth = truth_of(zoo.LARGE["rmat"](), directed=True)
-    pg = ev.partition(truth.graph, on, alpha=0.5)
-    for _ in range(100):
-        assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
-        assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
-        truth.check_wcc(ev.wcc(pg))
-        truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+    matrix.check_a_hundred_runs(on, alpha=0.5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -309,14 +283,5 @@ def test_one_gpu_gives_the_same_ranks_to_the_bit(dtype):
 
 
 def test_the_matrix_reaches_every_kernel(monkeypatch):
-    asked = set()
-    kernel = CudaElement.kernel
-    monkeypatch.setattr(CudaElement, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
-    for name, directed in product(zoo.SMALL, [True, False]):
-        if name != "empty":
-            truth = truth_of(zoo.SMALL[name](), directed=directed)
-            for on in (["cuda:0"], ["cuda:0"] * 4, ["cpu:1", "cuda:0"]):
-                truth.check(on=on, alpha=0.5)
-    for directed in (True, False):
-        source_alone(directed=directed).check(on=["cuda:0"] * 2, policy="low", alpha=0.001)
-    assert asked == set(kernels()) - OF_NO_ALGORITHM
+    splits = [["cuda:0"], ["cuda:0"] * 4, ["cpu:1", "cuda:0"]]
+    matrix.check_that_every_kernel_is_reached(monkeypatch, CudaElement, splits, apart=["cuda:0"] * 2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,10 +13,14 @@ from hypothesis import strategies as st
 
 import evener as ev
 from evener import memory
+from evener.build import rows_at
 from evener.partition import partition as place
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.policies import POLICIES
 from reference import edges as edges_of
+
+# `evener.partition` is the function.
+HOME = import_module("evener.partition.partition")
 
 
 def edge_counts(graph):
@@ -254,6 +260,44 @@ def test_what_is_asked_for_is_enough(directions, directed):
     assert pg.statistics.nbytes <= _bytes_needed(g, directions)
 
 
+@pytest.mark.parametrize("written", [1, 1000, 40_000])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("dtype", [None, "float32", "float64", "uint8"])
+def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
+    """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
+    monkeypatch.setattr(HOME, "_EDGES_WRITTEN", written)
+    monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 300)
+    rng = np.random.default_rng(6)
+    src = np.repeat([0, 1, 2, 3, *range(4, 300)], [9000, 4100, 300, 33, *([20] * 296)])
+    dst = rng.integers(0, 3000, len(src))
+    weights = None if dtype is None else rng.integers(0, 200, len(src)).astype(dtype)
+    g = ev.Graph.from_edges(src, dst, weights, directed=directed, n=3000)
+    for elements in (1, 3):
+        pg = place(g, ["cpu:1"] * elements, seed=written)
+        check_index_space(pg)
+        check_edges(pg)
+        for p in pg.partitions:
+            assert sum(int((e.targets >= p.owned).sum()) for e in p.directions) == sum(
+                e.boundary for e in p.directions
+            )
+
+
+@pytest.mark.parametrize("directions", ["out", "in"])
+def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
+    """28 bytes a vertex, and room in which some edges are sorted: never the edges a second time."""
+    monkeypatch.setattr(HOME, "_EDGES_WRITTEN", 1 << 16)
+    g = ev.read(f"rmat:16,directed,stored={directions}")
+    place(g, directions=directions)  # compiles
+    tracemalloc.start()
+    pg = place(g, directions=directions)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    beside = most - pg.statistics.nbytes
+    assert beside < 28 * g.n + 8 * (1 << 16) + (1 << 20)
+    assert g.m * 4 > 32 * g.n + (1 << 20)  # so that the edges would show
+    assert g.has == (directions,)
+
+
 def test_blocks_hold_about_equal_work():
     lengths = np.random.default_rng(1).integers(0, 200, 20_000)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
@@ -261,6 +305,15 @@ def test_blocks_hold_about_equal_work():
     assert work.sum() == lengths.sum() + 20_000
     assert (work <= EDGES_PER_BLOCK + 201).all()
     assert (work[:-1] >= EDGES_PER_BLOCK - 201).all()
+
+
+def test_rows_at_some_work():
+    lengths = np.random.default_rng(2).integers(0, 5, 1000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
+    before = offsets + np.arange(1001, dtype=np.uint64)
+    work = np.arange(int(before[-1]) + 1, dtype=np.uint64)
+    assert (rows_at(offsets, work) == np.searchsorted(before, work)).all()
+    assert rows_at(np.zeros(1, np.uint64), np.zeros(1, np.uint64)).tolist() == [0]
 
 
 def test_one_row_longer_than_a_block_is_a_block():

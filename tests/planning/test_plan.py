@@ -7,10 +7,13 @@ from test_model import rates
 
 import evener as ev
 from evener import auto, profile
+from evener.cli import text
 from evener.elements import CpuElement
+from evener.memory import readable
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Share, predict
 from evener.planning.plan import Sizes, make_plan
+from evener.report.units import seconds_text
 
 GIB = 1 << 30
 
@@ -107,6 +110,63 @@ def test_what_does_not_fit_is_refused_in_a_sentence(sizes):
 
 def test_where_the_gpu_holds_nothing_the_cpu_does_all(sizes):
     assert make_plan(sizes, "bfs", [CPU, Gpu("cuda:0", 1024)], rates()).on == ("cpu",)
+
+
+def test_a_gpu_in_use_is_left_for_one_that_is_not(sizes):
+    elements = [CPU, Gpu("cuda:0", 1024), Gpu("cuda:1", GIB)]
+    assert make_plan(sizes, "bfs", elements, rates(gpu=1e-12, delay=1e-4)).on == ("cuda:1",)
+
+
+def test_what_does_not_fit_is_kept_with_the_reason(sizes):
+    found = make_plan(sizes, "bfs", [CPU, Gpu("cuda:0", 1024)], rates())
+    assert set(found.alternatives) == {"CPU alone"}
+    assert set(found.refused) == {"CPU and GPU", "GPU alone"}
+    assert found.leaves_gpus_out == found.refused["GPU alone"]
+    assert found.leaves_gpus_out.startswith("cuda:0 has room for 1.0 KiB, and ")
+    assert make_plan(sizes, "bfs", [CPU, Gpu("cuda:0", GIB)], rates()).leaves_gpus_out is None
+    assert make_plan(sizes, "bfs", [CPU], rates()).leaves_gpus_out is None
+
+
+def test_the_error_of_elements_that_were_named_is_theirs(sizes):
+    """Not that of one of them alone, which fits as little."""
+    elements = [CPU, Gpu("cuda:0", 1024), Gpu("cuda:1", 1024)]
+    with pytest.raises(ev.DeviceOutOfMemory, match=r"a partition of 16,384 vertices"):
+        make_plan(sizes, "bfs", elements[1:2], rates(), all_of_them=True)
+    with pytest.raises(ev.DeviceOutOfMemory, match=r"a partition of 8,192 vertices"):
+        make_plan(sizes, "bfs", elements[1:], rates(), all_of_them=True)
+    with pytest.raises(
+        ev.DeviceOutOfMemory, match=r"a partition of \d{1,3} vertices"
+    ):  # the last alpha, 0.99
+        make_plan(sizes, "bfs", elements, rates(), policy="random", all_of_them=True)
+
+
+def test_the_words_of_a_plan(sizes):
+    """Where both are as fast, each gets half, and both together take half as long as one."""
+    found = make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-9, c=1e15), policy="random")
+    half, whole = f"{round(sizes.degrees.edges / 2):,}", seconds_text(1e-9 * sizes.degrees.edges)
+    lines = text.planned(found).splitlines()
+    assert lines[0] == (
+        "pagerank on cpu, cuda:0; policy random, alpha 0.50, the share of the edges on the CPU side"
+    )
+    assert [line.split()[:2] for line in lines[3:5]] == [["cpu", half], ["cuda:0", half]]
+    took = seconds_text(found.prediction.seconds)
+    assert f"In all: {readable(sum(found.nbytes))}, and {took} an iteration" in lines
+    assert lines[-4:] == [
+        f"CPU and GPU: {took}",
+        f"CPU alone: {whole}",
+        f"GPU alone: {whole}",
+        "Predicted: 2.00 times as fast as the CPU alone and 2.00 times as fast as the GPU alone.",
+    ]
+
+
+def test_the_words_for_what_does_not_fit(sizes):
+    lines = text.planned(make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", 1024)], rates())).splitlines()
+    assert lines[0] == "wcc on cpu"
+    assert [
+        line for line in lines if line.startswith("GPU alone: does not fit; cuda:0 has room for 1.0 KiB, ")
+    ]
+    assert "larger alpha" not in lines[-1]
+    assert not [line for line in lines if line.startswith("Predicted")]  # there is no other choice
 
 
 def test_an_algorithm_without_rates_is_refused(sizes):

@@ -115,8 +115,17 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
+    # How many sources there will be at most; whether they are sources is seen below.
+    passes = np.size(sources) if sources is not None else k if isinstance(k, int) else math.inf
     pg = placed(
-        graph, "betweenness", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both"
+        graph,
+        "betweenness",
+        passes=passes,
+        on=on,
+        policy=policy,
+        alpha=alpha,
+        gpu_memory=gpu_memory,
+        directions="both",
     )
     chosen = _choose(pg.graph, sources, k, seed)
     began = perf_counter()

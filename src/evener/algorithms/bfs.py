@@ -54,7 +54,8 @@ def bfs(
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-        Edges are followed from tail to head.
+        Edges are followed from tail to head. A directed graph placed with its out-edges alone is searched
+        from the top down alone: slower, and in half the memory.
     source : id, default 0
         The vertex to start from, by the graph's own id.
     on, policy, alpha, gpu_memory
@@ -81,10 +82,20 @@ def bfs(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
-    pg = placed(graph, "bfs", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
+    pg = placed(
+        graph,
+        "bfs",
+        enough="out",
+        on=on,
+        policy=policy,
+        alpha=alpha,
+        gpu_memory=gpu_memory,
+        directions="both",
+    )
     start = source_in(pg, source)
     engine = Engine(pg, "bfs", progress=progress)
-    distance, parent = _search(engine, start, pg.graph.m, pg.graph.n)
+    upward = not pg.graph.directed or pg.directions == "both"
+    distance, parent = _search(engine, start, pg.graph.m, pg.graph.n, upward=upward)
     seconds = engine.finish()
     edges = int(engine.compute("bfs.edges_reached", engine.out[0], engine.owned, distance))
     return Result(
@@ -102,7 +113,7 @@ def bfs(
     )
 
 
-def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spread]:
+def _search(engine: Engine, source: Spread, m: int, n: int, *, upward: bool) -> tuple[Spread, Spread]:
     distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NOBODY)
     # Where there are no mirrors nothing is offered, and any array will do.
     offered = engine.array("uint32") if engine.routes else parent
@@ -120,7 +131,7 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
     )  # fmt: skip
     unexplored, level = m, 0
     while awake:
-        if scout > unexplored // EDGES_TO_TURN_UP:
+        if upward and scout > unexplored // EDGES_TO_TURN_UP:
             engine.compute("frontier.to_bits", queue, length, frontier)
             smallest = 0
             while awake and (awake >= smallest or awake > n // VERTICES_TO_TURN_DOWN):
@@ -130,7 +141,8 @@ def _search(engine: Engine, source: Spread, m: int, n: int) -> tuple[Spread, Spr
                 # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
                 awake = engine.compute(
                     "bfs.bottom_up_step", in_offsets, in_targets, engine.vertices, engine.in_rows, level,
-                    distance, parent, visited, frontier, next_frontier, pulled=frontier, wakes=True,
+                    distance, parent, visited, frontier, next_frontier, pulled=frontier, posts=next_frontier,
+                    wakes=True,
                 )  # fmt: skip
                 frontier, next_frontier = next_frontier, frontier
             scout = engine.compute("frontier.to_queue", offsets, engine.owned, frontier, queue, length)

@@ -18,6 +18,8 @@ import numpy as np
 from evener.algorithms.prepare import placed
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError
+from evener.kernels.kernel import Kernel
+from evener.partition.columns import columns_of
 from evener.result import Result
 
 if TYPE_CHECKING:
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.graph import Graph
     from evener.partition import PartitionedGraph
+    from evener.partition.columns import Columns
     from evener.timeline import Progress
 
 __all__ = ["pagerank"]
@@ -95,11 +99,17 @@ def pagerank(
     n = pg.graph.n
     jumps = _teleport(pg, personalization)
     tolerance = n * tol if semantics == "networkx" else 0.0
+    # What is prepared once for all runs belongs to the placement.
+    columns = [
+        columns_of(partition, element) if dtype == "float32" else None
+        for partition, element in zip(pg.partitions, pg.elements, strict=True)
+    ]
     engine = Engine(pg, "pagerank", progress=progress)
     rank, iterations, converged = _iterate(
         engine,
         n,
         pg.graph.m,
+        columns=columns,
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
@@ -132,6 +142,7 @@ def _iterate(
     n: int,
     m: int,
     *,
+    columns: list[Columns | None],
     damping: float,
     tolerance: float,
     max_iter: int,
@@ -141,6 +152,9 @@ def _iterate(
     rank = engine.owned_array(dtype)
     contribution, next_contribution = engine.array(dtype), engine.array(dtype)
     offsets, targets, blocks = engine.in_
+    iterate: list[Any] = ["pagerank.iterate"]
+    if any(columns):
+        iterate = [_ITERATE, Spread(engine.elements), Spread(columns)]
     start = engine.hold([np.array([1 / n if n else 0.0])] * len(engine.elements))
 
     engine.superstep("begin", active=engine.owned)
@@ -152,14 +166,45 @@ def _iterate(
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
-            "pagerank.iterate", offsets, targets, blocks, engine.out_degree, damping, jump, teleport,
-            contribution, rank, next_contribution, pulled=contribution,
+            *iterate, offsets, targets, blocks, engine.out_degree, damping, jump, teleport, contribution,
+            rank, next_contribution, pulled=contribution,
+            posts=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         contribution, next_contribution = next_contribution, contribution
         first_error = error if iteration == 1 else first_error
         if error < tolerance:
             return rank, iteration, True
     return rank, max_iter, tolerance == 0
+
+
+def _iterate_on(
+    element: Element,
+    columns: Columns | None,
+    offsets: Any,
+    targets: Any,
+    blocks: Any,
+    out_degree: Any,
+    damping: float,
+    jump: float,
+    teleport: Any,
+    contribution: Any,
+    rank: Any,
+    next_contribution: Any,
+) -> Any:
+    """One iteration on one element: a kernel, or three where it holds the edges in blocks of columns."""
+    if columns is None:
+        return element.kernel("pagerank.iterate")(
+            offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank,
+            next_contribution,
+        )  # fmt: skip
+    columns.pull(element, contribution)
+    return element.kernel("pagerank.finish")(
+        columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, out_degree, damping, jump,
+        teleport, rank, next_contribution,
+    )  # fmt: skip
+
+
+_ITERATE = Kernel(cpu=_iterate_on, cuda=_iterate_on)
 
 
 def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -12,26 +12,38 @@ from evener.partition import PartitionedGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     from evener.graph import Graph
 
-__all__ = ["NOBODY", "placed", "source_in"]
+__all__ = ["NOBODY", "Wanted", "placed", "source_in"]
 
 # Stands where there is no local vertex; no partition has this many.
 NOBODY = np.uint32(0xFFFFFFFF)
+
+
+class Wanted(TypedDict):
+    """Where a caller wants a graph: arguments of `partition`, with the policy "auto" besides its own."""
+
+    on: str | Sequence[str] | None
+    policy: str
+    alpha: float | None
+    gpu_memory: str | int | None
+    directions: str
 
 
 def placed(
     graph: Graph | PartitionedGraph,
     algorithm: str,
     *,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | None,
-    gpu_memory: str | int | None,
-    directions: str,
+    passes: float = 1.0,
+    enough: str | None = None,
+    **wanted: Unpack[Wanted],
 ) -> PartitionedGraph:
     """The graph on its elements, placed now unless it already is.
+
+    `passes` is how many the run may have, where that is far more than PageRank has iterations; `enough`
+    is a direction that the algorithm can make do with, though it is placed with the `directions` wanted.
 
     Raises
     ------
@@ -43,22 +55,15 @@ def placed(
         # Plans go by how fast the algorithms run, so what makes them stands above this.
         from evener.auto import place_by_plan
 
-        return place_by_plan(
-            graph,
-            algorithm,
-            on=on,
-            policy=policy,
-            alpha=alpha,
-            gpu_memory=gpu_memory,
-            directions=directions,
-        )
-    if on is not None or alpha is not None or gpu_memory is not None:
+        return place_by_plan(graph, algorithm, passes=passes, **wanted)
+    if any(one is not None for one in (wanted["on"], wanted["alpha"], wanted["gpu_memory"])):
         msg = (
             "the graph is already placed, so on=, alpha= and gpu_memory= have no effect; give them to "
             "partition() instead"
         )
         raise ArgumentError(msg)
-    if graph.graph.directed and graph.directions not in ("both", directions):
+    directions = wanted["directions"]
+    if graph.graph.directed and graph.directions not in ("both", directions, enough):
         msg = (
             f'the algorithm needs edges in direction "{directions}" and the graph was placed with '
             f'"{graph.directions}" only; place it with directions="{directions}" or "both"'

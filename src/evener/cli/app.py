@@ -151,6 +151,8 @@ def verify(
             parameters = work.in_ids(opened, arguments)
             claim = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
             work.check_answer(job, claim)
+    if results is None:
+        work.tell_fallback(place)
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
     else:
@@ -181,6 +183,7 @@ def bench(
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
         timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
+    work.tell_fallback(place)
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))
     else:

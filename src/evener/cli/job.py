@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
+from evener.errors import ON_THE_CPU
 from evener.progress import Display, display
 from evener.report.units import seconds_text
 
@@ -48,7 +51,7 @@ class Job:
     def shown(self) -> Iterator[None]:
         """Show progress on standard error while the block runs."""
         self._display = display()
-        with self._display:
+        with self._display, _told(self):
             yield
         self._display = None
 
@@ -85,6 +88,45 @@ class Job:
     def _stop_if_asked(self) -> None:
         if self.stopping.is_set():
             raise Interrupted
+
+
+class _Steps(logging.Handler):
+    """What the library logs: as stages of a job, and what is worth a warning as a note."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(logging.INFO)
+        self._job = job
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING:
+            note(record.getMessage())
+        else:
+            self._job.stage(record.getMessage())
+
+
+@contextlib.contextmanager
+def _told(job: Job) -> Iterator[None]:
+    """Tell what the library logs and warns of, as this command's own words."""
+    log, steps = logging.getLogger("evener"), _Steps(job)
+    level = log.level
+    log.addHandler(steps)
+    log.setLevel(logging.INFO)
+    try:
+        with warnings.catch_warnings():
+            others = warnings.showwarning
+            warnings.filterwarnings("always", message=ON_THE_CPU)
+
+            def show(message: Warning | str, *where: Any) -> None:
+                if str(message).startswith(ON_THE_CPU):
+                    note(str(message))
+                else:
+                    others(message, *where)
+
+            warnings.showwarning = show  # type: ignore[assignment] # it is given all of them by position
+            yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(steps)
 
 
 def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:

@@ -42,11 +42,12 @@ def devices(*, as_json: Json = False) -> None:
     cores, at_hand = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
     gpus, known = all_gpus(), versions()
+    usable = [gpu for gpu in gpus if not gpu.problem]
     if as_json:
         cpu = {"name": "cpu", "threads": cores, "available_bytes": at_hand, "threading_layer": layer}
-        usable = [{"name": gpu.element, "available_bytes": gpu.free_bytes} for gpu in gpus if not gpu.problem]
+        others = [{"name": gpu.element, "available_bytes": gpu.free_bytes} for gpu in usable]
         content = {
-            "elements": [cpu, *usable],
+            "elements": [cpu, *others],
             "gpus": [asdict(gpu) for gpu in gpus],
             "no_gpu": missing(),
             "versions": known and known._asdict(),
@@ -59,7 +60,7 @@ def devices(*, as_json: Json = False) -> None:
     if known:
         say(text.gpus(gpus, known))
         say()
-    several = "cpu,cuda:0" if gpus else "cpu:1,cpu:1"
+    several = f"cpu,{usable[0].element}" if usable else "cpu:1,cpu:1"
     say(f"cpu:N is N threads; several elements are written with commas, as in {several}.")
     if not known:
         say(f"No GPU can be used: {missing()}.")
@@ -94,6 +95,7 @@ def plan(
     from evener.cli import text, work
     from evener.partition import partition
 
+    work.check_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))

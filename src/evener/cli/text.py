@@ -34,6 +34,8 @@ __all__ = [
     "show_timings",
 ]
 
+# What a plan predicts the time of, where it is not a run from one source.
+_PASSES = {"pagerank": "an iteration", "wcc": "a run"}
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
 
@@ -175,21 +177,21 @@ def planned(plan: Plan) -> str:
         )
         for share, nbytes, element in zip(plan.shares, plan.nbytes, plan.prediction.elements, strict=True)
     ]
-    placed = "" if plan.alpha is None else f"; policy {plan.policy}, alpha {plan.alpha:.2f}"
-    lines = [
-        f"{plan.algorithm} on {', '.join(plan.on)}{placed}: {seconds_text(plan.prediction.seconds)} a pass",
-        "",
-        columns(heads, rows, left=1),
-        "",
-    ]
-    lines += [f"{kind}: {seconds_text(seconds)} a pass" for kind, seconds in plan.alternatives.items()]
+    placed = f"{plan.algorithm} on {', '.join(plan.on)}"
+    if plan.alpha is not None:
+        placed += f"; policy {plan.policy}, alpha {plan.alpha:.2f}, the share of the edges on the CPU side"
+    each, took = _PASSES.get(plan.algorithm, "a run from one source"), seconds_text(plan.prediction.seconds)
+    lines = [placed, "", columns(heads, rows, left=1), ""]
+    lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]
+    lines += [f"{kind}: {seconds_text(seconds)}" for kind, seconds in plan.alternatives.items()]
+    lines += [f"{kind}: does not fit; {why.partition(';')[0]}" for kind, why in plan.refused.items()]
     over = [
         f"{ratio:.2f} times as fast as the {name} alone"
         for name, ratio in (
             ("CPU", plan.prediction.speedup_over_cpu),
             ("GPU", plan.prediction.speedup_over_gpu),
         )
-        if ratio is not None
+        if ratio is not None and len(plan.alternatives) > 1
     ]
     return "\n".join([*lines, f"Predicted: {' and '.join(over)}." if over else ""]).rstrip()
 

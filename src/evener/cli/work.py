@@ -39,6 +39,8 @@ __all__ = [
     "tell_fallback",
 ]
 
+# Where there is a driver of NVIDIA's, it has this.
+_DRIVER = Path("/proc/driver/nvidia")
 # The sources of a benchmark's searches are drawn with this seed: the same on every machine.
 _SEED = 1
 
@@ -58,8 +60,8 @@ def check_elements(place: Mapping[str, Any]) -> None:
 
 
 def tell_fallback(place: Mapping[str, Any]) -> None:
-    """Say why a run was the CPU's, where no element was named and what GPUs need is installed."""
-    if "on" not in place and find_spec("cupy") is not None:
+    """Say why a run was the CPU's, where no element was named and there is a driver or what Evener needs."""
+    if "on" not in place and (find_spec("cupy") is not None or _DRIVER.exists()):
         from evener.elements.gpus import missing
 
         why = missing()

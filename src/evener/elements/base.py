@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
     from evener.kernels.kernel import Kernel
@@ -58,20 +59,35 @@ class Element(Protocol):
         """The host's array in this element's memory: itself, or a copy."""
         ...
 
-    def hold_edges(self, array: NDArray[Any], far: int) -> Any:
-        """Edges, or what belongs to them, for kernels: the first `far` may stay in the host's memory."""
+    def edges(self, length: int, dtype: np.dtype[Any], far: int) -> Any:
+        """Memory for edges, or what belongs to them, for kernels: the first `far` may lie in the host's."""
+        ...
+
+    def open_edges(self, edges: Any, begin: int, end: int) -> NDArray[Any]:
+        """An array of the host's in which to write edges ``begin:end``."""
+        ...
+
+    def close_edges(self, edges: Any, begin: int, written: NDArray[Any]) -> None:
+        """Take over what was written in the array last opened for these `edges`, from edge `begin` on."""
         ...
 
     def fetch(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array of this element in the host's memory: itself, or a copy."""
         ...
 
-    def take(self, sender: Element, source: NDArray[Any], target: NDArray[Any]) -> None:
-        """Copy what another element holds in `source` to `target` here."""
+    def begin_round(self) -> None:
+        """Let what others send here from now on come after what was asked of this element so far."""
         ...
 
-    def post(self) -> None:
-        """Let others take what has been packed so far."""
+    def send(self, source: NDArray[Any], receiver: Element, target: NDArray[Any]) -> Any:
+        """Begin to copy `source` to another element's `target`; returns what that one is to `receive`.
+
+        Nothing asked of the receiver in this round before it receives may use `target`.
+        """
+        ...
+
+    def receive(self, arrival: Any) -> None:
+        """Let what is asked of this element from here on find what was sent to it."""
         ...
 
     def reserve(self, edges: int) -> None:

@@ -88,23 +88,35 @@ class CpuElement:
         """The array itself."""
         return array
 
-    def hold_edges(self, array: NDArray[Any], far: int) -> NDArray[Any]:  # noqa: ARG002 - none is far from here
-        """The array itself."""
-        return array
+    def edges(self, length: int, dtype: np.dtype[Any], far: int) -> NDArray[Any]:  # noqa: ARG002 - none is far from here
+        """A NumPy array."""
+        return np.empty(length, dtype)
+
+    def open_edges(self, edges: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        """That part of the edges themselves."""
+        return edges[begin:end]
+
+    def close_edges(self, edges: NDArray[Any], begin: int, written: NDArray[Any]) -> None:
+        """Do nothing: they were written where they are."""
 
     def fetch(self, array: NDArray[Any]) -> NDArray[Any]:
         """The array itself."""
         return array
 
-    def take(self, sender: Element, source: Any, target: NDArray[Any]) -> None:
-        """Copy what another element holds, when that is ready."""
-        if sender.kind == "cuda":
-            sender.bring(source, target)  # type: ignore[attr-defined] # a kind's own way out of its memory
-        else:
-            np.copyto(target, source)
+    def begin_round(self) -> None:
+        """Do nothing: a call that has returned is done."""
 
-    def post(self) -> None:
-        """Do nothing: what has been packed is there."""
+    def send(self, source: NDArray[Any], receiver: Element, target: Any) -> Any:
+        """Copy an array to another element's memory, or let a GPU fetch it."""
+        if receiver.kind == "cuda":
+            return receiver.bring(source, target)  # type: ignore[attr-defined] # a kind's own way into its memory
+        np.copyto(target, source)
+        return None
+
+    def receive(self, arrival: Any) -> None:
+        """Wait for what a GPU sent; what others did is there."""
+        if arrival is not None:
+            arrival.wait()
 
     def reserve(self, edges: int) -> None:
         """Do nothing: kernels share out edges as they come to them."""

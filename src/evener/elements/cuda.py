@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.elements.failure import failed
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import MOST_VOTES, Launcher, Vote
 from evener.elements.memory import TieredArray, locked_array
-from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory, first_line
+from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.cuda.compile import architecture, compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from evener.kernels.kernel import Kernel
@@ -37,11 +38,39 @@ _USABLE = 0.95
 # The part of a multiprocessor's shared memory that tables get. The rest serves as L1 cache, through which all
 # other reads pass: PageRank on R-MAT 22 takes 0.61 ms an iteration with 0.85, 0.74 ms with all of it.
 _SHARED_FOR_TABLES = 0.85
+# Kernels that read nothing else twice, and take all of it.
+_TABLES_ALONE = ("pull.near",)
+# What that one keeps there beside its table, and the columns that it can number in 16 bits.
+_BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
+_MOST_COLUMNS = (1 << 16) - 1024
 # Each piece of a long row has at least this many edges to it: LONG in kernels/cuda/edges.cuh.
 _EDGES_A_PIECE = 512
 
+# Bytes of a large array copied to the GPU at a time, and how many sets of pages for that are in use in turn.
+_STAGED, _SETS = 1 << 27, 2
+
 # What has been loaded on each GPU, for all elements of this process: loading takes longer than most searches.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
+
+
+class Arrival:
+    """What was sent to or from a GPU.
+
+    Parameters
+    ----------
+    element : CudaElement
+        The GPU that copies it.
+    event : cupy.cuda.Event
+        The event behind the copy.
+    """
+
+    def __init__(self, element: CudaElement, event: Any) -> None:
+        self.event = event
+        self._element = element
+
+    def wait(self) -> None:
+        """Wait for it on the host."""
+        self._element.wait_for(self.event)
 
 
 class CudaElement:
@@ -95,7 +124,8 @@ class CudaElement:
             self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
             self._architecture = architecture(self._device.compute_capability)
             self._of_block = cupy.zeros(_MOST_BLOCKS * MOST_VOTES, np.uint64)
-            self._copies = cupy.cuda.Stream(non_blocking=True)
+            self._outgoing = cupy.cuda.Stream(non_blocking=True)
+            self._incoming = cupy.cuda.Stream(non_blocking=True)
             # Each in a memory sector of its own: blocks done, arrivals, and two counts of pieces.
             self._counters = cupy.zeros(4 * 4, np.uint64)
             self._pieces = cupy.zeros(1024, np.uint64)
@@ -104,8 +134,10 @@ class CudaElement:
         self._answers_begin = self._answers.ctypes.data
         self._slot = 0
         self._lists = 0
+        self._staging: list[tuple[NDArray[np.uint8], Any]] = []
         self._anchor: tuple[Any, float] = (None, 0.0)
-        self._posted: Any = None
+        self._sent: Any = None
+        self.begin_round()
 
     # ---- memory ---------------------------------------------------------------------------------
 
@@ -113,11 +145,6 @@ class CudaElement:
     def memory(self) -> tuple[Any, int]:
         """What tells its memory from that of others."""
         return ("cuda", self.index)
-
-    @property
-    def posted(self) -> Any:
-        """The event behind what others may take."""
-        return self._posted
 
     def free_bytes(self) -> int:
         """Bytes that can still be allocated, those that CuPy's pool holds unused among them."""
@@ -129,6 +156,16 @@ class CudaElement:
         """Bytes that a partition and its state may take up here."""
         free = int(self.free_bytes() * _USABLE)
         return free if self._most_memory is None else min(self._most_memory, free)
+
+    def room_beside(self, taken: int) -> int:
+        """Bytes that more can take up here, beside a partition that takes up `taken`."""
+        free = int(self.free_bytes() * _USABLE)
+        return free if self._most_memory is None else min(self._most_memory - taken, free)
+
+    @property
+    def table_columns(self) -> int:
+        """Columns of a block whose values fit in a multiprocessor's shared memory."""
+        return min((self._most_shared - _BESIDE_TABLE) // 4, _MOST_COLUMNS) // 1024 * 1024
 
     def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> Any:
         """A CuPy array, filled or left as it comes."""
@@ -146,55 +183,122 @@ class CudaElement:
     def hold(self, array: NDArray[Any]) -> Any:
         """A copy in this element's memory."""
         with self._guarded("copying to the GPU", array.nbytes):
-            return self._cupy.asarray(np.ascontiguousarray(array))
+            if array.nbytes <= _STAGED or array.ndim > 1:
+                return self._cupy.asarray(np.ascontiguousarray(array))
+            held = self._cupy.empty(array.shape, array.dtype)
+        # Of a large array CuPy would lock as many pages of the host's memory again.
+        step = _STAGED // array.itemsize
+        for begin in range(0, len(array), step):
+            piece = array[begin : begin + step]
+            staged = self._staged(len(piece), array.dtype)
+            np.copyto(staged, piece)
+            self._send(staged, 0, held, begin)
+        self._unstage()
+        return held
 
-    def hold_edges(self, array: NDArray[Any], far: int) -> TieredArray:
-        """The first `far` edges copied to locked pages of the host's memory, the others to this GPU's."""
+    def edges(self, length: int, dtype: np.dtype[Any], far: int) -> TieredArray:
+        """Room for the first `far` edges in locked pages of the host's memory, for the rest on this GPU."""
         with self._device:
-            locked = locked_array(far, array.dtype, pooled=False) if far else np.empty(0, array.dtype)
-        np.copyto(locked, array[:far])
-        return TieredArray(locked, self.hold(array[far:]))
+            locked = locked_array(far, dtype, pooled=False) if far else np.empty(0, dtype)
+        return TieredArray(locked, self.array(length - far, dtype))
+
+    def open_edges(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
+        """Locked pages, of which there are two sets in turn: one is copied while the other is written."""
+        return self._staged(end - begin, edges.dtype)
+
+    def close_edges(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
+        """Copy what was written: to the host's part, and to this GPU's, for which nobody waits."""
+        split = len(edges.far)
+        here = min(max(split - begin, 0), len(written))
+        edges.far[begin : begin + here] = written[:here]
+        self._send(written, here, edges.near, begin + here - split)
 
     def fetch(self, array: Any) -> NDArray[Any]:
         """A copy in the host's memory."""
         with self._guarded("copying from the GPU"):
             return np.asarray(array.get())
 
-    def post(self) -> None:
-        """Let others take what has been packed so far, while kernels launched from here on run."""
-        self._posted = self.mark_now()
+    def begin_round(self) -> None:
+        """Let what others send here from now on come after all that was launched so far."""
+        self._round = self.mark_now()
 
-    def bring(self, source: Any, target: NDArray[Any]) -> None:
-        """Copy what was posted to an array in the host's memory, and wait for it, but for no later kernel."""
+    @property
+    def round(self) -> Any:
+        """The event at which the round began."""
+        return self._round
+
+    def send(self, source: Any, receiver: Any, target: Any) -> Arrival:
+        """Copy an array to another element, behind what was launched here and beside what will be."""
         with self._guarded("copying from the GPU"):
-            self._copies.wait_event(self._posted)
-            source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._copies)
-            self._copies.synchronize()
+            self._outgoing.wait_event(self.mark_now())
+            if receiver.kind == "cuda":
+                self._outgoing.wait_event(receiver.round)
+                target.data.copy_from_device_async(source.data, target.nbytes, self._outgoing)
+            else:
+                source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
+            self._sent = self._outgoing.record()
+        return Arrival(self, self._sent)
 
-    def take(self, sender: Any, source: Any, target: Any) -> None:
-        """Copy what another element holds into an array here, in the order of what else is launched here."""
+    def bring(self, source: NDArray[Any], target: Any) -> Arrival:
+        """Copy an array of the host's to one here, beside what was launched in this round."""
         with self._guarded("copying to the GPU"):
-            if sender.kind != "cuda":
-                target.data.copy_from_host_async(source.ctypes.data, target.nbytes)
-                return
-            if sender.index != self.index:
-                self._cupy.cuda.get_current_stream().wait_event(sender.posted)
-            target.data.copy_from_device_async(source.data, target.nbytes)
+            self._incoming.wait_event(self._round)
+            target.data.copy_from_host_async(source.ctypes.data, target.nbytes, self._incoming)
+            return Arrival(self, self._incoming.record())
+
+    def wait_for(self, event: Any) -> None:
+        """Wait on the host for one of this GPU's events."""
+        with self._guarded("copying from the GPU"):
+            event.synchronize()
+
+    def receive(self, arrival: Arrival) -> None:
+        """Let what is launched from here on wait for what was sent."""
+        with self._guarded("copying to the GPU"):
+            self._cupy.cuda.get_current_stream().wait_event(arrival.event)
 
     def reserve(self, edges: int) -> None:
         """Make room for the lists that kernels need to share out so many edges of a partition."""
+        self._unstage()
         length = 2 * (edges // _EDGES_A_PIECE) + 1024
         if length > len(self._pieces):
             self._pieces = self.array(length, np.uint64)
 
+    def _staged(self, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Locked pages of the host's memory: once two sets are under way, the first, when it is there."""
+        nbytes = length * dtype.itemsize
+        with self._guarded("copying to the GPU"):
+            if len(self._staging) >= _SETS:
+                pages, sent = self._staging.pop(0)
+                sent.synchronize()
+                if len(pages) >= nbytes:
+                    return pages[:nbytes].view(dtype)
+            return locked_array(nbytes, np.dtype(np.uint8)).view(dtype)
+
+    def _send(self, staged: NDArray[Any], skipped: int, held: Any, begin: int) -> None:
+        """Begin to copy what is staged, but for the first `skipped`, to ``held[begin:]``."""
+        values = staged[skipped:]
+        if len(values):
+            with self._guarded("copying to the GPU"):
+                target = held[begin : begin + len(values)]
+                target.data.copy_from_host_async(values.ctypes.data, values.nbytes)
+        self._staging.append((staged.view(np.uint8), self.mark_now()))
+
+    def _unstage(self) -> None:
+        """Wait until all that was staged is on the GPU, and give up the pages."""
+        self.wait()
+        self._staging.clear()
+
     # ---- running --------------------------------------------------------------------------------
 
-    def kernel(self, name: str | Kernel) -> Launcher:
+    def kernel(self, name: str | Kernel) -> Callable[..., Any]:
         """The CUDA kernel ``"file.function"``, or that of a `Kernel`."""
         if name not in self._kernels:
             file: str | OwnSource
             if isinstance(name, Kernel):
-                file = OwnSource.read(Path(name.side(self)))
+                side = name.side(self)
+                if callable(side):
+                    return side  # type: ignore[no-any-return] # it launches kernels itself
+                file = OwnSource.read(Path(side))
                 declared = declared_in(file, name.name)
             else:
                 file, function = name.split(".")
@@ -222,9 +326,10 @@ class CudaElement:
         return values[0] if len(values) == 1 else tuple(values)
 
     def wait(self) -> None:
-        """Wait until all that was launched here is done."""
+        """Wait until all that was launched here is done, and all that was sent or fetched has come."""
         with self._guarded("running kernels"):
-            self._cupy.cuda.get_current_stream().synchronize()
+            for stream in (self._cupy.cuda.get_current_stream(), self._outgoing, self._incoming):
+                stream.synchronize()
 
     # ---- when things happen ----------------------------------------------------------------------
 
@@ -235,8 +340,11 @@ class CudaElement:
             self._set_anchor()
 
     def mark(self) -> Any:
-        """A point in time: when the GPU has come to here."""
-        return self.mark_now() if self._timed else perf_counter()
+        """A point in time: when the GPU has come to here, and what it sent has gone."""
+        sent, self._sent = self._sent, None
+        if not self._timed:
+            return perf_counter()
+        return self.mark_now() if sent is None else sent
 
     def mark_now(self) -> Any:
         """An event behind all that has been launched."""
@@ -285,7 +393,8 @@ class CudaElement:
             address, shared_bytes = int(kernel.ptr), 0
             if shared:
                 declared = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, address)
-                shared_bytes = int(self._most_shared * _SHARED_FOR_TABLES) - declared
+                part = 1.0 if f"{file}.{name}" in _TABLES_ALONE else _SHARED_FOR_TABLES
+                shared_bytes = int(self._most_shared * part) - declared
                 driver.funcSetAttribute(
                     address, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes
                 )
@@ -346,16 +455,12 @@ class CudaElement:
             free = self.free_bytes()
             more = f"{readable(nbytes)} more are" if nbytes else "more is"
             msg = (
-                f"{self.name} has {readable(free)} free and {more} needed; give it a "
-                "smaller share of the edges (a larger alpha), or take a GPU with more memory"
+                f"{self.name} has {readable(free)} free and {more} needed; give it a smaller share of the "
+                'edges (a larger alpha), run with on="cpu", or take a GPU with more memory'
             )
             raise DeviceOutOfMemory(msg, needed=nbytes, available=free) from error
         except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
             raise self._failed(doing, error) from error
 
     def _failed(self, doing: str, error: Exception) -> DeviceError:
-        msg = (
-            f"{self.name} failed while {doing}: {first_line(error)}; nothing more can be run on it in this "
-            'process. Run again, or with on="cpu"'
-        )
-        return DeviceError(msg)
+        return failed(f"{self.name} failed while {doing}", error)

@@ -44,8 +44,9 @@ def missing() -> str | None:
     return None
 
 
+@cache
 def gpus() -> int:
-    """How many GPUs there are."""
+    """How many GPUs there are: asked once, for where one has failed, the driver may not answer any more."""
     if missing():
         return 0
     from cupy.cuda import runtime

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.elements.failure import failed
 from evener.errors import OutOfMemoryError
 from evener.memory import available, readable
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["TieredArray", "locked_array"]
+
+# cudaErrorInvalidValue, where the size alone is refused, and cudaErrorMemoryAllocation.
+_NO_PAGES = (1, 2)
 
 
 def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
@@ -25,6 +29,8 @@ def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> N
     ------
     OutOfMemoryError
         If the system does not lock so many pages.
+    DeviceError
+        If the GPU has failed, and with it all that CUDA does in this process.
     """
     from cupy import cuda
 
@@ -36,6 +42,8 @@ def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> N
             else cuda.PinnedMemoryPointer(cuda.PinnedMemory(nbytes), 0)
         )
     except cuda.runtime.CUDARuntimeError as error:
+        if error.status not in _NO_PAGES:
+            raise failed("a GPU failed while locking pages of the host's memory", error) from error
         msg = (
             f"{readable(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "
             f"{readable(available())} at hand; take a smaller graph, or give the GPU more of it"

@@ -51,6 +51,8 @@ class Exchange:
         self._elements = elements
         self._routes = routes
         self._mailboxes = mailboxes
+        self._posted: Spread | None = None
+        self._turn = 0
 
     def push(
         self, array: Spread, op: str, changed: Spread | None
@@ -63,66 +65,101 @@ class Exchange:
                 route, element, op, mirrored, owned, _flags(changed, route.holder, route.owner)
             )
 
-        def send(route: Route, outbox: Mailbox) -> int:
-            return message.send_push(
-                route, outbox, op, array.parts[route.holder], _flag(changed, route.holder)
-            )
+        def send(route: Route, outbox: Mailbox, inbox: Mailbox) -> int:
+            mirrored, flags = array.parts[route.holder], _flag(changed, route.holder)
+            return message.send_push(route, outbox, inbox, op, mirrored, flags)
 
-        def take(route: Route, outbox: Mailbox, inbox: Mailbox) -> None:
-            owned, flags = array.parts[route.owner], _flag(changed, route.owner)
-            message.take_push(route, outbox, inbox, op, owned, flags)
+        def take(route: Route, inbox: Mailbox) -> None:
+            message.take_push(route, inbox, op, array.parts[route.owner], _flag(changed, route.owner))
 
-        return self._steps("holder", "owner", near, send, take)
+        self.drop_posted()
+        return self._sends("holder", send), self._takes("owner", near, take)
 
     def pull(self, array: Spread, changed: Spread | None) -> tuple[list[list[Step]], list[list[Step]]]:
-        """From owners to mirrors."""
+        """From owners to mirrors. What was posted need not be sent again."""
 
         def near(route: Route, element: Element) -> int:
             owned, mirrored = array.parts[route.owner], array.parts[route.holder]
             flags = _flags(changed, route.owner, route.holder)
             return memory.pull(route, element, owned, mirrored, flags, as_bits=array.bits)
 
-        def send(route: Route, outbox: Mailbox) -> int:
-            owned, flags = array.parts[route.owner], _flag(changed, route.owner)
-            return message.send_pull(route, outbox, owned, flags, as_bits=array.bits)
-
-        def take(route: Route, outbox: Mailbox, inbox: Mailbox) -> None:
+        def take(route: Route, inbox: Mailbox) -> None:
             mirrored, flags = array.parts[route.holder], _flag(changed, route.holder)
-            message.take_pull(route, outbox, inbox, mirrored, flags, as_bits=array.bits)
+            message.take_pull(route, inbox, mirrored, flags, as_bits=array.bits)
 
-        return self._steps("owner", "holder", near, send, take)
+        takes = self._takes("holder", near, take)
+        if self._posted is array and changed is None:
+            self._posted = None
+            return nothing(self._elements), takes
+        self.drop_posted()
+        return self._sends("owner", self._sender_of_pulled(array, changed)), takes
 
-    def _steps(
+    def post(self, array: Spread) -> list[list[Step]]:
+        """The first half of a pull, for each element to do when it likes; the mirrors must not be in use.
+
+        What the message before it brought may still be in use, so it takes the other set of buffers.
+        """
+        self._turn = 1 - self._turn
+        self._posted = array
+        return self._sends("owner", self._sender_of_pulled(array, None))
+
+    def drop_posted(self) -> None:
+        """Forget what was posted and is not pulled after all, once it has arrived."""
+        if self._posted is not None:
+            self._posted = None
+            for boxes in self._mailboxes.values():
+                for box in boxes:
+                    box.drop()
+
+    def _sender_of_pulled(self, array: Spread, changed: Spread | None) -> Callable[..., int]:
+        turn = self._turn
+
+        def send(route: Route, outbox: Mailbox, inbox: Mailbox) -> int:
+            owned, mirrored = array.parts[route.owner], array.parts[route.holder]
+            flags = _flag(changed, route.owner)
+            return message.send_pull(
+                route, outbox, inbox, owned, mirrored, flags, as_bits=array.bits, turn=turn
+            )
+
+        return send
+
+    def _sends(self, sender: str, send: Callable[[Route, Mailbox, Mailbox], int]) -> list[list[Step]]:
+        """What each element does for the routes on which it is the sender; near ones are the receiver's."""
+
+        def sent(p: int, routes: list[Route]) -> list[tuple[int, int]]:
+            return [(p, send(route, *self._boxes(route, sender))) for route in routes]
+
+        steps = nothing(self._elements)
+        for p, own in enumerate(steps):
+            going = [r for r in self._routes if getattr(r, sender) == p and r in self._mailboxes]
+            if going:
+                own.append(("send", sent, (p, going)))
+        return steps
+
+    def _takes(
         self,
-        sender: str,
         receiver: str,
         near: Callable[[Route, Element], int],
-        send: Callable[[Route, Mailbox], int],
-        take: Callable[[Route, Mailbox, Mailbox], None],
-    ) -> tuple[list[list[Step]], list[list[Step]]]:
-        def packed(p: int, routes: list[Route]) -> list[tuple[int, int]]:
-            sent = [(p, send(route, self._boxes(route, sender)[0])) for route in routes]
-            self._elements[p].post()
-            return sent
+        take: Callable[[Route, Mailbox], None],
+    ) -> list[list[Step]]:
+        """What each element does for the routes on which it is the receiver."""
+        sender = "owner" if receiver == "holder" else "holder"
 
         def taken(p: int, routes: list[Route]) -> list[tuple[int, int]]:
             sent = []
             for route in routes:
                 if route in self._mailboxes:
-                    take(route, *self._boxes(route, sender))
+                    take(route, self._boxes(route, sender)[1])
                 else:
                     sent.append((getattr(route, sender), near(route, self._elements[p])))
             return sent
 
-        sends, takes = nothing(self._elements), nothing(self._elements)
-        for p in range(len(self._elements)):
-            going = [r for r in self._routes if getattr(r, sender) == p and r in self._mailboxes]
+        steps = nothing(self._elements)
+        for p, own in enumerate(steps):
             coming = [r for r in self._routes if getattr(r, receiver) == p]
-            if going:
-                sends[p].append(("send", packed, (p, going)))
             if coming:
-                takes[p].append(("receive", taken, (p, coming)))
-        return sends, takes
+                own.append(("receive", taken, (p, coming)))
+        return steps
 
     def _boxes(self, route: Route, sender: str) -> tuple[Mailbox, Mailbox]:
         """The sender's and the receiver's."""

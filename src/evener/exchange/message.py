@@ -1,13 +1,15 @@
 """The message transport: holder and owner have memories of their own; the sender packs, the receiver takes.
 
-Each exchange has two halves. The sender packs what travels into an outbox in its own memory, and is then free
-to change its arrays; the receiver takes the outbox's content over by plain copies, and reduces it. An
-exchange is dense (the whole slice, with a bit for each value where only some count) or sparse (positions and
-values of what changed), whichever is fewer bytes.
+Each exchange has two halves. The sender packs what travels into an outbox in its own memory and sends it on
+its way, into an inbox in the receiver's or, where whole values travel, to where they belong; it is then free
+to change its arrays. The receiver takes what has arrived, and reduces it. An exchange is dense (the whole
+slice, with a bit for each value where only some count) or sparse (positions and values of what changed),
+whichever is fewer bytes.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,34 +29,84 @@ __all__ = ["Mailbox", "mailboxes", "send_pull", "send_push", "take_pull", "take_
 
 
 @dataclass(slots=True)
+class Message:
+    """What one element has sent to another.
+
+    Attributes
+    ----------
+    turn : int
+        Which of two sets of buffers it uses, 0 or 1.
+    count : int
+        How many values it holds.
+    sparse : bool
+        Whether it lists positions and values.
+    contents : dict of str to ndarray
+        Its arrays in the receiver's memory, by use.
+    """
+
+    turn: int
+    count: int
+    sparse: bool = False
+    contents: dict[str, NDArray[Any]] = field(default_factory=dict)
+    _arrivals: list[Any] = field(default_factory=list)
+
+    def enclose(
+        self,
+        sender: Mailbox,
+        receiver: Mailbox,
+        use: str,
+        source: NDArray[Any],
+        target: NDArray[Any] | None = None,
+    ) -> None:
+        """Send an array along: to the receiver's own for this use and turn, or straight to a target."""
+        if target is None:
+            target = receiver.array(f"{use} {self.turn}", len(source), source.dtype)
+        self.contents[use] = target
+        self._arrivals.append(sender.element.send(source, receiver.element, target))
+
+    def await_all(self, receiver: Element) -> None:
+        """Let what the receiver does from here on find everything there."""
+        for arrival in self._arrivals:
+            receiver.receive(arrival)
+
+
+@dataclass(slots=True)
 class Mailbox:
-    """What one route keeps on one side: arrays that are made once, and what was packed last.
+    """What one route keeps on one side: arrays that are made once, and what has come.
 
     Attributes
     ----------
     element : Element
         On whose memory they lie.
-    sparse : bool
-        Whether the last message lists positions and values.
-    count : int
-        How many values the last message holds.
+    coming : deque of Message
+        What was sent here and has not been taken, oldest first.
     """
 
     element: Element
-    sparse: bool = False
-    count: int = 0
+    coming: deque[Message] = field(default_factory=deque)
     _arrays: dict[tuple[str, str], NDArray[Any]] = field(default_factory=dict)
 
-    def array(self, use: str, length: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An array for some use; the same one every time, undefined at first, zero for flags and counts."""
+    def array(self, use: str, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
+        """An array for some use, so long or longer; the same every time, at first undefined or filled."""
         key = (use, np.dtype(dtype).char)
-        if key not in self._arrays:
-            self._arrays[key] = self.element.array(length, dtype, 0 if np.dtype(dtype) == np.uint64 else None)
-        return self._arrays[key]
+        if key not in self._arrays or len(self._arrays[key]) < length:
+            self._arrays[key] = self.element.array(length, dtype, fill)
+        return self._arrays[key][:length]
 
-    def bits(self, use: str, length: int) -> NDArray[Any]:
-        """A bitmap for some use, clear at first."""
-        return self.array(use, (length + 63) // 64, "uint64")
+    def clear_bits(self, use: str, length: int) -> NDArray[Any]:
+        """A bitmap for some use, clear at first; kernels leave it clear."""
+        return self.array(use, (length + 63) // 64, "uint64", 0)
+
+    def take(self) -> Message:
+        """The oldest message, when it has arrived."""
+        message = self.coming.popleft()
+        message.await_all(self.element)
+        return message
+
+    def drop(self) -> None:
+        """Take and forget all that was sent here."""
+        while self.coming:
+            self.element.call(self.take)
 
 
 def mailboxes(routes: Sequence[Route], elements: Sequence[Element]) -> dict[Route, tuple[Mailbox, Mailbox]]:
@@ -70,49 +122,52 @@ def mailboxes(routes: Sequence[Route], elements: Sequence[Element]) -> dict[Rout
 
 
 def send_push(
-    route: Route, outbox: Mailbox, op: str, mirrored: NDArray[Any], flags: NDArray[Any] | None
+    route: Route,
+    outbox: Mailbox,
+    inbox: Mailbox,
+    op: str,
+    mirrored: NDArray[Any],
+    flags: NDArray[Any] | None,
 ) -> int:
-    """Pack a route's mirrors, on the holder's element; returns the bytes that will travel.
+    """Send a route's mirrors, on the holder's element; returns the bytes that travel.
 
     Mirrors are emptied after "add", and their flags are cleared.
     """
     element, begin, k = outbox.element, route.begin, len(route)
-    outbox.count, outbox.sparse = k, False
+    message = Message(0, k)
+    inbox.coming.append(message)
     if op == "or":
-        element.kernel("message.take_bits")(mirrored, begin, k, outbox.bits("flags", k))
+        _send_bits(message, outbox, inbox, mirrored, begin)
         return bit_bytes(k)
-    itemsize = mirrored.dtype.itemsize
-    nbytes = k * itemsize
+    nbytes = k * mirrored.dtype.itemsize
     if flags is not None:
         flagged = int(element.kernel("bits.count_range")(flags, begin, begin + k))
-        nbytes = _pack_changes(outbox, flags, begin, k, mirrored, flagged)
-    if not outbox.sparse:
-        outbox.array("values", k, mirrored.dtype)[:] = mirrored[begin : begin + k]
+        nbytes = _send_changes(message, outbox, inbox, flags, begin, mirrored, flagged)
+    if not message.sparse:
+        values = outbox.array(f"values {message.turn}", k, mirrored.dtype)
+        values[:] = mirrored[begin : begin + k]
+        message.enclose(outbox, inbox, "values", values)
     if op == "add":
         mirrored[begin : begin + k] = 0
     return nbytes
 
 
-def take_push(
-    route: Route, outbox: Mailbox, inbox: Mailbox, op: str, owned: NDArray[Any], flags: NDArray[Any] | None
-) -> None:
-    """Reduce what a route's holder packed, on the owner's element."""
+def take_push(route: Route, inbox: Mailbox, op: str, owned: NDArray[Any], flags: NDArray[Any] | None) -> None:
+    """Reduce what a route's holder sent, on the owner's element."""
     element, k = inbox.element, len(route)
+    message = inbox.take()
     if op == "or":
-        message = _take_bits(outbox, inbox, k)
-        element.kernel("exchange.push_or_bits")(route.index, 0, message, owned)
+        element.kernel("exchange.push_or_bits")(route.index, 0, message.contents["flags"], owned)
         return
-    values = inbox.array("values", k, owned.dtype)
     if flags is None:
-        element.take(outbox.element, outbox.array("values", k, owned.dtype), values)
-        element.kernel(f"exchange.push_{op}")(route.index, 0, values, owned)
+        element.kernel(f"exchange.push_{op}")(route.index, 0, message.contents["values"], owned)
         return
-    if outbox.sparse:
-        marks = inbox.bits("marks", k)  # clear, for the kernel below takes each
-        _place_listed(outbox, inbox, k, 0, values, marks)
+    if message.sparse:
+        values = inbox.array("placed", k, owned.dtype)
+        marks = inbox.clear_bits("marks", k)
+        _place_listed(message, inbox, 0, values, marks)
     else:
-        marks = _take_bits(outbox, inbox, k)
-        element.take(outbox.element, outbox.array("values", k, owned.dtype), values)
+        values, marks = message.contents["values"], message.contents["flags"]
     element.kernel(f"exchange.push_{op}_flagged")(route.index, 0, values, marks, owned, flags)
 
 
@@ -120,83 +175,98 @@ def take_push(
 
 
 def send_pull(
-    route: Route, outbox: Mailbox, owned: NDArray[Any], flags: NDArray[Any] | None, *, as_bits: bool
-) -> int:
-    """Pack what a route's mirrors stand for, on the owner's element; returns the bytes that will travel."""
-    element, k = outbox.element, len(route)
-    outbox.count, outbox.sparse = k, False
-    if as_bits:
-        element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, outbox.bits("flags", k))
-        return bit_bytes(k)
-    values = outbox.array("values", k, owned.dtype)
-    if flags is None:
-        element.kernel("exchange.pull")(route.index, 0, owned, values)
-        return k * owned.dtype.itemsize
-    marks = outbox.bits("marks", k)  # clear, for packing takes each
-    moved = element.kernel("exchange.pull_flagged")(0, route.held, route.before, owned, flags, values, marks)
-    return _pack_changes(outbox, marks, 0, k, values, int(moved))
-
-
-def take_pull(
     route: Route,
     outbox: Mailbox,
     inbox: Mailbox,
+    owned: NDArray[Any],
     mirrored: NDArray[Any],
     flags: NDArray[Any] | None,
     *,
     as_bits: bool,
-) -> None:
-    """Put what a route's owner packed into the mirrors, on the holder's element."""
-    element, begin, k = inbox.element, route.begin, len(route)
+    turn: int = 0,
+) -> int:
+    """Send what a route's mirrors stand for, on the owner's element; returns the bytes that travel.
+
+    Values without flags go straight into the mirrors, so these must not be in use. Where the message before
+    it may still be, `turn` is the other one's number.
+    """
+    element, k = outbox.element, len(route)
+    message = Message(turn, k)
+    inbox.coming.append(message)
     if as_bits:
-        element.kernel("message.place_bits")(_take_bits(outbox, inbox, k), k, mirrored, begin)
-        return
-    packed = outbox.array("values", k, mirrored.dtype)
+        words = outbox.array(f"flags {message.turn}", (k + 63) // 64, "uint64")
+        element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, words)
+        message.enclose(outbox, inbox, "flags", words)
+        return bit_bytes(k)
+    values = outbox.array(f"values {message.turn}", k, owned.dtype)
     if flags is None:
-        element.take(outbox.element, packed, mirrored[begin : begin + k])
-    elif outbox.sparse:
-        _place_listed(outbox, inbox, k, begin, mirrored, flags)
-    else:
-        values = inbox.array("values", k, mirrored.dtype)
-        element.take(outbox.element, packed, values)
-        marks = _take_bits(outbox, inbox, k)
+        element.kernel("exchange.pull")(route.index, 0, owned, values)
+        message.enclose(outbox, inbox, "values", values, mirrored[route.begin : route.begin + k])
+        return k * owned.dtype.itemsize
+    marks = outbox.clear_bits("marks", k)
+    moved = element.kernel("exchange.pull_flagged")(0, route.held, route.before, owned, flags, values, marks)
+    nbytes = _send_changes(message, outbox, inbox, marks, 0, values, int(moved))
+    if not message.sparse:
+        message.enclose(outbox, inbox, "values", values)
+    return nbytes
+
+
+def take_pull(
+    route: Route, inbox: Mailbox, mirrored: NDArray[Any], flags: NDArray[Any] | None, *, as_bits: bool
+) -> None:
+    """Put what a route's owner sent into the mirrors, on the holder's element."""
+    element, begin, k = inbox.element, route.begin, len(route)
+    message = inbox.take()
+    if as_bits:
+        element.kernel("message.place_bits")(message.contents["flags"], k, mirrored, begin)
+    elif message.sparse:
+        _place_listed(message, inbox, begin, mirrored, flags)
+    elif flags is not None:
+        values, marks = message.contents["values"], message.contents["flags"]
         element.kernel("message.place_flagged")(values, marks, begin, mirrored, flags)
 
 
 # ---- what both share -------------------------------------------------------------------------------
 
 
-def _pack_changes(
-    outbox: Mailbox, flags: NDArray[Any], begin: int, k: int, values: NDArray[Any], flagged: int
+def _send_changes(
+    message: Message,
+    outbox: Mailbox,
+    inbox: Mailbox,
+    flags: NDArray[Any],
+    begin: int,
+    values: NDArray[Any],
+    flagged: int,
 ) -> int:
-    """Take the flags of ``begin:begin + k``: as a list with values if that is fewer bytes, else as bits."""
-    element, itemsize = outbox.element, values.dtype.itemsize
+    """Send the flags of a route's slice: in a list with values if that is fewer bytes, else as bits."""
+    element, k, itemsize = outbox.element, message.count, values.dtype.itemsize
     sparse, dense = sparse_bytes(flagged, itemsize), dense_bytes(k, itemsize)
     if sparse >= dense:
-        element.kernel("message.take_bits")(flags, begin, k, outbox.bits("flags", k))
+        _send_bits(message, outbox, inbox, flags, begin)
         return dense
-    outbox.sparse, outbox.count = True, flagged
+    message.sparse, message.count = True, flagged
     length = outbox.array("length", 1, "uint64")
     length[:] = 0
-    positions, listed = outbox.array("positions", k, "uint32"), outbox.array("listed", k, values.dtype)
+    positions = outbox.array(f"positions {message.turn}", k, "uint32")
+    listed = outbox.array(f"listed {message.turn}", k, values.dtype)
     element.kernel("message.list_flagged")(flags, begin, k, values, positions, listed, length)
+    if flagged:
+        message.enclose(outbox, inbox, "positions", positions[:flagged])
+        message.enclose(outbox, inbox, "listed", listed[:flagged])
     return sparse
 
 
-def _take_bits(outbox: Mailbox, inbox: Mailbox, k: int) -> NDArray[Any]:
-    message = inbox.bits("flags", k)
-    inbox.element.take(outbox.element, outbox.bits("flags", k), message)
-    return message
+def _send_bits(message: Message, outbox: Mailbox, inbox: Mailbox, flags: NDArray[Any], begin: int) -> None:
+    """Send flags from `begin` on, which are cleared."""
+    k = message.count
+    words = outbox.array(f"flags {message.turn}", (k + 63) // 64, "uint64")
+    outbox.element.kernel("message.take_bits")(flags, begin, k, words)
+    message.enclose(outbox, inbox, "flags", words)
 
 
 def _place_listed(
-    outbox: Mailbox, inbox: Mailbox, k: int, begin: int, values: NDArray[Any], flags: NDArray[Any]
+    message: Message, inbox: Mailbox, begin: int, values: NDArray[Any], flags: NDArray[Any] | None
 ) -> None:
-    if outbox.count == 0:
-        return
-    element, count = inbox.element, outbox.count
-    positions = inbox.array("positions", k, "uint32")[:count]
-    listed = inbox.array("listed", k, values.dtype)[:count]
-    element.take(outbox.element, outbox.array("positions", k, "uint32")[:count], positions)
-    element.take(outbox.element, outbox.array("listed", k, values.dtype)[:count], listed)
-    element.kernel("message.place_listed")(positions, listed, begin, values, flags)
+    if message.count:
+        positions, listed = message.contents["positions"], message.contents["listed"]
+        inbox.element.kernel("message.place_listed")(positions, listed, begin, values, flags)

@@ -27,8 +27,9 @@ class Kernel:
     ----------
     cpu : callable, optional
         A function compiled by Numba. A plain Python function works too: slowly, but a debugger steps through.
-    cuda : str or path-like, optional
-        The ``.cu`` file that declares the kernel. It may include Evener's headers ("common.cuh", "edges.cuh",
+    cuda : str, path-like or callable, optional
+        The ``.cu`` file that declares the kernel, or a function that launches kernels of a GPU's element and
+        returns what the last one does. A file may include Evener's headers ("common.cuh", "edges.cuh",
         "rows.cuh"), and headers of its own that lie beside it.
     name : str, optional
         The kernel's name in that file. Default: the name of the function.
@@ -48,20 +49,20 @@ class Kernel:
     """
 
     cpu: Callable[..., Any] | None = None
-    cuda: str | os.PathLike[str] | None = None
+    cuda: str | os.PathLike[str] | Callable[..., Any] | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
         if self.cpu is not None and not callable(self.cpu):
             msg = f"a Kernel's cpu= is a function, not {type(self.cpu).__name__}"
             raise ArgumentError(msg)
-        if self.cuda is not None and not isinstance(self.cuda, str | os.PathLike):
+        if not (self.cuda is None or isinstance(self.cuda, str | os.PathLike) or callable(self.cuda)):
             msg = f"a Kernel's cuda= is the path of a .cu file, not {type(self.cuda).__name__}"
             raise ArgumentError(msg)
         if self.cpu is None and self.cuda is None:
             msg = "a Kernel has a side for the CPU, for CUDA, or both: give it cpu=, cuda= or both"
             raise ArgumentError(msg)
-        name = self.name or getattr(self.cpu, "__name__", "")
+        name = self.name or getattr(self.cpu, "__name__", "") or getattr(self.cuda, "__name__", "")
         if not name:
             msg = "a Kernel without a function that has a name needs name=, its name in the .cu file"
             raise ArgumentError(msg)

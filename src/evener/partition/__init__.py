@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["POLICIES", "Partition", "PartitionedGraph", "partition"]
 
 
+# In-edges of a vertex on a GPU: kernels/cuda/pagerank.cu counts them, and some steps more, in an int32.
+LONGEST_ROW = (1 << 31) - (1 << 13)
+# Rows whose lengths are looked at together.
+_ROWS_COMPARED = 1 << 22
+
+
 class PartitionedGraph:
     """A graph placed on processing elements: place once, run many times.
 
@@ -155,7 +161,8 @@ def partition(
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Edges that have no room there stay
         in the host's memory, from where the GPU reads them. Default: what is free.
     directions : {"both", "out", "in"}
-        Which edges to store; an undirected graph has one direction that serves as both.
+        Which edges to store; an undirected graph has one direction that serves as both. PageRank needs "in"
+        alone, and breadth-first search makes do with "out".
     seed : int
         For "random".
 
@@ -194,14 +201,21 @@ def partition(
     most = None if gpu_memory is None else nbytes_of(gpu_memory)
     elements = parse_elements(on, gpu_memory=most)
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    require(_bytes_needed(graph, directions), f"placing {graph!r} on {len(elements)} element(s)")
-    by_degree, degree = _descending_degree(graph)
+    needed = _bytes_needed(graph, directions, _share_on_host(elements, shares))
+    require(needed, f"placing {graph!r} on {len(elements)} element(s)")
+    by_degree, degree, out_degree = _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
+    del degree
     numbering = number_vertices(by_degree, owner, len(elements))
+    del by_degree
     partitions: list[Partition] = []
     routes: list[Route] = []
     for p, element in enumerate(elements):
-        built = build_partition(p, numbering, graph, out=directions != "in", in_=directions != "out")
+        built = build_partition(
+            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+        )
+        if element.kind != "cpu":
+            _refuse_long_rows(built, element)
         own_routes = routes_of(built, numbering)
         # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
         mirrors = sum(len(route) for route in routes if route.owner == p)
@@ -214,13 +228,18 @@ def partition(
     )
 
 
-def _descending_degree(graph: Graph) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-    """The vertices in descending degree, and the degrees: edges in and out together for a directed graph."""
-    degree = graph.out_degree() + graph.in_degree() if graph.directed else graph.out_degree()
+def _descending_degree(
+    graph: Graph,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
+    """The vertices in descending degree; the degrees, in and out together for a directed graph; those out."""
+    degree = graph.out_degree()
+    out_degree = degree.astype(np.uint32)
+    if graph.directed:
+        degree += graph.in_degree()
     by_degree = np.empty(graph.n, dtype=np.uint32)
     first = np.zeros(int(degree.max(initial=0)) + 2, dtype=np.uint64)
     kernels.order_by_degree(degree, first, by_degree)
-    return by_degree, degree
+    return by_degree, degree, out_degree
 
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
@@ -231,9 +250,37 @@ def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     return ids
 
 
-def _bytes_needed(graph: Graph, directions: str) -> int:
-    """Bytes of the partitions and of building them, mirrors aside: 30 a vertex beside the edges."""
-    edge = 4 + (0 if graph.weights is None else graph.weights.itemsize)
+def _refuse_long_rows(built: Partition, element: Element) -> None:
+    """Refuse rows that the kernels of a GPU cannot count."""
+    if built.in_ is None or built.in_.count <= LONGEST_ROW:
+        return
+    offsets = built.in_.offsets
+    slices = (offsets[i : i + _ROWS_COMPARED + 1] for i in range(0, built.owned, _ROWS_COMPARED))
+    longest = max(int(np.diff(part).max()) for part in slices)
+    if longest > LONGEST_ROW:
+        msg = (
+            f"a vertex with {longest:,} in-edges cannot be placed on {element.name}, which takes up to "
+            f'{LONGEST_ROW:,}; run with on="cpu", or leave such vertices to it: on=["cpu", "{element.name}"] '
+            'with policy="high"'
+        )
+        raise ArgumentError(msg)
+
+
+def _share_on_host(elements: list[Element], shares: NDArray[np.float64]) -> float:
+    """The share of the edges that goes to elements in the host's memory."""
+    return float(sum(share for e, share in zip(elements, shares, strict=True) if e.room() is None))
+
+
+def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
+    """Bytes of the partitions and of placing them, mirrors aside: 30 a vertex beside the edges.
+
+    Of the edges, the share `on_host` is written to the host's memory; what a GPU holds passes through it.
+    """
+    edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
+    edges = graph.m * edge
     stored = 2 if graph.directed and directions == "both" else 1
-    reverse = graph.m * edge + graph.n * 8 if graph.directed and directions != "out" else 0
-    return stored * (graph.m * edge + graph.n * 8) + reverse + 30 * graph.n
+    # A direction that the graph does not have yet is made of the other, a third at a time.
+    wanted = ("out", "in") if directions == "both" else (directions,)
+    missing = [one for one in wanted if graph.directed and one not in graph.has]
+    made = len(missing) * (edges + graph.n * 8) + (graph.m * (4 + edge) // 3 if missing else 0)
+    return int(stored * edges * on_host) + made + (stored * 8 + 30) * graph.n

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Partition
 
-__all__ = ["STATE_BYTES", "beside_edges", "mapped_share", "too_large"]
+__all__ = ["STATE_BYTES", "beside_edges", "columns_bytes", "mapped_share", "too_large"]
 
 # Bytes of state that an algorithm keeps for each owned vertex and for each mirror, bitmaps counted as bytes.
 # A partition can be used by any of them, so it leaves room for the most that any keeps.
@@ -62,6 +62,22 @@ def beside_edges(owned: int, mirrors: int, elsewhere: int, edges: int, *, direct
     messages = (mirrors + elsewhere) * _MESSAGE_BYTES
     lookups = elsewhere * _INDEX_BYTES + owned * _BITMAP_BYTES if elsewhere else 0
     return int(arrays + state + messages + lookups + edges * _PIECES_BYTES)
+
+
+def columns_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) -> int:
+    """Bytes of edges in blocks of columns, and of making them; see `evener.partition.columns`.
+
+    Parameters
+    ----------
+    tiles, blocks, items : int
+    steps : int
+        Of all items, 32 words of 4 bytes each.
+    sums : int
+        Places of float32 sums.
+    """
+    # First row, lanes, place and blocks of each tile; the order of each item's lanes, what else a kernel has
+    # to know of it, and its tile, block and slices while it is made.
+    return (16 + blocks // 8 + 4) * tiles + (256 + 52 + 40) * items + 128 * steps + 4 * sums
 
 
 def too_large(element: str, owned: int, mirrors: int, needed: int, room: int) -> DeviceOutOfMemory:

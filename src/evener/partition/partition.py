@@ -8,13 +8,15 @@ remote.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
 
 import numba
 import numpy as np
 
 from evener import build
+from evener.checks import read_only
 from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:
@@ -23,14 +25,23 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.graph import Graph
 
-__all__ = ["Edges", "Numbering", "Partition", "build_partition", "number_vertices", "place", "work_blocks"]
+__all__ = [
+    "Edges",
+    "Numbering",
+    "Partition",
+    "Renumbered",
+    "build_partition",
+    "number_vertices",
+    "place",
+    "work_blocks",
+]
 
 # Edges and rows handed to a thread at a time.
 EDGES_PER_BLOCK = 1 << 15
 # What one memory holds of the edges is a multiple of so many: a line of a GPU's cache.
 _EDGES_TOGETHER = 32
-# Targets compared at a time: their answers fit a cache.
-_TARGETS_COUNTED = 1 << 18
+# Edges written at a time: hundreds of blocks for the threads, and little memory beside the partition's.
+_EDGES_WRITTEN = 1 << 25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +51,9 @@ class Edges:
     Attributes
     ----------
     offsets : ndarray of uint64, shape (L + 1,)
-    targets : ndarray of uint32, shape (edges,)
+    targets : ndarray of uint32, shape (edges,), or Renumbered
         Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
+        Until the partition is placed, what they, and the weights, will be written from.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of runs of rows with about equal work.
@@ -49,14 +61,17 @@ class Edges:
         Number of rows up to the last one that has an edge.
     boundary : int
         Number of edges that lead to mirrors.
+    prepared : dict
+        What was made of the edges where they are placed, for all runs: see `evener.partition.columns`.
     """
 
     offsets: NDArray[np.uint64]
-    targets: NDArray[np.uint32]
+    targets: NDArray[np.uint32] | Renumbered
     weights: NDArray[Any] | None
     blocks: NDArray[np.uint32]
     rows: int
     boundary: int
+    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def count(self) -> int:
@@ -68,6 +83,73 @@ class Edges:
         """Bytes of all arrays."""
         weights = 0 if self.weights is None else self.weights.nbytes
         return self.offsets.nbytes + self.targets.nbytes + self.blocks.nbytes + weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Renumbered:
+    """Rows of a graph that are to be a partition's: what its targets and weights are written from.
+
+    They are written where they are to lie, some at a time: the host never holds them beside the graph unless
+    the partition is the host's.
+
+    Attributes
+    ----------
+    graph : Graph
+        Its out-edges are what is stored.
+    owned : ndarray of uint32, shape (L,)
+        The graph's number of each row.
+    bounds : ndarray of uint64, shape (L + 1,)
+        The partition's offsets.
+    blocks : ndarray of uint32
+        Runs of rows, see `Edges`.
+    position : ndarray of uint32, shape (n,)
+        The partition's number of each of the graph's vertices.
+    vertices : int
+        How many the partition has, with mirrors.
+    """
+
+    graph: Graph
+    owned: NDArray[np.uint32]
+    bounds: NDArray[np.uint64]
+    blocks: NDArray[np.uint32]
+    position: NDArray[np.uint32]
+    vertices: int
+
+    def __len__(self) -> int:
+        return int(self.bounds[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that targets and weights will take."""
+        return len(self) * (4 + (0 if self.graph.weights is None else self.graph.weights.itemsize))
+
+    def write(self, element: Element, far: int) -> tuple[Any, Any]:
+        """The targets and weights in an element's memory, the first `far` of each in the host's."""
+        graph = self.graph
+        targets = element.edges(len(self), np.dtype(np.uint32), far)
+        weights = None if graph.weights is None else element.edges(len(self), graph.weights.dtype, far)
+        none = np.empty(0, np.float32)
+        given = read_only(none if graph.weights is None else graph.weights)
+        ends = self.bounds[self.blocks]
+        steps = np.arange(0, len(self), _EDGES_WRITTEN, dtype=np.uint64)
+        cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
+        most = int(np.diff(ends[cuts]).max(initial=0))
+        spare = np.empty(most, np.uint32)
+        spare_weights = none if weights is None else np.empty(most, given.dtype)
+        bits = np.uint64(max(1, (self.vertices - 1).bit_length()))
+        for first, last in pairwise(cuts.tolist()):
+            begin, end = int(ends[first]), int(ends[last])
+            out = element.open_edges(targets, begin, end)
+            out_weights = none if weights is None else element.open_edges(weights, begin, end)
+            kernels.renumber_rows(
+                read_only(graph.offsets), read_only(graph.targets), given,
+                read_only(self.owned), self.bounds, self.position, self.blocks[first : last + 1], bits,
+                out, out_weights, spare, spare_weights,
+            )  # fmt: skip
+            element.close_edges(targets, begin, out)
+            if weights is not None:
+                element.close_edges(weights, begin, out_weights)
+        return targets, weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,54 +239,69 @@ class Numbering:
 def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitions: int) -> Numbering:
     """Number each partition's vertices in descending degree."""
     n = len(by_degree)
+    counts = np.zeros((numba.get_num_threads(), partitions), dtype=np.uint64)
+    kernels.count_owned(by_degree, owner, counts)
     bounds = np.zeros(partitions + 1, dtype=np.uint64)
-    bounds[1:] = np.cumsum(np.bincount(owner, minlength=partitions))
+    bounds[1:] = np.cumsum(counts.sum(axis=0))
+    places = bounds[:-1] + np.cumsum(counts, axis=0) - counts
     local = np.empty(n, dtype=np.uint32)
     vertices = np.empty(n, dtype=np.uint32)
-    kernels.number_locally(by_degree, owner, bounds, np.zeros(partitions, np.uint64), local, vertices)
+    kernels.number_locally(by_degree, owner, bounds, places, local, vertices)
     return Numbering(owner, local, vertices, bounds)
 
 
 def work_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
     """Cut the rows into runs of about `EDGES_PER_BLOCK` edges and rows."""
     rows = len(offsets) - 1
-    work = offsets + np.arange(rows + 1, dtype=np.uint64)
-    steps = np.arange(0, int(work[-1]), EDGES_PER_BLOCK, dtype=np.uint64)
-    bounds = np.searchsorted(work, steps, side="left")
-    return np.unique(np.append(bounds, rows)).astype(np.uint32)
+    steps = np.arange(0, int(offsets[-1]) + rows, EDGES_PER_BLOCK, dtype=np.uint64)
+    return np.unique(np.append(build.rows_at(offsets, steps), np.uint64(rows))).astype(np.uint32)
 
 
-def build_partition(p: int, numbering: Numbering, graph: Graph, *, out: bool, in_: bool) -> Partition:
-    """Build partition `p` of `graph` with the directions asked for.
+def build_partition(
+    p: int, numbering: Numbering, graph: Graph, out_degree: NDArray[np.uint32], *, out: bool, in_: bool
+) -> Partition:
+    """Lay out partition `p` of `graph` with the directions asked for; `place` writes its edges.
 
-    Needs, beside the result, 5 bytes for each vertex of the graph while it runs, and what the builder needs.
+    `out_degree` is that of all vertices. Needs, beside the result, 5 bytes for each vertex of the graph while
+    it runs where there are several partitions.
     """
     owned = numbering.owned_by(p)
-    out_degree = np.diff(graph.offsets)[owned].astype(np.uint32)
     wanted = [graph] if out or not graph.directed else []
     if in_ and graph.directed:
         wanted.append(graph.reverse)
     bounds = [_row_bounds(g, owned) for g in wanted]
+    blocks = [work_blocks(rows) for rows in bounds]
+    boundary = [0] * len(wanted)
     partitions = len(numbering.bounds) - 1
     vertices, mirror_bounds, position = owned, np.full(partitions + 1, len(owned), np.int64), numbering.local
     if partitions > 1:
         needed = np.zeros(graph.n, dtype=np.uint8)
-        for g, rows in zip(wanted, bounds, strict=True):
-            blocks = work_blocks(rows)
-            kernels.mark_remote(g.offsets, g.targets, owned, blocks, numbering.owner, p, needed)
+        boundary = [
+            int(kernels.mark_remote(g.offsets, g.targets, owned, runs, numbering.owner, p, needed))
+            for g, runs in zip(wanted, blocks, strict=True)
+        ]
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
     stored = [
-        _renumbered(g, owned, rows, position, len(vertices)) for g, rows in zip(wanted, bounds, strict=True)
+        Edges(
+            offsets=rows,
+            targets=Renumbered(g, owned, rows, runs, position, len(vertices)),
+            weights=None,
+            blocks=runs,
+            rows=int(np.searchsorted(rows, rows[-1])),
+            boundary=crossing,
+        )
+        for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
     ]
+    own_degree = out_degree[owned]
     if not graph.directed:
-        return Partition(p, vertices, mirror_bounds, out_degree, stored[0], stored[0])
+        return Partition(p, vertices, mirror_bounds, own_degree, stored[0], stored[0])
     return Partition(
-        p, vertices, mirror_bounds, out_degree, stored[0] if out else None, stored[-1] if in_ else None
+        p, vertices, mirror_bounds, own_degree, stored[0] if out else None, stored[-1] if in_ else None
     )
 
 
 def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Partition:
-    """The same partition with its arrays in the memory of an element.
+    """The same partition with its arrays in the memory of an element, its edges written there.
 
     Parameters
     ----------
@@ -219,29 +316,33 @@ def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Par
             return None
         # Kernels read several edges at once, so a run of them does not lie in two memories.
         far = min(edges.count, -(-int(edges.count * mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
+        targets, weights = cast("Renumbered", edges.targets).write(element, far)
         return replace(
             edges,
             offsets=element.hold(edges.offsets),
-            targets=element.hold_edges(edges.targets, far),
-            weights=None if edges.weights is None else element.hold_edges(edges.weights, far),
+            targets=targets,
+            weights=weights,
             blocks=element.hold(edges.blocks),
+            prepared={},
         )
 
     out = held(partition.out)
+    in_ = out if partition.in_ is partition.out else held(partition.in_)
     element.reserve(max(edges.count for edges in partition.directions))
     return replace(
         partition,
         vertices=element.hold(partition.vertices),
         out_degree=element.hold(partition.out_degree),
         out=out,
-        in_=out if partition.in_ is partition.out else held(partition.in_),
+        in_=in_,
     )
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """Where the rows of the owned vertices begin when they are laid one after another, shape (L + 1,)."""
     bounds = np.zeros(len(owned) + 1, dtype=np.uint64)
-    np.cumsum(np.diff(graph.offsets)[owned], out=bounds[1:])
+    kernels.row_lengths(read_only(graph.offsets), read_only(owned), bounds[1:])
+    np.cumsum(bounds, out=bounds)
     return bounds
 
 
@@ -266,52 +367,3 @@ def _number_mirrors(
             )
         mirror_bounds[q + 1] = begin + found
     return vertices, mirror_bounds, position
-
-
-def _renumbered(
-    graph: Graph,
-    owned: NDArray[np.uint32],
-    bounds: NDArray[np.uint64],
-    position: NDArray[np.uint32],
-    vertices: int,
-) -> Edges:
-    csr = build.from_slices(_OwnedEdges(graph, owned, bounds, position, vertices), symmetrise=False)
-    # The builder's rows include those of mirrors, which have no edges here.
-    rows = int(np.searchsorted(bounds, bounds[-1], side="left"))
-    boundary = _count_from(csr.targets, len(owned)) if vertices > len(owned) else 0
-    return Edges(bounds, csr.targets, csr.weights, work_blocks(bounds), rows, boundary)
-
-
-def _count_from(targets: NDArray[np.uint32], first: int) -> int:
-    """How many targets are `first` or above, looked at in pieces that need little memory."""
-    pieces = range(0, len(targets), _TARGETS_COUNTED)
-    return sum(int(np.count_nonzero(targets[i : i + _TARGETS_COUNTED] >= np.uint32(first))) for i in pieces)
-
-
-class _OwnedEdges:
-    """The edges of some vertices of a graph in a partition's numbers, as the builder reads them."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        owned: NDArray[np.uint32],
-        bounds: NDArray[np.uint64],
-        position: NDArray[np.uint32],
-        vertices: int,
-    ) -> None:
-        self.n, self.m = vertices, int(bounds[-1])
-        self.weight_dtype = None if graph.weights is None else graph.weights.dtype
-        self._graph, self._owned, self._bounds, self._position = graph, owned, bounds, position
-        self._parts = numba.get_num_threads()
-
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - the arrays say where to stop
-        kernels.renumber_ends(
-            self._graph.offsets, self._graph.targets, self._owned, self._bounds, self._position,
-            np.uint64(start), src, dst, self._parts,
-        )  # fmt: skip
-
-    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - as above
-        kernels.renumber_weights(
-            self._graph.offsets, self._graph.weights, self._owned, self._bounds, np.uint64(start), weights,
-            self._parts,
-        )  # fmt: skip

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from evener.planning.prediction import Prediction
     from evener.planning.rates import Rates
 
-__all__ = ["Plan", "Sizes", "make_plan"]
+__all__ = ["Plan", "Sizes", "check_choices", "fitting", "make_plan"]
 
 # Shares of the CPU side that are tried.
 _ALPHAS = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
 # More elements have to promise this much, for a prediction is not exact, and one element is simpler.
 _WORTH_IT = 1.03
+# What is told to fit may take up this part of a GPU's room. Before there are partitions, sizes are estimates:
+# of R-MAT 17 by policy low, a GPU's takes up 1.05 times as much as that with alpha 0.05, 1.28 with 0.95.
+_SURELY = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ class Plan:
         Bytes that each share takes up on its element.
     prediction : Prediction
     alternatives : dict of str to float
-        Predicted seconds of what was not chosen: "CPU alone", "GPU alone", "CPU and GPU".
+        Predicted seconds of each choice there was: "CPU alone", "GPU alone", "CPU and GPU".
+    refused : dict of str to str
+        Of those that do not fit, why, in a sentence.
     """
 
     algorithm: str
@@ -57,6 +62,13 @@ class Plan:
     nbytes: tuple[int, ...]
     prediction: Prediction
     alternatives: dict[str, float]
+    refused: dict[str, str]
+
+    @property
+    def leaves_gpus_out(self) -> str | None:
+        """Why, in a sentence, where no GPU has room for any share of the graph."""
+        reasons = [why for kind, why in self.refused.items() if "GPU" in kind]
+        return reasons[-1] if reasons and not any("GPU" in kind for kind in self.alternatives) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ class Sizes:
         """Those of a graph."""
         degree = graph.out_degree() + graph.in_degree() if graph.directed else graph.out_degree()
         both = graph.directed and directions == "both"
-        weight = 0 if graph.weights is None else graph.weights.itemsize
+        weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
         stored = 0.5 if graph.directed and not both else 1.0
         return cls(Degrees.of(degree), 2 if both else 1, 4 + weight, stored)
 
@@ -129,31 +141,47 @@ def make_plan(
     if algorithm not in rates.cpu:
         msg = f"no rates are known for {algorithm!r}; choose one of {', '.join(sorted(rates.cpu))}"
         raise ArgumentError(msg)
-    if policy not in ("auto", *POLICIES):
-        msg = f"policy {policy!r} does not exist; choose auto, {', '.join(sorted(POLICIES))}"
-        raise ArgumentError(msg)
-    edge_shares([1.0], alpha)  # refuses what is no share
+    check_choices(policy, alpha)
     policies = sorted(POLICIES) if policy == "auto" else [policy]
     found: dict[str, Plan] = {}
-    refused: DeviceOutOfMemory | None = None
+    refused: dict[str, DeviceOutOfMemory] = {}
+    whole: str | None = None
     for kind, members, own_policies, alphas in _candidates(elements, policies, alpha):
+        if all_of_them and len(members) == len(elements):
+            whole = kind
         for one_policy in own_policies:
             for share in alphas:
                 try:
                     plan = _one(sizes, algorithm, members, rates, one_policy, share, passes)
                 except DeviceOutOfMemory as error:
-                    refused = error
+                    refused[kind] = error
                     continue
                 if kind not in found or plan.prediction.seconds < found[kind].prediction.seconds:
                     found[kind] = plan
-    if not found:
-        assert refused is not None  # noqa: S101 - no candidate fails in another way
-        raise refused
-    kinds = [kind for kind in found if len(found[kind].on) == len(elements)]
-    if all_of_them and not kinds:
-        assert refused is not None  # noqa: S101 - as above
-        raise refused
-    return _best(found, whole=kinds[0] if all_of_them else None)
+    if not found or whole not in (None, *found):  # no candidate fails in another way
+        raise refused[whole] if whole is not None else list(refused.values())[-1]
+    why = {kind: str(error) for kind, error in refused.items() if kind not in found}
+    return replace(_best(found, whole=whole), refused=why)
+
+
+def check_choices(policy: str, alpha: float | None) -> None:
+    """Refuse a policy that does not exist, and what is no share."""
+    if policy not in ("auto", *POLICIES):
+        msg = f"policy {policy!r} does not exist; choose auto, {', '.join(sorted(POLICIES))}"
+        raise ArgumentError(msg)
+    edge_shares([1.0], alpha)
+
+
+def fitting(sizes: Sizes, elements: Sequence[Element]) -> tuple[str, float] | None:
+    """The policy and the least share of the CPU side with which a graph fits CPUs and GPUs; None if none."""
+    for alpha in _ALPHAS:
+        for policy in POLICIES:
+            try:
+                _shares(sizes, elements, policy, alpha, usable=_SURELY)
+            except DeviceOutOfMemory:
+                continue
+            return policy, alpha
+    return None
 
 
 def _candidates(
@@ -171,7 +199,8 @@ def _candidates(
     if len(on_cpu) > 1 and not on_gpu:
         yield "several CPUs", on_cpu, policies, [alpha]
     if on_gpu and (not on_cpu or alpha in (None, 0)):
-        yield "GPU alone", on_gpu[:1], plain, [None]
+        for gpu in on_gpu:  # some may be in use by others
+            yield "GPU alone", [gpu], plain, [None]
         if len(on_gpu) > 1:
             yield "several GPUs", on_gpu, plain, [None]
 
@@ -185,6 +214,22 @@ def _one(
     alpha: float | None,
     passes: float,
 ) -> Plan:
+    shares, nbytes = _shares(sizes, elements, policy, alpha)
+    prediction = predict(shares, algorithm, rates, passes=passes)
+    names = tuple(e.name.partition("#")[0] for e in elements)  # as `partition` takes them
+    return Plan(algorithm, names, policy, alpha, tuple(shares), tuple(nbytes), prediction, {}, {})
+
+
+def _shares(
+    sizes: Sizes, elements: Sequence[Element], policy: str, alpha: float | None, *, usable: float = 1.0
+) -> tuple[list[Share], list[int]]:
+    """What each element gets, and the bytes that it takes up there; `usable` is the part of its room to fill.
+
+    Raises
+    ------
+    DeviceOutOfMemory
+        If a share does not fit its GPU.
+    """
     parts = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     counted = shares_of(sizes.degrees, policy, parts.tolist(), stored=sizes.stored)
     shares, nbytes = [], []
@@ -194,15 +239,14 @@ def _one(
         share = Share(element.name, element.kind, element.threads, vertices, mirrors, edges)
         room = element.room()
         if room is not None:
+            room = int(room * usable)
             if beside > room:
                 raise too_large(element.name, vertices, mirrors, beside, room)
             near = min(edges, (room - beside) // sizes.edge_bytes)
             share = replace(share, mapped=edges - near)
         shares.append(share)
         nbytes.append(beside + (share.edges - share.mapped) * sizes.edge_bytes)
-    prediction = predict(shares, algorithm, rates, passes=passes)
-    names = tuple(e.name.partition("#")[0] for e in elements)  # as `partition` takes them
-    return Plan(algorithm, names, policy, alpha, tuple(shares), tuple(nbytes), prediction, {})
+    return shares, nbytes
 
 
 def _best(found: dict[str, Plan], *, whole: str | None) -> Plan:

@@ -1,0 +1,149 @@
+"""Question: what does the engine itself cost, beside the kernels that it calls.
+
+A run on one partition is recorded: which kernels with which arguments. Then the same calls are made directly,
+on the same arrays, brought back to what they held, each answer read as the engine reads it. What the engine
+adds is its supersteps, its timeline and the making of the run's arrays; the rival is the bare loop. Runs and
+loops take turns, and both end with the same answer.
+
+    python benchmarks/own_cost.py --on cpu --scale 20
+    python benchmarks/own_cost.py --on cuda:0 --scale 24
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+import evener as ev
+import harness
+from cpu_rivals import WEIGHTS, draw_sources
+
+ITERATIONS = 10
+TASKS = {
+    "pagerank": lambda placed, _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS),
+    "bfs": lambda placed, source: ev.bfs(placed, source=source),
+    "wcc": lambda placed, _: ev.wcc(placed),
+    "sssp": lambda placed, source: ev.sssp(placed, source=source),
+    "betweenness": lambda placed, source: ev.betweenness(placed, sources=[source]),
+}
+
+
+class Recorded:
+    """The kernels that one run calls on an element, to be called again without the engine."""
+
+    def __init__(self, placed, run):
+        element = placed.elements[0]
+        self._element, self.calls, self._before = element, [], {}
+        self._constant = _arrays_of(placed.partitions[0])
+        make = element.kernel
+        element.kernel = lambda name: self._noting(make(name))
+        try:
+            self.result = run()
+        finally:
+            del element.kernel
+
+    def _noting(self, kernel):
+        def called(*args):
+            for arg in args:
+                if getattr(arg, "ndim", 0) and id(arg) not in self._constant:
+                    self._before.setdefault(_place(arg), (arg, arg.copy()))
+            self.calls.append((kernel, args))
+            return kernel(*args)
+
+        return called
+
+    def again(self):
+        """Seconds of the same calls."""
+        self._element.call(self._restore)
+        self._element.wait()
+        start = time.perf_counter()
+        self._element.call(self._loop)
+        self._element.wait()
+        return time.perf_counter() - start
+
+    def _restore(self):
+        for array, before in self._before.values():
+            array[...] = before
+
+    def _loop(self):
+        for kernel, args in self.calls:
+            self._element.read(kernel(*args))
+
+
+def _arrays_of(partition):
+    """What kernels only read, by identity: it need not be brought back."""
+    edges = [e for e in (partition.out, partition.in_) if e is not None]
+    arrays = [partition.vertices, partition.out_degree]
+    arrays += [a for e in edges for a in (e.offsets, e.targets, e.weights, e.blocks)]
+    return {id(array) for array in arrays}
+
+
+def _place(array):
+    where = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+    return where, array.nbytes
+
+
+def main():
+    options = _options()
+    graph = ev.read(f"rmat:{options.scale},weights={WEIGHTS}")
+    placed = ev.partition(graph, on=options.on)
+    sources = draw_sources(graph, options.rounds)
+    rows = [_row(task, placed, sources, options) for task in options.tasks]
+    cells = [
+        (row["task"], harness.duration(row["kernels_seconds"]), harness.duration(row["engine_seconds"]),
+         row["kernels"], f"{row['engine_over_kernels']:.3f}")
+        for row in rows
+    ]  # fmt: skip
+    columns = ["", "kernels alone", "with the engine", "kernels", "ratio"]
+    harness.show(f"One partition of {graph} on {options.on}", columns, cells)
+    if not options.no_record:
+        name = f"own_cost_{placed.elements[0].kind}"
+        more = {"graph": f"rmat:{options.scale}", "on": options.on}
+        harness.record(name, question=__doc__.splitlines()[0], rows=rows, script="own_cost", **more)
+
+
+def _row(task, placed, sources, options):
+    run = TASKS[task]
+    engine, bare, ratios, kernels = [], [], [], 0
+    for i in range(-1, options.rounds):
+        source = int(sources[max(i, 0)])
+        recorded = Recorded(placed, lambda source=source: run(placed, source))
+        name = next(iter(recorded.result))  # parents, which follow, are any of several
+        truth = recorded.result[name].copy()
+        taken = recorded.again()
+        # The loop has left its answer in the run's own arrays, from which a result gathers.
+        again = recorded.result._gather[name]()  # noqa: SLF001 - what it shows is from before
+        np.testing.assert_allclose(again, truth, rtol=1e-6)
+        result = run(placed, source)
+        if not options.no_verify and task != "betweenness":
+            ev.verify(result)
+        if i >= 0:
+            engine.append(result.seconds)
+            bare.append(taken)
+            ratios.append(result.seconds / taken)
+            kernels = len(recorded.calls)
+    return {
+        "task": task,
+        "kernels": kernels,
+        "engine_seconds": harness.median(engine),
+        "kernels_seconds": harness.median(bare),
+        "engine_over_kernels": harness.median(ratios),
+        "spread": round(harness.spread(ratios), 3),
+        "engine": engine,
+        "kernels_alone": bare,
+    }
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--on", default="cpu")
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--rounds", type=int, default=9)
+    return harness.recording(parser)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Edges in blocks of columns on a GPU: laid out as the CPU's twins do it, and the same ranks every time."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import evener as ev
+import reference
+from evener.elements.cuda import CudaElement
+from evener.partition.footprint import beside_edges
+
+placing = import_module("evener.partition.columns")
+PLENTY = 1 << 40
+SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cuda:0", "cpu:2"]]
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch):
+    """Blocks are worth it on small graphs as well."""
+    monkeypatch.setattr(placing, "FEWEST_EDGES", 1)
+    monkeypatch.setattr(placing, "FEWEST_IN_TILE", 20)
+    monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 4)
+
+
+GRAPHS = {
+    "rmat": lambda: ev.read("rmat:14"),
+    "directed": lambda: ev.read("rmat:13,directed"),
+    "uniform": lambda: ev.read("uniform:12"),
+    "star": lambda: ev.Graph.from_edges(np.zeros(100_000, int), np.arange(1, 100_001), directed=False),
+}
+
+
+@pytest.mark.parametrize("lanes", [8, 64, 512])
+@pytest.mark.parametrize("columns", [64, 1000, 8192])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_they_are_laid_out_as_on_a_cpu(monkeypatch, name, columns, lanes):
+    monkeypatch.setattr(placing, "LANE_EDGES", (lanes, lanes))
+    graph, made = GRAPHS[name](), []
+    for on in ("cuda:0", "cpu:2"):
+        pg = ev.partition(graph, on=on, directions="in")
+        element, (partition,) = pg.elements[0], pg.partitions
+        built = placing.build_columns(partition, element, columns, PLENTY)
+        made.append((element, built))
+        values = np.random.default_rng(1).random(graph.n).astype(np.float32)
+        if built is not None:
+            for _ in range(3):
+                element.call(built.pull, element, element.hold(values))
+    (gpu, ours), (_, expected) = made
+    assert (ours is None) == (expected is None)
+    if ours is None:
+        return
+    for name in ("tile_row", "tile_width", "tile_places", "block_items", "taken"):
+        np.testing.assert_array_equal(gpu.fetch(getattr(ours, name)), getattr(expected, name))
+    for kind in ("near", "far"):
+        for name in ("width", "starts", "ends", "order", "places", "words"):
+            fetched = gpu.fetch(getattr(getattr(ours, kind), name))
+            np.testing.assert_array_equal(fetched, getattr(getattr(expected, kind), name))
+    np.testing.assert_allclose(gpu.fetch(ours.partial), expected.partial, rtol=5e-7)
+
+
+@pytest.mark.parametrize("on", SPLITS, ids=",".join)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_ranks_are_those_of_the_reference(name, on):
+    graph = GRAPHS[name]()
+    expected = reference.pagerank(graph, iterations=15)
+    pg = ev.partition(graph, on=on, policy="high", alpha=None if len(on) == 1 else 0.4)
+    result = ev.pagerank(pg, tol=0, max_iter=15)
+    np.testing.assert_allclose(result["rank"], expected, rtol=1e-6)
+    ev.verify(result)
+    ev.verify(ev.pagerank(pg, personalization={0: 1.0, 5: 2.0}))
+
+
+def test_small_tables(monkeypatch):
+    """Many blocks, and most of the threads find none left."""
+    monkeypatch.setattr(CudaElement, "table_columns", 64)
+    graph = GRAPHS["rmat"]()
+    result = ev.pagerank(graph, on="cuda:0", tol=0, max_iter=15)
+    np.testing.assert_allclose(result["rank"], reference.pagerank(graph, iterations=15), rtol=1e-6)
+
+
+def test_a_hundred_runs_give_the_same_bits(monkeypatch):
+    monkeypatch.setattr(CudaElement, "table_columns", 4096)
+    pg = ev.partition(ev.read("rmat:17"), on="cuda:0", directions="in")
+    first = ev.pagerank(pg, tol=0, max_iter=10)["rank"]
+    assert pg.partitions[0].in_.prepared["columns"] is not None
+    for _ in range(100):
+        assert (ev.pagerank(pg, tol=0, max_iter=10)["rank"] == first).all()
+
+
+def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
+    monkeypatch.setattr(import_module("evener.partition"), "mapped_share", lambda *_: 0.5)
+    graph = GRAPHS["rmat"]()
+    pg = ev.partition(graph, on="cuda:0", directions="in")
+    assert pg.partitions[0].mapped_edges
+    result = ev.pagerank(pg, tol=0, max_iter=15)
+    np.testing.assert_allclose(result["rank"], reference.pagerank(graph, iterations=15), rtol=1e-6)
+    assert pg.partitions[0].in_.prepared == {}
+
+
+@pytest.mark.parametrize(("bytes_an_edge", "enough"), [(1, False), (64, True)])
+def test_gpu_memory_is_the_most_that_all_of_it_takes(bytes_an_edge, enough):
+    graph = GRAPHS["rmat"]()
+    partition = ev.partition(graph, on="cuda:0", directions="in").partitions[0]
+    beside = beside_edges(partition.owned, 0, 0, graph.m, directions=1)
+    pg = ev.partition(
+        graph,
+        on="cuda:0",
+        directions="in",
+        gpu_memory=partition.nbytes + beside + bytes_an_edge * graph.m,
+    )
+    assert not pg.partitions[0].mapped_edges
+    ev.pagerank(pg, max_iter=2)
+    assert (pg.partitions[0].in_.prepared["columns"] is not None) == enough

@@ -1,0 +1,158 @@
+"""GPUs that others fill, that fail in a run, or that are hidden: what is said of it, and who takes over."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import cupy
+import pytest
+from cupy.cuda import runtime
+
+import evener as ev
+from evener.elements import parse_elements
+from evener.errors import ON_THE_CPU, DeviceOutOfMemory
+
+# What others leave of a GPU's memory.
+LEFT = 200 << 20
+
+
+def run_alone(*words, **environment):
+    """Python in a process of its own, without a limit to its memory: CUDA reserves many addresses."""
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+# ---- full ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many_vertices():
+    """Their state alone takes some 400 MiB."""
+    return ev.read("uniform:23,edge_factor=1")
+
+
+@pytest.fixture
+def full(tmp_path, monkeypatch):
+    """The first GPU has little memory left, and has not been measured."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        pytest.skip("this fills the GPU, which other tests use meanwhile; run it without -n")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    parse_elements("cuda:0")  # has CUDA take what it takes for itself
+    with cupy.cuda.Device(0):
+        cupy.get_default_memory_pool().free_all_blocks()
+        taken = runtime.malloc(runtime.memGetInfo()[0] - LEFT)
+        try:
+            yield
+        finally:
+            runtime.free(taken)
+
+
+@pytest.mark.usefixtures("full")
+def test_who_names_a_full_gpu_is_told_what_would_fit(many_vertices):
+    with pytest.raises(
+        DeviceOutOfMemory, match=r"^cuda:0 has room for 1\d\d\.\d MiB, and a partition"
+    ) as caught:
+        ev.wcc(many_vertices, on="cuda:0")
+    assert caught.value.available <= LEFT < caught.value.needed
+    fits = re.search(r'; it fits with on="cpu,cuda:0", policy="(\w+)", alpha=([\d.]+)$', str(caught.value))
+    result = ev.wcc(many_vertices, on="cpu,cuda:0", policy=fits[1], alpha=float(fits[2]))
+    assert [element.kind for element in result.partitioned.elements] == ["cpu", "cuda"]
+    ev.verify(result)
+
+
+@pytest.mark.usefixtures("full")
+def test_the_cpu_takes_the_place_of_a_full_gpu(many_vertices, evener):
+    with pytest.warns(
+        RuntimeWarning, match=rf"^{ON_THE_CPU}: cuda:0 has room for 1\d\d\.\d MiB, and measuring"
+    ):
+        result = ev.wcc(many_vertices)
+    assert [element.kind for element in result.partitioned.elements] == ["cpu"]
+    ev.verify(result)
+    done = evener("run", "wcc", "rmat:18", "--verify")
+    assert done.status == 0
+    assert f"\nevener: {ON_THE_CPU}: cuda:0 has room for " in done.err
+
+
+# ---- lost ----------------------------------------------------------------------------------------------
+
+TRAP = """#include "common.cuh"
+
+__global__ void PARALLEL(256) trap(Array<u32> array, Votes<u64> votes) {
+    if (first_of_grid()) asm("trap;");
+    votes.sum(array.length);
+}
+"""
+
+LOSING_IT = """
+import sys
+import warnings
+from pathlib import Path
+
+import evener as ev
+from evener import auto
+
+
+def told(call, *args, **how):
+    try:
+        call(*args, **how)
+    except ev.DeviceError as error:
+        print(error)
+
+
+auto._WORTH_MEASURING = 0
+graph = ev.read("rmat:10")
+placed = ev.partition(graph, "cuda:0")
+mixed = ev.partition(graph, "cpu:1,cuda:0", alpha=0.5)
+ev.bfs(mixed, source=1)
+engine = ev.Engine(placed, "losing it")
+engine.superstep("only")
+told(engine.compute, ev.Kernel(cuda=Path(sys.argv[1]), name="trap"), engine.owned_array("uint32", 0))
+told(ev.bfs, placed, source=1)
+told(ev.bfs, mixed, source=1)
+told(ev.pagerank, graph, on="cuda:0")
+told(ev.wcc, graph, on="cpu:1,cuda:0", policy="random", alpha=0.5)
+warnings.showwarning = lambda message, *_: print(message)
+result = ev.bfs(graph, source=1)
+ev.verify(result)
+print(*(element.name for element in result.partitioned.elements))
+"""
+
+
+def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
+    """From then on CUDA answers every call of the process with the failure, whoever makes it."""
+    (tmp_path / "trap.cu").write_text(TRAP)
+    done = run_alone("-c", LOSING_IT, tmp_path / "trap.cu", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    *lost, instead, element = done.stdout.splitlines()
+    sentence = (
+        r"(cuda:0|a GPU) failed while [\w' .]+: \w+: .*; nothing more can be run on it in this process, "
+        r'so run again in a new one, or with on="cpu"'
+    )
+    assert len(lost) == 5
+    assert [line for line in lost if not re.fullmatch(sentence, line)] == []
+    assert instead.startswith(f"{ON_THE_CPU}: ")
+    assert element == "cpu"
+    assert "Traceback" not in done.stderr
+
+
+# ---- hidden --------------------------------------------------------------------------------------------
+
+
+def test_where_every_gpu_is_hidden():
+    why = 'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU'
+    words = ("-m", "evener", "run", "bfs", "rmat:6", "--verify")
+    done = run_alone(*words, CUDA_VISIBLE_DEVICES="")
+    assert done.returncode == 0
+    assert done.stderr == f"evener: this ran on the CPU, for no GPU can be used: {why}\n"
+    done = run_alone(*words, "--on", "cuda:0", CUDA_VISIBLE_DEVICES="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f'evener: element "cuda:0" cannot be used: {why}\n'

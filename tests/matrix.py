@@ -1,0 +1,79 @@
+"""What the parity matrix checks on elements of every kind: those of CPUs alone, and GPUs among them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import evener as ev
+import reference
+import zoo
+from truth import ITERATIONS, Truth, source_alone, truth_of
+from twins import OF_NO_ALGORITHM, OF_TABLES, kernels
+
+POLICIES = ["random", "high", "low"]
+ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
+
+directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
+generated_graphs = pytest.mark.parametrize("name", zoo.generated())
+
+
+def check_the_empty_graph(on, *, directed):
+    pg = ev.partition(zoo.build(zoo.SMALL["empty"](), directed=directed), on)
+    assert len(ev.wcc(pg)["component"]) == 0
+    assert len(ev.pagerank(pg)["rank"]) == 0
+    assert len(ev.betweenness(pg)["centrality"]) == 0
+    for search in (ev.bfs, ev.sssp):
+        with pytest.raises(ev.UnknownVertexError, match="0 is not in the graph"):
+            search(pg, source=0)
+
+
+def check_a_source_without_out_edges(splits, *, directed):
+    """It reaches itself."""
+    graph = zoo.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
+    for source, on in product([0, 4], splits):
+        Truth(graph, source).check(on=on, alpha=0.5)
+
+
+def check_a_generated_graph(name, placements):
+    graph = zoo.generated()[name]
+    # Both directions are stored, so as a directed graph it is the same.
+    expected = ev.Graph.from_edges(*reference.edges(graph), np.ones(graph.m), directed=True, n=graph.n)
+    truth = Truth(expected, int(graph.out_degree().argmax()))
+    for placement in placements:
+        pg = ev.partition(graph, **placement)
+        check_values(truth, pg)
+
+
+def check_a_hundred_runs(on, alpha=None):
+    """Whichever thread comes first: distances and components the same, ranks within 1e-6."""
+    truth = truth_of(zoo.LARGE["rmat"](), directed=True)
+    pg = ev.partition(truth.graph, on, alpha=alpha)
+    for _ in range(100):
+        check_values(truth, pg)
+
+
+def check_values(truth, pg):
+    """As `Truth.check_placed`, but for parents and centralities, which take long to check."""
+    assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
+    assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
+    truth.check_wcc(ev.wcc(pg))
+    truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+
+
+def check_that_every_kernel_is_reached(monkeypatch, kind, splits, *, apart):
+    """By the small graphs on these splits of elements of a kind, and by a source in a partition apart."""
+    asked = set()
+    kernel = kind.kernel
+    monkeypatch.setattr(kind, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
+    for name, directed in product(zoo.SMALL, [True, False]):
+        if name != "empty":
+            truth = truth_of(zoo.SMALL[name](), directed=directed)
+            for on in splits:
+                truth.check(on=on, alpha=0.5)
+    for directed in (True, False):
+        source_alone(directed=directed).check(on=apart, policy="low", alpha=0.001)
+    assert asked == set(kernels()) - OF_NO_ALGORITHM - OF_TABLES

@@ -1,0 +1,316 @@
+"""Edges in blocks of columns: every edge in one place, the same ranks, and only where it pays.
+
+The CPU's twins of the kernels make and use them here, on elements that pretend to have a GPU's tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import evener as ev
+import reference
+from apart import ApartElement, parse_apart
+from evener.elements import CpuElement
+from evener.elements.cuda import CudaElement
+from evener.kernels.cpu.columns import LANES, NOWHERE, PLACES, SLICES, pair_of, place_of_high, place_of_low
+from evener.partition.footprint import columns_bytes
+
+placing = import_module("evener.partition.columns")
+COLUMNS = 64
+PLENTY = 1 << 40
+
+
+class Tabled(CpuElement):
+    """A CPU element with tables, and memory to spare."""
+
+    table_columns = COLUMNS
+
+    def room_beside(self, taken):
+        return PLENTY - taken
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Blocks are worth it on small graphs as well."""
+    monkeypatch.setattr(placing, "FEWEST_EDGES", 1)
+    monkeypatch.setattr(placing, "FEWEST_IN_TILE", 3)
+    monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 1)
+    monkeypatch.setattr(placing, "LANE_EDGES", (8, 8))
+
+
+@pytest.fixture
+def tables(monkeypatch, eager):  # noqa: ARG001 - for what it does
+    """CPU elements have tables."""
+    monkeypatch.setattr(CpuElement, "table_columns", COLUMNS, raising=False)
+    monkeypatch.setattr(CpuElement, "room_beside", lambda *_: PLENTY, raising=False)
+
+
+def star(n):
+    return ev.Graph.from_edges(np.zeros(n, int), np.arange(1, n + 1), directed=False)
+
+
+def several(n):
+    """Many edges between the same vertices, others with none, and rows without edges between those with."""
+    rng = np.random.default_rng(n)
+    tails, heads = rng.integers(0, n, (2, 40 * n)) ** 2 // n
+    return ev.Graph.from_edges(tails, 3 * heads, directed=True, n=4 * n)
+
+
+GRAPHS = {
+    "rmat": lambda: ev.read("rmat:10"),
+    "directed": lambda: ev.read("rmat:10,directed"),
+    "star": lambda: star(700),
+    "several": lambda: several(90),
+    "uniform": lambda: ev.read("uniform:9"),
+    "one edge": lambda: ev.Graph.from_edges([0], [1], directed=False),
+    "a loop": lambda: ev.Graph.from_edges([0, 0], [0, 0], directed=True, n=300),
+}
+every_graph = pytest.mark.parametrize("name", GRAPHS)
+# Of two edges none is near.
+every_layout = pytest.mark.parametrize(
+    "name", [name for name in GRAPHS if name not in ("one edge", "a loop")]
+)
+
+
+def built(graph):
+    (partition,) = ev.partition(graph, on="cpu:1", directions="in").partitions
+    return partition, placing.build_columns(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
+
+
+def edges_of(made, items, tile, *, columns_of_words):
+    """Row and target of each edge of some items, as they are laid out."""
+    found = []
+    for i, t in enumerate(tile):
+        rows = LANES // int(made.tile_width[t])
+        ends = [0, *items.ends[i * SLICES : (i + 1) * SLICES].astype(int)]
+        order = items.order[i * LANES : (i + 1) * LANES]
+        assert sorted(order) == list(range(LANES))
+        for s in range(SLICES):
+            assert ends[s] <= ends[s + 1]
+            for step in range(ends[s], ends[s + 1]):
+                word = (int(items.starts[i]) + step) * PLACES
+                for place in range(PLACES):
+                    lane = int(order[place * SLICES + s])
+                    row = int(made.tile_row[t]) + lane * rows // LANES
+                    found += [(row, c) for c in columns_of_words(i, items.words[word + place])]
+    return found
+
+
+def tiles_of(made, items):
+    """The tile of each item, by where its sums go."""
+    return np.searchsorted(made.tile_places, items.places, side="right") - 1
+
+
+@every_layout
+@pytest.mark.usefixtures("eager")
+def test_every_edge_lies_in_one_place(name):
+    partition, made = built(GRAPHS[name]())
+    block = np.repeat(np.arange(len(made.block_items) - 1), np.diff(made.block_items.astype(int)))
+
+    def near(i, word):
+        places = [int(place_of_low(word)), int(place_of_high(word))]
+        assert max(places) <= COLUMNS
+        return [int(block[i]) * COLUMNS + place for place in places if place < COLUMNS]
+
+    def far(_, word):
+        return [int(word)] if word != NOWHERE else []
+
+    found = edges_of(made, made.near, tiles_of(made, made.near), columns_of_words=near)
+    found += edges_of(made, made.far, tiles_of(made, made.far), columns_of_words=far)
+    offsets = partition.in_.offsets.astype(int)
+    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    assert sorted(found) == sorted(zip(row.tolist(), partition.in_.targets.tolist(), strict=True))
+
+
+@every_layout
+@pytest.mark.usefixtures("eager")
+def test_sums_have_places_of_their_own(name):
+    _, made = built(GRAPHS[name]())
+    begin = np.concatenate([made.near.places, made.far.places]).astype(int)
+    rows = LANES // np.concatenate([made.near.width, made.far.width]).astype(int)
+    taken = np.concatenate([np.arange(b, b + r) for b, r in zip(begin, rows, strict=True)])
+    assert len(np.unique(taken)) == len(taken)
+    assert taken.max() < len(made.partial) == made.tile_places[-1]
+    assert (made.tile_places % PLACES == 0).all()
+    # Every row of every tile, and no row twice.
+    covered = [np.arange(r, r + LANES // w) for r, w in zip(made.tile_row, made.tile_width, strict=True)]
+    owned = len(made.tile_row) and int(np.concatenate(covered).max()) + 1
+    assert len(np.concatenate(covered)) == owned
+
+
+@pytest.mark.parametrize("on", [1, 3], ids="{} elements".format)
+@every_graph
+@pytest.mark.usefixtures("tables")
+def test_ranks_are_those_of_the_reference(name, on):
+    graph = GRAPHS[name]()
+    expected = reference.pagerank(graph, iterations=12)
+    for policy in ("random", "high", "low"):
+        pg = ev.partition(graph, on=["cpu:1"] * on, policy=policy)
+        ranks = [ev.pagerank(pg, tol=0, max_iter=12)["rank"] for _ in range(2)]
+        assert ranks[0].dtype == np.float32
+        np.testing.assert_allclose(ranks[0], expected, rtol=1e-6)
+        assert (ranks[0] == ranks[1]).all()
+
+
+@pytest.mark.usefixtures("tables")
+def test_some_elements_have_tables_and_others_none(monkeypatch):
+    graph = GRAPHS["rmat"]()
+    monkeypatch.setattr(
+        CpuElement, "table_columns", property(lambda self: COLUMNS * (self.name == "cpu:2")), raising=False
+    )
+    pg = ev.partition(graph, on=["cpu:1", "cpu:2"])
+    ranks = ev.pagerank(pg, tol=0, max_iter=12)["rank"]
+    assert ["columns" in p.in_.prepared for p in pg.partitions] == [False, True]
+    np.testing.assert_allclose(ranks, reference.pagerank(graph, iterations=12), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("tables")
+def test_personalized_ranks():
+    graph = GRAPHS["directed"]()
+    jumps = np.random.default_rng(3).random(graph.n)
+    options = {"personalization": jumps, "tol": 0, "max_iter": 9}
+    expected = ev.pagerank(graph, dtype="float64", on="cpu:1", **options)["rank"]
+    for on in (["cpu:1"], ["cpu:1"] * 2):
+        r = ev.pagerank(graph, on=on, **options)
+        np.testing.assert_allclose(r["rank"], expected, rtol=1e-6)
+        ev.verify(r)
+
+
+@pytest.mark.usefixtures("tables")
+def test_an_element_with_memory_of_its_own(monkeypatch):
+    """The host neither reads nor writes there but by copies."""
+    monkeypatch.setattr(import_module("evener.partition"), "parse_elements", parse_apart)
+    pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
+    (partition,) = pg.partitions
+    assert isinstance(pg.elements[0], ApartElement)
+    assert placing.columns_of(partition, pg.elements[0]) is not None
+
+
+@pytest.mark.usefixtures("tables")
+def test_it_is_made_once_for_a_placement(monkeypatch):
+    graph = GRAPHS["rmat"]()
+    pg = ev.partition(graph, on="cpu:1")
+    made = []
+    build = placing.build_columns
+    monkeypatch.setattr(placing, "build_columns", lambda *args: made.append(1) or build(*args))
+    for _ in range(3):
+        ev.pagerank(pg, max_iter=2)
+    assert len(made) == 1
+    ev.pagerank(ev.partition(graph, on="cpu:1"), max_iter=2)
+    assert len(made) == 2
+
+
+@pytest.mark.usefixtures("tables")
+def test_none_for_ranks_in_float64():
+    pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
+    ev.pagerank(pg, dtype="float64", max_iter=2)
+    assert pg.partitions[0].in_.prepared == {}
+
+
+@pytest.mark.usefixtures("eager")
+def test_none_on_an_element_without_tables():
+    pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
+    assert placing.columns_of(pg.partitions[0], pg.elements[0]) is None
+
+
+def test_none_of_a_small_graph():
+    partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
+    assert placing.columns_of(partition, Tabled("tabled", 1)) is None
+    assert partition.in_.prepared == {}
+
+
+@pytest.mark.usefixtures("tables")
+def test_none_where_edges_are_the_hosts():
+    partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
+
+    class Mapped:
+        far = np.zeros(32, np.uint32)
+
+        def __len__(self):
+            return partition.in_.count
+
+    mapped = replace(partition, in_=replace(partition.in_, targets=Mapped()))
+    mapped = replace(mapped, out=mapped.in_)
+    assert mapped.mapped_edges == 32
+    assert placing.columns_of(mapped, Tabled("tabled", 1)) is None
+
+
+@pytest.mark.usefixtures("eager")
+def test_none_where_most_edges_are_far(monkeypatch):
+    monkeypatch.setattr(placing, "FEWEST_IN_TILE", 1 << 20)
+    assert built(GRAPHS["rmat"]())[1] is None
+
+
+@pytest.mark.usefixtures("eager")
+def test_none_with_an_item_that_would_take_long(monkeypatch):
+    assert built(GRAPHS["rmat"]())[1] is not None
+    monkeypatch.setattr(placing, "_LONGEST_ITEM", 3)
+    assert built(GRAPHS["rmat"]())[1] is None
+
+
+@pytest.mark.usefixtures("eager")
+def test_none_with_more_work_than_can_be_counted(monkeypatch):
+    monkeypatch.setattr(placing, "_MOST_STEPS", 1000)
+    assert built(GRAPHS["rmat"]())[1] is None
+
+
+@pytest.mark.usefixtures("eager")
+def test_blocks_that_few_tiles_use_are_far(monkeypatch):
+    _, all_near = built(GRAPHS["rmat"]())
+    monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 60)
+    _, some_near = built(GRAPHS["rmat"]())
+    items = [np.diff(made.block_items.astype(int)) for made in (all_near, some_near)]
+    assert 0 < np.count_nonzero(items[1]) < np.count_nonzero(items[0])
+    assert len(some_near.far.words) > len(all_near.far.words)
+
+
+@pytest.mark.usefixtures("eager")
+def test_it_takes_what_it_says_and_no_more_than_there_is():
+    partition, made = built(GRAPHS["rmat"]())
+    arrays = [made.tile_row, made.tile_width, made.tile_places, made.partial]
+    for items in (made.near, made.far):
+        arrays += [items.width, items.starts, items.ends, items.order, items.places, items.words]
+    kept = sum(array.nbytes for array in arrays)
+    said = columns_bytes(
+        len(made.tile_row),
+        len(made.block_items) - 1,
+        len(made.near.width) + len(made.far.width),
+        (len(made.near.words) + len(made.far.words)) // PLACES,
+        len(made.partial),
+    )
+    assert kept <= said <= 1.25 * kept
+    element = Tabled("tabled", 1)
+    assert placing.build_columns(partition, element, COLUMNS, said) is not None
+    assert placing.build_columns(partition, element, COLUMNS, said - 1) is None
+    assert placing.build_columns(partition, element, COLUMNS, 2 * partition.in_.count) is None
+
+
+@pytest.mark.usefixtures("tables")
+def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
+    partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
+    asked = []
+    monkeypatch.setattr(CpuElement, "room_beside", lambda _, taken: asked.append(taken) or 0, raising=False)
+    assert placing.columns_of(partition, CpuElement("cpu:1", 1)) is None
+    assert asked == [partition.nbytes]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 0), (1, 2), (65535, 0), (0, 65535), (16383, 49152), (4660, 43981)]
+)
+def test_two_columns_share_a_word(low, high):
+    word = pair_of(low, high)
+    assert (place_of_low(word), place_of_high(word)) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("shared", "columns"), [(232448, 49152), (166912, 32768), (101376, 16384), (1 << 30, 64512)]
+)
+def test_what_fits_in_a_table(shared, columns):
+    """On an H200, an A100, and others; columns are numbered in 16 bits, and one number stands for none."""
+    gpu = CudaElement.__new__(CudaElement)
+    gpu._most_shared = shared
+    assert gpu.table_columns == columns

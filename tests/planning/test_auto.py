@@ -1,0 +1,314 @@
+"""The choice where no element is named: when the machine is measured for it, and who replaces a lost GPU."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+
+import numpy as np
+import pytest
+from test_model import rates
+
+import evener as ev
+import reference
+from apart import ApartElement
+from evener import auto, profile
+from evener.elements import cuda, gpus
+from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
+from evener.partition.footprint import beside_edges
+
+home = import_module("evener.partition")
+
+LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
+FULL = DeviceOutOfMemory("cuda:0 has 2.0 MiB free and 3.0 GiB more are needed", needed=3, available=2)
+UNLOCKED = OutOfMemoryError("3.0 GiB cannot be locked", needed=3, available=2)
+FAILURES = [LOST, FULL, UNLOCKED]
+
+
+class Gpu(ApartElement):
+    """As much of a GPU as one needs to run alone."""
+
+    kind = "cuda"
+    broken = None
+    free = 1 << 36
+
+    def __init__(self, name, index, most=None):
+        if index == 0 and self.broken:
+            raise self.broken
+        super().__init__(name, ("cuda", index))
+        self.weight = 800.0
+        self._room = self.free if most is None else min(most, self.free)
+
+    def room(self):
+        return self._room
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """One GPU, faster than the CPU at everything, and no rates kept."""
+    monkeypatch.setattr(cuda, "CudaElement", Gpu)
+    monkeypatch.setattr(gpus, "missing", lambda: None)
+    for module in (cuda, auto):
+        monkeypatch.setattr(module, "gpus", lambda: 1)
+    monkeypatch.setattr(profile, "machine", lambda: {"of": "a test"})
+    monkeypatch.setattr(profile, "kept", lambda _: None)
+    monkeypatch.setattr(profile, "calibrate", measured(rates(gpu=1e-15)))
+
+
+def measured(found):
+    """What stands for measuring: it gives rates, or raises."""
+
+    def calibrate(*, say):
+        say("cpu on a graph")
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return calibrate
+
+
+def keep(monkeypatch, found=None):
+    monkeypatch.setattr(profile, "kept", lambda _: found or rates(gpu=1e-15))
+
+
+@pytest.fixture
+def any_size(monkeypatch):
+    """Every graph is large enough to measure the machine for it."""
+    monkeypatch.setattr(auto, "_WORTH_MEASURING", 0)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return ev.read("rmat:10")
+
+
+def where(result):
+    return [element.kind for element in result.partitioned.elements]
+
+
+def check(graph, result):
+    """The distances are those of the reference, whoever found them."""
+    assert (result["distance"] == reference.bfs(graph, 1)[0]).all()
+
+
+# ---- measuring -----------------------------------------------------------------------------------------
+
+
+def test_for_a_small_graph_a_machine_is_not_measured(graph, caplog):
+    result = ev.bfs(graph, source=1)
+    assert where(result) == ["cpu"]
+    assert result.prediction is None
+    assert not caplog.records
+    check(graph, result)
+
+
+def test_where_rates_are_kept_small_graphs_are_planned_as_well(graph, monkeypatch):
+    keep(monkeypatch)
+    result = ev.bfs(graph, source=1)
+    assert where(result) == ["cuda"]
+    assert result.prediction is not None
+    check(graph, result)
+
+
+def test_edges_enough_to_be_worth_it(graph, monkeypatch):
+    monkeypatch.setattr(auto, "_WORTH_MEASURING", graph.m + 1)
+    assert where(ev.wcc(graph)) == ["cpu"]
+    monkeypatch.setattr(auto, "_WORTH_MEASURING", graph.m)
+    assert where(ev.wcc(graph)) == ["cuda"]
+
+
+def test_many_sources_are_worth_what_many_edges_are(graph, monkeypatch):
+    """A hundred passes are as usual; betweenness has one for each source, from 1,024 vertices."""
+    monkeypatch.setattr(auto, "_WORTH_MEASURING", 4 * graph.m)
+    assert where(ev.betweenness(graph, k=100)) == ["cpu"]
+    assert where(ev.betweenness(graph, sources=graph.ids[:100])) == ["cpu"]
+    assert where(ev.betweenness(graph, k=500)) == ["cuda"]
+    assert where(ev.betweenness(graph)) == ["cuda"]
+
+
+@pytest.mark.parametrize("asked", [{"gpu_memory": "1GiB"}, {"alpha": 0}], ids=str)
+def test_who_speaks_of_gpus_has_the_machine_measured(graph, asked):
+    assert ev.bfs(graph, source=1, **asked).prediction is not None
+
+
+@pytest.mark.usefixtures("any_size")
+def test_measuring_is_logged_once_and_its_steps_for_who_wants_them(graph, caplog):
+    with caplog.at_level(logging.INFO, "evener"):
+        ev.wcc(graph)
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "measuring this machine, once, for up to a minute: plans go by its rates"),
+        ("INFO", "measuring this machine, once: cpu on a graph"),
+    ]
+
+
+@pytest.mark.usefixtures("any_size")
+def test_the_command_line_shows_measuring_as_a_stage(evener, monkeypatch):
+    job, stages = import_module("evener.cli.job").Job, []
+    monkeypatch.setattr(job, "stage", lambda _, what: stages.append(what))
+    done = evener("run", "wcc", "rmat:6")
+    assert done.status == 0
+    assert done.err == "evener: measuring this machine, once, for up to a minute: plans go by its rates\n"
+    assert stages[1:] == ["preparing wcc", "measuring this machine, once: cpu on a graph"]
+    assert not logging.getLogger("evener").handlers
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"on": "cuda:x"}, {"policy": "best"}, {"alpha": 2}, {"gpu_memory": "much"}], ids=str
+)
+def test_what_is_wrong_is_refused_before_anything_is_measured(graph, monkeypatch, wrong):
+    monkeypatch.setattr(profile, "calibrate", None)
+    with pytest.raises(ArgumentError):
+        ev.plan(graph, "bfs", **wrong)
+    with pytest.raises(ArgumentError):
+        ev.bfs(graph, **{"on": "cpu:1,cuda:0", **wrong})
+
+
+def test_a_gpu_that_others_fill_is_not_measured(monkeypatch):
+    """Its edges would lie with the host, and its rates be wrong for as long as they are kept."""
+    monkeypatch.setattr(Gpu, "free", 200 << 20)
+    with pytest.raises(
+        DeviceOutOfMemory, match=r"^cuda:0 has room for 200\.0 MiB, and measuring it .* takes 1\.\d GiB"
+    ):
+        profile._require_room("cuda:0", 22, 16)
+    profile._require_room("cuda:0", 18, 2)
+
+
+# ---- in a GPU's place ------------------------------------------------------------------------------------
+
+
+def starting(monkeypatch, error):
+    monkeypatch.setattr(Gpu, "broken", error)
+
+
+def looking_for_rates(monkeypatch, error):
+    def machine():
+        raise error
+
+    monkeypatch.setattr(profile, "machine", machine)
+
+
+def measuring(monkeypatch, error):
+    monkeypatch.setattr(profile, "calibrate", measured(error))
+
+
+def placing(monkeypatch, error):
+    def array(*_):
+        raise error
+
+    monkeypatch.setattr(Gpu, "array", array)
+
+
+when = pytest.mark.parametrize(
+    "fails", [starting, looking_for_rates, measuring, placing], ids=lambda fails: fails.__name__
+)
+
+
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+@when
+def test_the_cpu_takes_the_place_of_a_gpu_that_nobody_named(graph, monkeypatch, fails, error):
+    fails(monkeypatch, error)
+    with pytest.warns(RuntimeWarning) as told:
+        result = ev.bfs(graph, source=1)
+    assert where(result) == ["cpu"]
+    check(graph, result)
+    (one,) = told
+    assert str(one.message).startswith(f"{ON_THE_CPU}: {error}")
+    assert "\n" not in str(one.message)
+    assert one.filename == __file__
+
+
+@pytest.mark.usefixtures("any_size")
+@when
+def test_the_command_line_notes_it(evener, monkeypatch, fails):
+    fails(monkeypatch, LOST)
+    done = evener("run", "bfs", "rmat:6", "--verify")
+    assert done.status == 0
+    assert [line for line in done.err.splitlines() if "measuring" not in line] == [
+        f"evener: {ON_THE_CPU}: {LOST}"
+    ]
+    assert evener("bench", "bfs", "rmat:6", "--repeats", 1).status == 0
+
+
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("fails", [starting, placing], ids=lambda fails: fails.__name__)
+def test_who_names_a_gpu_gets_its_error(graph, evener, monkeypatch, fails, error):
+    fails(monkeypatch, error)
+    with pytest.raises(type(error), match=f"^{error}"):
+        ev.bfs(graph, source=1, on="cuda:0")
+    done = evener("run", "bfs", "rmat:6", "--on", "cuda:0")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(f"evener: {error}")
+    assert done.err.count("\n") == 1
+
+
+def test_where_one_gpu_cannot_be_started_the_other_is_used(graph, monkeypatch):
+    keep(monkeypatch)
+    for module in (cuda, auto):
+        monkeypatch.setattr(module, "gpus", lambda: 2)
+    starting(monkeypatch, LOST)
+    result = ev.bfs(graph, source=1)
+    assert [element.name for element in result.partitioned.elements] == ["cuda:1"]
+    check(graph, result)
+
+
+def test_a_gpu_that_has_no_room_for_any_share_is_told_of(graph, monkeypatch):
+    keep(monkeypatch)
+    monkeypatch.setattr(Gpu, "free", 1024)
+    with pytest.warns(RuntimeWarning, match=rf"^{ON_THE_CPU}: cuda:0 has room for 1\.0 KiB, and a ") as told:
+        result = ev.bfs(graph, source=1)
+    assert where(result) == ["cpu"]
+    assert result.prediction is not None
+    assert told[0].filename == __file__
+
+
+def test_where_the_cpu_is_faster_nothing_is_told(graph, monkeypatch):
+    keep(monkeypatch, rates(gpu=1))
+    assert where(ev.bfs(graph, source=1)) == ["cpu"]
+
+
+# ---- what would fit --------------------------------------------------------------------------------------
+
+
+def test_the_error_for_no_room_says_what_would_fit(monkeypatch, evener):
+    graph = ev.read("rmat:14")
+    monkeypatch.setattr(Gpu, "free", beside_edges(graph.n, 0, 0, graph.m, directions=1) // 2)
+    with pytest.raises(DeviceOutOfMemory) as caught:
+        ev.pagerank(graph, on="cuda:0")
+    assert caught.value.available == Gpu.free < caught.value.needed
+    found = np.array(str(caught.value).rpartition("; it fits with ")[2].split(", "))
+    assert found[:2].tolist() == ['on="cpu,cuda:0"', 'policy="low"']
+    alpha = float(found[2].removeprefix("alpha="))
+    assert 0 < alpha < 1
+    gpu = ev.partition(graph, ["cpu:1", "cuda:0"], policy="low", alpha=alpha, directions="in").partitions[1]
+    assert beside_edges(gpu.owned, gpu.mirrors, gpu.owned, gpu.stored_edges, directions=1) <= Gpu.free
+    keep(monkeypatch)
+    done = evener("plan", "rmat:14", "--for", "pagerank", "--on", "cuda:0")
+    assert (done.status, done.err) == (2, f"evener: {caught.value}\n")
+
+
+def test_where_nothing_of_it_fits_the_cpu_is_named(graph, monkeypatch):
+    monkeypatch.setattr(Gpu, "free", 1024)
+    with pytest.raises(DeviceOutOfMemory, match=r'; it fits with on="cpu"$'):
+        ev.wcc(graph, on="cuda:0")
+
+
+# ---- rows that cannot be counted ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_vertex_with_more_in_edges_than_a_gpu_counts_is_refused(monkeypatch, directed):
+    star = ev.Graph.from_edges(np.arange(1, 40), np.zeros(39, int), directed=directed)
+    monkeypatch.setattr(home, "LONGEST_ROW", 39)
+    assert where(ev.wcc(star, on="cuda:0")) == ["cuda"]
+    monkeypatch.setattr(home, "LONGEST_ROW", 38)
+    with pytest.raises(
+        ArgumentError, match=r"a vertex with 39 in-edges cannot .* on cuda:0, which takes up to 38; "
+    ):
+        ev.wcc(star, on="cuda:0")
+    assert where(ev.wcc(star, on="cpu:1")) == ["cpu"]
+    mixed = ev.partition(star, ["cpu:1", "cuda:0"], policy="high", alpha=0.5)
+    assert mixed.place_of(0)[0] == 0
+    if directed:  # out of it lead none
+        ev.partition(star, "cuda:0", directions="out")

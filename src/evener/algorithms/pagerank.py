@@ -3,7 +3,8 @@
 Idea: power iteration. In each superstep every vertex adds up what its in-neighbours contribute, mirrors
 having been told by their owners; rank on vertices without out-edges is spread like a random jump.
 
-Encoding: `rank` and `contribution` (rank over out-degree) in the result's dtype, sums in float64.
+Encoding: `rank` and `contribution` (rank over out-degree) in the result's dtype, sums in float64. On a GPU
+that holds its edges in blocks of columns, two values are added in float32, and each block's sum kept so.
 
 Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, figure 14.
 """
@@ -86,6 +87,12 @@ def pagerank(
         For a number outside its range, or a personalization that is negative, NaN, or zero everywhere.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
+
+    Notes
+    -----
+    Where a GPU has room for the edges of a large graph with hubs a second time, the first run on a placement
+    sorts them into blocks of columns, for all runs (`evener.partition.columns`). Like placing the graph, that
+    is not part of the result's `seconds`.
 
     Examples
     --------

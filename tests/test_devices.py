@@ -446,6 +446,30 @@ def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):
     assert kept() is not None
 
 
+ENDING = """
+import os
+
+from evener.elements import failure
+
+
+class Loaded:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self, write=os.write):
+        write(1, self.name.encode())
+
+
+failure.other = Loaded("other")
+failure.keep(Loaded("kept"))
+"""
+
+
+def test_what_is_kept_is_not_freed_as_the_process_ends_either(apart):
+    done = apart("-c", ENDING)
+    assert (done.out, done.err) == ("other", "")
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "begins"),
     [

@@ -187,7 +187,7 @@ def test_kernels_of_the_same_sides_are_the_same():
     [
         ({}, "give it cpu=, cuda= or both"),
         ({"cpu": "peel"}, "cpu= is a function, not str"),
-        ({"cpu": counted, "cuda": 3}, r"cuda= is the path of a \.cu file, not int"),
+        ({"cpu": counted, "cuda": 3}, r"cuda= is the path of a \.cu file or a function, not int"),
         ({"cuda": "x.cu"}, "needs name="),
     ],
 )

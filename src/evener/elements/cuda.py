@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.failure import failed
+from evener.elements.failure import failed, keep
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import MOST_VOTES, Launcher, Vote
 from evener.elements.memory import TieredArray, locked_array
+from evener.elements.staging import LARGE, Staging
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.cuda.compile import architecture, compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
@@ -45,9 +46,6 @@ _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
 # Each piece of a long row has at least this many edges to it: LONG in kernels/cuda/edges.cuh.
 _EDGES_A_PIECE = 512
-
-# Bytes of a large array copied to the GPU at a time, and how many sets of pages for that are in use in turn.
-_STAGED, _SETS = 1 << 27, 2
 
 # What has been loaded on each GPU, for all elements of this process: loading takes longer than most searches.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
@@ -134,7 +132,7 @@ class CudaElement:
         self._answers_begin = self._answers.ctypes.data
         self._slot = 0
         self._lists = 0
-        self._staging: list[tuple[NDArray[np.uint8], Any]] = []
+        self._staging = Staging(self.mark_now)
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._sent: Any = None
         self.begin_round()
@@ -183,16 +181,10 @@ class CudaElement:
     def hold(self, array: NDArray[Any]) -> Any:
         """A copy in this element's memory."""
         with self._guarded("copying to the GPU", array.nbytes):
-            if array.nbytes <= _STAGED or array.ndim > 1:
+            if array.nbytes <= LARGE or array.ndim > 1:
                 return self._cupy.asarray(np.ascontiguousarray(array))
             held = self._cupy.empty(array.shape, array.dtype)
-        # Of a large array CuPy would lock as many pages of the host's memory again.
-        step = _STAGED // array.itemsize
-        for begin in range(0, len(array), step):
-            piece = array[begin : begin + step]
-            staged = self._staged(len(piece), array.dtype)
-            np.copyto(staged, piece)
-            self._send(staged, 0, held, begin)
+            self._staging.send_all(array, held)
         self._unstage()
         return held
 
@@ -203,15 +195,17 @@ class CudaElement:
         return TieredArray(locked, self.array(length - far, dtype))
 
     def open_edges(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
-        """Locked pages, of which there are two sets in turn: one is copied while the other is written."""
-        return self._staged(end - begin, edges.dtype)
+        """Locked pages: others are copied while these are written."""
+        with self._guarded("copying to the GPU"):
+            return self._staging.open(end - begin, edges.dtype)
 
     def close_edges(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
         """Copy what was written: to the host's part, and to this GPU's, for which nobody waits."""
         split = len(edges.far)
         here = min(max(split - begin, 0), len(written))
         edges.far[begin : begin + here] = written[:here]
-        self._send(written, here, edges.near, begin + here - split)
+        with self._guarded("copying to the GPU"):
+            self._staging.send(written, here, edges.near, begin + here - split)
 
     def fetch(self, array: Any) -> NDArray[Any]:
         """A copy in the host's memory."""
@@ -263,30 +257,10 @@ class CudaElement:
         if length > len(self._pieces):
             self._pieces = self.array(length, np.uint64)
 
-    def _staged(self, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Locked pages of the host's memory: once two sets are under way, the first, when it is there."""
-        nbytes = length * dtype.itemsize
-        with self._guarded("copying to the GPU"):
-            if len(self._staging) >= _SETS:
-                pages, sent = self._staging.pop(0)
-                sent.synchronize()
-                if len(pages) >= nbytes:
-                    return pages[:nbytes].view(dtype)
-            return locked_array(nbytes, np.dtype(np.uint8)).view(dtype)
-
-    def _send(self, staged: NDArray[Any], skipped: int, held: Any, begin: int) -> None:
-        """Begin to copy what is staged, but for the first `skipped`, to ``held[begin:]``."""
-        values = staged[skipped:]
-        if len(values):
-            with self._guarded("copying to the GPU"):
-                target = held[begin : begin + len(values)]
-                target.data.copy_from_host_async(values.ctypes.data, values.nbytes)
-        self._staging.append((staged.view(np.uint8), self.mark_now()))
-
     def _unstage(self) -> None:
         """Wait until all that was staged is on the GPU, and give up the pages."""
         self.wait()
-        self._staging.clear()
+        self._staging.give_up()
 
     # ---- running --------------------------------------------------------------------------------
 
@@ -386,6 +360,7 @@ class CudaElement:
                 binary = compiled(file, types, self._architecture)
                 module = function.Module()
                 module.load(binary.code)
+                keep(module)
                 _modules[key] = (module, binary.names)
             module, names = _modules[key]
             kernel = module.get_function(names[name])

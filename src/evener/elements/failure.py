@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from typing import Any
 
 from evener.errors import DeviceError, first_line
 
-__all__ = ["failed"]
+__all__ = ["failed", "keep"]
 
 _kept: list[Any] = []
+# One reference that nobody gives back, so that what is kept is not freed as the process ends either.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
+
+
+def keep(loaded: Any) -> None:
+    """Never free something of a GPU's: as the process ends, the driver does."""
+    _kept.append(loaded)
 
 
 def failed(what: str, error: Exception) -> DeviceError:
@@ -21,7 +29,7 @@ def failed(what: str, error: Exception) -> DeviceError:
     from cupy import cuda
 
     owners = (cuda.Event, cuda.Stream, cuda.PinnedMemory)
-    _kept[:] = [one for one in gc.get_objects() if type(one) in owners]
+    _kept.extend(one for one in gc.get_objects() if type(one) in owners)
     msg = (
         f"{what}: {first_line(error)}; nothing more can be run on it in this process, so run again in a new "
         'one, or with on="cpu"'

@@ -87,11 +87,11 @@ class Mailbox:
     _arrays: dict[tuple[str, str], NDArray[Any]] = field(default_factory=dict)
 
     def array(self, use: str, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
-        """An array for some use, so long or longer; the same every time, at first undefined or filled."""
+        """An array for some use, so long; the same every time, at first undefined or filled."""
         key = (use, np.dtype(dtype).char)
-        if key not in self._arrays or len(self._arrays[key]) < length:
+        if key not in self._arrays:
             self._arrays[key] = self.element.array(length, dtype, fill)
-        return self._arrays[key][:length]
+        return self._arrays[key]
 
     def clear_bits(self, use: str, length: int) -> NDArray[Any]:
         """A bitmap for some use, clear at first; kernels leave it clear."""
@@ -251,8 +251,10 @@ def _send_changes(
     listed = outbox.array(f"listed {message.turn}", k, values.dtype)
     element.kernel("message.list_flagged")(flags, begin, k, values, positions, listed, length)
     if flagged:
-        message.enclose(outbox, inbox, "positions", positions[:flagged])
-        message.enclose(outbox, inbox, "listed", listed[:flagged])
+        for use, listing in (("positions", positions), ("listed", listed)):
+            # As long as any list can become, so that it is made once.
+            target = inbox.array(f"{use} {message.turn}", k, listing.dtype)
+            message.enclose(outbox, inbox, use, listing[:flagged], target[:flagged])
     return sparse
 
 

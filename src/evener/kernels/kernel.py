@@ -57,7 +57,7 @@ class Kernel:
             msg = f"a Kernel's cpu= is a function, not {type(self.cpu).__name__}"
             raise ArgumentError(msg)
         if not (self.cuda is None or isinstance(self.cuda, str | os.PathLike) or callable(self.cuda)):
-            msg = f"a Kernel's cuda= is the path of a .cu file, not {type(self.cuda).__name__}"
+            msg = f"a Kernel's cuda= is the path of a .cu file or a function, not {type(self.cuda).__name__}"
             raise ArgumentError(msg)
         if self.cpu is None and self.cuda is None:
             msg = "a Kernel has a side for the CPU, for CUDA, or both: give it cpu=, cuda= or both"

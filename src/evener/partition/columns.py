@@ -8,11 +8,13 @@ R-MAT 24, nine in ten. The others, *far* ones, are gathered as before.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.columns import LANES, PLACES, SLICES
 from evener.partition.footprint import beside_edges, columns_bytes
 
@@ -128,7 +130,10 @@ def columns_of(partition: Partition, element: Element) -> Columns | None:
     if edges is None or not columns or partition.mapped_edges or edges.count < FEWEST_EDGES:
         return None
     if "columns" not in edges.prepared:
-        edges.prepared["columns"] = build_columns(partition, element, columns, _spare(partition, element))
+        edges.prepared["columns"] = None
+        # What was free a moment ago may be another process's by now.
+        with suppress(DeviceOutOfMemory):
+            edges.prepared["columns"] = build_columns(partition, element, columns, _spare(partition, element))
     made: Columns | None = edges.prepared["columns"]
     return made
 

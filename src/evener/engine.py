@@ -131,8 +131,10 @@ class Engine:
 
     def copy(self, array: Spread) -> Spread:
         """The same values again."""
-        pairs = zip(self.elements, array.parts, strict=True)
-        return Spread([element.call(part.copy) for element, part in pairs], bits=array.bits)
+        copied = [e.array(len(part), part.dtype) for e, part in zip(self.elements, array.parts, strict=True)]
+        for element, part, copy in zip(self.elements, array.parts, copied, strict=True):
+            element.call(copy.__setitem__, slice(None), part)
+        return Spread(copied, bits=array.bits)
 
     def hold(self, values: Sequence[NDArray[Any]]) -> Spread:
         """One of the host's arrays on each element."""

@@ -31,6 +31,10 @@ class Spread:
         self.parts = list(parts)
         self.bits = bits
 
+    def first(self, lengths: Sequence[int]) -> Spread:
+        """The first so many of each part."""
+        return Spread([part[:length] for part, length in zip(self.parts, lengths, strict=True)])
+
 
 def adjacency(directions: list[Edges | None]) -> tuple[Spread, Spread, Spread]:
     """The offsets, targets and blocks of one direction of each partition's edges; None where it has none."""

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-import evener.elements.cuda as cuda
+import evener.elements.staging as staging
 from contracts import CLOCKS, DTYPES, ElementContract, ThreadedElementContract, packed
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda import gpus
@@ -78,7 +78,7 @@ def test_a_name_that_is_none_is_refused_with_what_there_is():
 
 @pytest.mark.parametrize("dtype", ["uint32", "float64"])
 def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
-    monkeypatch.setattr(cuda, "_STAGED", 1 << 12)
+    monkeypatch.setattr(staging, "LARGE", 1 << 12)
     for length in (1023, 1024, 1025, 100_001):
         values = np.arange(length).astype(dtype)
         assert (gpu.fetch(gpu.hold(values)) == values).all()

@@ -115,8 +115,7 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         engine.pull(owner_label)
         pairs, length = engine.mirror_array("uint32", 2), engine.counter()
         engine.compute("wcc.boundary_pairs", engine.owned, label, owner_label, pairs, length)
-        listed = zip(engine.fetch(pairs), engine.fetch(length), strict=True)
-        lists = [own[: int(k[0])] for own, k in listed]
+        lists = engine.fetch(pairs.first([int(k[0]) for k in engine.fetch(length)]))
         names, smallest = (engine.hold([array] * len(engine.elements)) for array in _join(lists))
         engine.compute("wcc.rename", label, names, smallest)
     return label

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from evener.elements.memory import locked_array
+from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from evener.elements.base import Element
 
 __all__ = ["CpuElement", "usable_cores"]
+
+# What the runs of this process leave to one another.
+_pool = Pool()
 
 # Numba's own work queue aborts when two threads enter it together; OpenMP and TBB do not.
 _one_at_a_time = RLock()
@@ -73,16 +77,16 @@ class CpuElement:
 
     def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
         """A NumPy array, filled or left as it comes."""
-        if self._pinned and length:
-            array = locked_array(length, np.dtype(dtype))
-            if fill is not None:
-                array[:] = fill
-            return array
-        if fill is None:
-            return np.empty(length, dtype)
-        if not fill and isinstance(fill, int):
-            return np.zeros(length, dtype)  # pages come zeroed, at first use
-        return np.full(length, fill, dtype)
+        dtype = np.dtype(dtype)
+        nbytes = length * dtype.itemsize
+        if nbytes < LEAST and not self._pinned:
+            return np.empty(length, dtype) if fill is None else np.full(length, fill, dtype)
+        words = -(-nbytes // 8)
+        pages = locked_array(words, np.dtype(np.uint64)) if self._pinned and length else _pool.words(nbytes)
+        if fill is not None:
+            word = np.full(8 // dtype.itemsize, fill, dtype).view(np.uint64)[0]
+            self.call(self.kernel("fill.fill"), pages[:words], word)
+        return pages.view(dtype)[:length]
 
     def hold(self, array: NDArray[Any]) -> NDArray[Any]:
         """The array itself."""

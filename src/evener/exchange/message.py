@@ -94,7 +94,7 @@ class Mailbox:
         return self._arrays[key]
 
     def clear_bits(self, use: str, length: int) -> NDArray[Any]:
-        """A bitmap for some use, clear at first; kernels leave it clear."""
+        """A bitmap for some use, clear at first."""
         return self.array(use, (length + 63) // 64, "uint64", 0)
 
     def take(self) -> Message:
@@ -194,11 +194,12 @@ def send_pull(
     message = Message(turn, k)
     inbox.coming.append(message)
     if as_bits:
-        words = outbox.array(f"flags {message.turn}", (k + 63) // 64, "uint64")
+        words = outbox.clear_bits(f"flags {message.turn}", k)
         element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, words)
         message.enclose(outbox, inbox, "flags", words)
         return bit_bytes(k)
-    values = outbox.array(f"values {message.turn}", k, owned.dtype)
+    # Values that are not flagged travel as well, so they are something.
+    values = outbox.array(f"values {message.turn}", k, owned.dtype, 0)
     if flags is None:
         element.kernel("exchange.pull")(route.index, 0, owned, values)
         message.enclose(outbox, inbox, "values", values, mirrored[route.begin : route.begin + k])
@@ -261,7 +262,7 @@ def _send_changes(
 def _send_bits(message: Message, outbox: Mailbox, inbox: Mailbox, flags: NDArray[Any], begin: int) -> None:
     """Send flags from `begin` on, which are cleared."""
     k = message.count
-    words = outbox.array(f"flags {message.turn}", (k + 63) // 64, "uint64")
+    words = outbox.clear_bits(f"flags {message.turn}", k)
     outbox.element.kernel("message.take_bits")(flags, begin, k, words)
     message.enclose(outbox, inbox, "flags", words)
 

@@ -1,0 +1,85 @@
+"""Large arrays that one run gives up and the next takes: fresh pages take longer than writing to them."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.memory import available
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LEAST", "Pool"]
+
+# Smaller arrays are the allocator's, which keeps them itself.
+LEAST = 1 << 20
+# The part of the memory at hand that may be kept for later.
+_KEPT = 1 / 16
+
+
+class Pool:
+    """Pages that were given up, by size."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, list[NDArray[np.uint64]]] = {}
+        self._nbytes = 0
+        self._most: int | None = None
+        # The end of an array may come at any moment, within another's beginning too.
+        self._lock = RLock()
+
+    @property
+    def nbytes(self) -> int:
+        """What is kept for later."""
+        return self._nbytes
+
+    def words(self, nbytes: int) -> NDArray[np.uint64]:
+        """An undefined array of `nbytes` or more; when it and all its views are gone its pages are kept."""
+        nbytes = _rounded(nbytes)
+        with self._lock:
+            of_size = self._kept.get(nbytes)
+            if of_size:
+                self._nbytes -= nbytes
+                return np.asarray(_Lease(self, of_size.pop()))
+        try:
+            fresh = np.empty(nbytes // 8, np.uint64)
+        except MemoryError:
+            self.clear()
+            fresh = np.empty(nbytes // 8, np.uint64)
+        return np.asarray(_Lease(self, fresh))
+
+    def keep(self, pages: NDArray[np.uint64]) -> None:
+        """Keep pages for later; once they are too many, none but these."""
+        with self._lock:
+            if self._most is None:  # asked once, for asking takes longer than filling a small array
+                self._most = int(_KEPT * available())
+            if self._nbytes + pages.nbytes > self._most:
+                self.clear()
+            if pages.nbytes <= self._most:
+                self._kept.setdefault(pages.nbytes, []).append(pages)
+                self._nbytes += pages.nbytes
+
+    def clear(self) -> None:
+        """Give all that is kept back to the system."""
+        with self._lock:
+            self._kept.clear()
+            self._nbytes = 0
+
+
+class _Lease:
+    """What NumPy takes for the owner of an array's memory."""
+
+    def __init__(self, pool: Pool, pages: NDArray[np.uint64]) -> None:
+        self._pool, self._pages = pool, pages
+        self.__array_interface__: dict[str, Any] = pages.__array_interface__
+
+    def __del__(self) -> None:
+        self._pool.keep(self._pages)
+
+
+def _rounded(nbytes: int) -> int:
+    """The next eighth of a power of two, so that arrays of almost one size take each other's pages."""
+    step = 1 << max(nbytes.bit_length() - 4, 3)
+    return -(-nbytes // step) * step

@@ -1,0 +1,101 @@
+"""Pages that runs leave to one another."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.elements import cpu as cpu_module
+from evener.elements import parse_elements, pool
+from evener.elements.pool import LEAST, Pool
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """A pool with nothing in it, for all CPU elements."""
+    fresh = Pool()
+    monkeypatch.setattr(cpu_module, "_pool", fresh)
+    return fresh
+
+
+def place(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_pages_are_used_again_once_no_view_is_left(pages):
+    first = pages.words(LEAST)
+    view, at = first[3:].view(np.float32)[1:], place(first)
+    del first
+    assert pages.nbytes == 0
+    assert place(pages.words(LEAST)) != at
+    del view
+    gc.collect()
+    assert pages.nbytes == 2 * LEAST
+    assert at in {place(one) for one in [pages.words(LEAST), pages.words(LEAST)]}
+
+
+def test_arrays_of_almost_one_size_take_each_others_pages(pages):
+    at = place(pages.words(LEAST * 15 // 8))
+    assert place(pages.words(LEAST * 15 // 8 - 4000)) == at
+    assert place(pages.words(LEAST)) != at
+
+
+def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
+    monkeypatch.setattr(pool, "available", lambda: 3 * LEAST * 16)
+    pages = Pool()
+    held = [pages.words(LEAST) for _ in range(3)]
+    del held
+    assert pages.nbytes == 3 * LEAST
+    pages.words(2 * LEAST)
+    assert pages.nbytes == 2 * LEAST
+    pages.words(4 * LEAST)
+    assert pages.nbytes == 0
+
+
+def test_where_memory_is_short_what_is_kept_is_given_back(pages, monkeypatch):
+    pages.words(LEAST)
+
+    def empty(shape, dtype, real=np.empty):
+        if pages.nbytes:
+            raise MemoryError
+        return real(shape, dtype)
+
+    monkeypatch.setattr(pool.np, "empty", empty)
+    assert len(pages.words(2 * LEAST)) == 2 * LEAST // 8
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"),
+    [
+        ("uint8", 3),
+        ("uint32", 0),
+        ("uint32", 0xFFFFFFFF),
+        ("float32", -0.5),
+        ("float64", np.inf),
+        ("int64", -7),
+    ],
+)
+@pytest.mark.parametrize("more", [0, 1, 5])
+def test_large_arrays_are_filled_whatever_was_there(pages, dtype, fill, more):
+    element = parse_elements(["cpu"])[0]
+    length = LEAST // np.dtype(dtype).itemsize + more
+    element.array(length, dtype)[:] = 1
+    assert pages.nbytes
+    array = element.array(length, dtype, fill)
+    assert (array.shape, array.dtype) == ((length,), np.dtype(dtype))
+    assert (array == fill).all()
+
+
+def test_a_result_keeps_its_values_while_others_run(pages):
+    graph = ev.read("uniform:19,edge_factor=2")
+    placed = ev.partition(graph, on="cpu")
+    result = ev.bfs(placed, source=3)
+    truth = result["distance"].copy()
+    again = ev.bfs(placed, source=3)
+    for source in (5, 7):
+        ev.bfs(placed, source=source)
+    assert pages.nbytes
+    assert (again["distance"] == truth).all()

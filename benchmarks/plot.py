@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib as mpl
 
@@ -74,37 +75,63 @@ def main():
 
 
 def _panel(panel, spec, rows):
-    place, ticks = 0.0, []
-    for task, title in TASKS.items():
-        bars = [
-            (name, row) for name in COLOURS for row in rows if (row["task"], row["contender"]) == (task, name)
+    groups = {
+        title: [
+            Bar(name, COLOURS[name], row["times_ours"])
+            for name in COLOURS
+            for row in rows
+            if (row["task"], row["contender"]) == (task, name)
         ]
+        for task, title in TASKS.items()
+    }
+    draw_ratios(panel, groups)
+    panel.set_title(spec, fontsize=11)
+
+
+class Bar(NamedTuple):
+    """A contender's time over ours, and the ratio that we want, if any."""
+
+    label: str
+    colour: str
+    ratio: float
+    wanted: float | None = None
+
+
+def draw_ratios(panel, groups):
+    """Draw groups of bars below one another, on a logarithmic axis, with marks where we want to be."""
+    place, ticks = 0.0, []
+    for title, bars in groups.items():
         if not bars:
             continue
-        start = place
-        for name, row in bars:
-            ratio = row["times_ours"]
+        ticks.append((place + (len(bars) - 1) / 2, title))
+        for label, colour, ratio, wanted in bars:
             # A bar starts at 1, our own time, and shows by its direction who is faster.
-            panel.barh(place, ratio - 1, left=1, height=0.86, color=COLOURS[name], label=name)
+            panel.barh(place, ratio - 1, left=1, height=0.86, color=colour, label=label)
             text = f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x"
-            beyond = max(1, ratio)
+            beyond = max(1, ratio, wanted or 1)
             panel.annotate(
                 text, (beyond, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5
             )
+            if wanted:
+                panel.plot([wanted, wanted], [place - 0.43, place + 0.43], color=INK, linewidth=1.4)
             place += 1
-        ticks.append(((start + place - 1) / 2, title))
         place += 0.9
     panel.axvline(1, color=INK, linewidth=1.2)
     panel.set_xscale("log")
     panel.set_yticks([at for at, _ in ticks], [title for _, title in ticks])
     panel.tick_params(axis="y", length=0)
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}x")
-    panel.grid(axis="x", color=FAINT, linewidth=0.6)
-    panel.set_axisbelow(True)
     panel.invert_yaxis()
     panel.margins(x=0.12)
-    panel.set_title(spec, fontsize=11)
-    for side in ("top", "right", "left"):
+    plain(panel, grid="x")
+    panel.spines["left"].set_visible(False)
+
+
+def plain(panel, grid):
+    """Leave of a panel's frame what is needed, and draw the grid of one axis behind all else."""
+    panel.grid(axis=grid, color=FAINT, linewidth=0.6)
+    panel.set_axisbelow(True)
+    for side in ("top", "right"):
         panel.spines[side].set_visible(False)
 
 

@@ -19,7 +19,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import harness
-from plot import CARD, FAINT, IMAGES, INK, STYLE
+from plot import CARD, IMAGES, INK, STYLE, Bar, draw_ratios, plain
 
 SIZES = ("#56B4E9", "#0072B2", "#003f63")
 POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
@@ -40,33 +40,18 @@ def _rivals(document):
     rows = [row for row in document["rows"] if row["cugraph_seconds"]]
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
     figure, panel = plt.subplots(figsize=(7.6, 4.6), layout="constrained")
-    place, ticks = 0.0, []
-    for task, title in TASKS.items():
-        start = place
-        for graph, colour in zip(graphs, SIZES, strict=False):
-            row = next((r for r in rows if (r["task"], r["graph"]) == (task, graph)), None)
-            if row is None:
-                continue
-            ratio = row["cugraph_over_ours"]
-            panel.barh(place, ratio - 1, left=1, height=0.86, color=colour, label=graph)
-            panel.annotate(
-                f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x", (max(ratio, row["wanted"]), place),
-                xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5,
-            )  # fmt: skip
-            panel.plot([row["wanted"]] * 2, [place - 0.43, place + 0.43], color=INK, linewidth=1.4)
-            place += 1
-        ticks.append(((start + place - 1) / 2, title))
-        place += 0.9
-    panel.axvline(1, color=INK, linewidth=1.2)
-    panel.set_xscale("log")
-    panel.set_yticks([at for at, _ in ticks], [title for _, title in ticks])
-    panel.tick_params(axis="y", length=0)
-    panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}x")
-    _plain(panel, grid="x")
-    panel.invert_yaxis()
-    panel.margins(x=0.1)
+    groups = {
+        title: [
+            Bar(graph, colour, row["cugraph_over_ours"], row["wanted"])
+            for graph, colour in zip(graphs, SIZES, strict=False)
+            for row in rows
+            if (row["task"], row["graph"]) == (task, graph)
+        ]
+        for task, title in TASKS.items()
+    }
+    draw_ratios(panel, groups)
     figure.suptitle(
-        f"cuGraph's time over Evener's, one {document['gpu']}; black: what we aim at", fontsize=11
+        f"cuGraph's time over Evener's, one {document['gpu']}; black marks: what we aim at", fontsize=11
     )
     bars = {bar.get_label(): bar for bar in panel.containers}
     figure.legend(bars.values(), bars, loc="outside lower center", ncols=len(bars), frameon=False)
@@ -117,14 +102,7 @@ def _sweep(panel, rows, cpu):
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
     panel.tick_params(axis="y", which="both", labelsize=8)
-    _plain(panel, grid="y")
-
-
-def _plain(panel, grid):
-    panel.grid(axis=grid, color=FAINT, linewidth=0.6)
-    panel.set_axisbelow(True)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    plain(panel, grid="y")
 
 
 def _save(figure, name):

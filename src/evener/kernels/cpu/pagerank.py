@@ -45,27 +45,35 @@ def begin(out_degree, blocks, start, rank, contribution):
 
 
 @inline_step
+def _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution):
+    """Give a vertex its rank; returns how much that changed, and the rank itself if the vertex dangles."""
+    each = np.uint64(len(teleport)) > _ONE
+    chance = teleport[v] if each else teleport[_ZERO]
+    r = damping * pulled + jump * chance
+    error = abs(r - rank[v])
+    rank[v] = r
+    if out_degree[v] == np.uint32(0):
+        next_contribution[v] = 0
+        return error, r
+    next_contribution[v] = r / out_degree[v]
+    return error, 0.0
+
+
+@inline_step
 def _iterate_share(
     offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank, next_contribution, turn
 ):
     error = 0.0
     dangling = 0.0
-    each = np.uint64(len(teleport)) > _ONE
     b = take(turn, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
         for v in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
             pulled = 0.0
             for e in range(offsets[v], offsets[v + _ONE]):
                 pulled += contribution[targets[e]]
-            chance = teleport[v] if each else teleport[_ZERO]
-            r = damping * pulled + jump * chance
-            error += abs(r - rank[v])
-            rank[v] = r
-            if out_degree[v] == np.uint32(0):
-                dangling += r
-                next_contribution[v] = 0
-            else:
-                next_contribution[v] = r / out_degree[v]
+            change, own = _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
+            error += change
+            dangling += own
         b = take(turn, _ONE)
     return error, dangling
 
@@ -98,21 +106,14 @@ def _finish_tile(
 ):
     error = 0.0
     dangling = 0.0
-    each = np.uint64(len(teleport)) > _ONE
     rows = LANES // width
     for v in range(row, min(row + rows, len(rank))):
         pulled = 0.0
         for i in range(place + (v - row), end, rows):
             pulled += partial[i]
-        chance = teleport[v] if each else teleport[0]
-        r = damping * pulled + jump * chance
-        error += abs(r - rank[v])
-        rank[v] = r
-        if out_degree[v] == np.uint32(0):
-            dangling += r
-            next_contribution[v] = 0
-        else:
-            next_contribution[v] = r / out_degree[v]
+        change, own = _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
+        error += change
+        dangling += own
     return error, dangling
 
 

@@ -6,6 +6,9 @@ vertices drawn with a fixed seed, betweenness counts from four of them; times ar
 of 50 iterations. The runs follow one another, and then every answer is verified; betweenness, whose verifier
 is serial, against the same on the CPU.
 
+PageRank's first run on a placement sorts the edges into blocks of columns, for all runs that follow
+(`evener.partition.columns`). Like placing, that is not part of a result's `seconds`, which are recorded here.
+
     python benchmarks/gpu_rivals.py --scales 22 24 26
 
 cuGraph is not run: its times are those of version 26.10 on an NVIDIA H200, on graphs made in the same way.

@@ -20,7 +20,7 @@ from evener import auto, profile
 from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
 from evener.elements.failure import failed
-from evener.elements.memory import locked_array
+from evener.elements.memory import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 
 # CUDA's numbers for its errors.
@@ -482,10 +482,29 @@ def test_what_is_kept_is_not_freed_as_the_process_ends_either(apart):
     ],
 )
 def test_pages_that_cannot_be_locked(monkeypatch, status, kind, begins):
-    monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", answering(runtime.CUDARuntimeError(status)))
-    with pytest.raises(kind) as caught:
-        locked_array(1 << 30, np.dtype("uint8"))
-    assert str(caught.value).startswith(begins)
+    failing = answering(runtime.CUDARuntimeError(status))
+    monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", failing)
+    monkeypatch.setattr(runtime, "hostRegister", failing)
+    for lock in (lambda: locked_array(1 << 30, np.dtype("uint8")), lambda: locked_words(1 << 27)):
+        with pytest.raises(kind) as caught:
+            lock()
+        assert str(caught.value).startswith(begins)
+
+
+def test_large_pages_stay_locked_as_long_as_they_are_there(monkeypatch):
+    locked = {}
+    monkeypatch.setattr(runtime, "hostRegister", lambda at, nbytes, _: locked.update({at: nbytes}))
+    monkeypatch.setattr(runtime, "hostUnregister", locked.pop)
+    words = locked_words(1 << 18)
+    assert (words.shape, words.dtype) == ((1 << 18,), np.dtype(np.uint64))
+    assert locked == {words.ctypes.data: 1 << 21}
+    assert words.ctypes.data % (1 << 21) == 0
+    view = words[5:]
+    del words
+    view[:] = 7
+    assert locked
+    del view
+    assert not locked
 
 
 # ---- what the documentation says of it ---------------------------------------------------------------

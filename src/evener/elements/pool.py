@@ -10,6 +10,8 @@ import numpy as np
 from evener.memory import available
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["LEAST", "Pool"]
@@ -21,9 +23,16 @@ _KEPT = 1 / 16
 
 
 class Pool:
-    """Pages that were given up, by size."""
+    """Pages that were given up, by size.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    make : callable
+        Gives an array of so many uint64 in fresh pages.
+    """
+
+    def __init__(self, make: Callable[[int], NDArray[np.uint64]]) -> None:
+        self._make = make
         self._kept: dict[int, list[NDArray[np.uint64]]] = {}
         self._nbytes = 0
         self._most: int | None = None
@@ -44,10 +53,10 @@ class Pool:
                 self._nbytes -= nbytes
                 return np.asarray(_Lease(self, of_size.pop()))
         try:
-            fresh = np.empty(nbytes // 8, np.uint64)
+            fresh = self._make(nbytes // 8)
         except MemoryError:
             self.clear()
-            fresh = np.empty(nbytes // 8, np.uint64)
+            fresh = self._make(nbytes // 8)
         return np.asarray(_Lease(self, fresh))
 
     def keep(self, pages: NDArray[np.uint64]) -> None:

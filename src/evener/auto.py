@@ -45,7 +45,7 @@ def plan(
 ) -> Plan:
     """Say, before a run, what would go where, what it takes up there, and how long the run would take.
 
-    The first plan on a machine measures it, which takes up to a minute, and is logged; the rates are kept.
+    The first plan on a machine measures it, which takes a minute or two, and is logged; the rates are kept.
 
     Parameters
     ----------

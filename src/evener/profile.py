@@ -41,8 +41,11 @@ __all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
 
 _log = logging.getLogger("evener")
 
-# Sizes of the graphs: the smaller one's values fit most caches, the larger one's do not.
-_SCALES = (18, 22)
+# Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
+# where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
+# the last cache of a 16-core share of a server 300 MiB.
+_SCALES = (18, 22, 24)
+_CORES_FOR_ALL = 16
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
 # Iterations of PageRank, and runs of each algorithm that are timed.
@@ -89,13 +92,13 @@ def rates_kept() -> Rates | None:
 
 
 def rates_of_this_machine() -> Rates:
-    """The rates kept for this machine; measured now, which takes a minute at most, if there are none.
+    """The rates kept for this machine; measured now, which takes a minute or two, if there are none.
 
     That is told to the log "evener": once as a warning, and each step.
     """
     found = rates_kept()
     if found is None:
-        _log.warning("measuring this machine, once, for up to a minute: plans go by its rates")
+        _log.warning("measuring this machine, once, for a minute or two: plans go by its rates")
         found = calibrate(say=lambda step: _log.info("measuring this machine, once: %s", step))
     return found
 
@@ -123,7 +126,7 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     # Beside a GPU the CPU element leaves it a core, so it is measured without that core.
     cpu = parse_elements("cpu,cuda:0" if has_gpu else "cpu")[0]
     on_cpu, on_gpu = f"cpu:{cpu.threads}", "cuda:0" if has_gpu else None
-    measured = _Measured(_scales())
+    measured = _Measured(_scales(on_gpu))
     if on_gpu is not None:
         _require_room(on_gpu, *measured.graphs[-1])
     for scale, factor in measured.graphs:
@@ -149,7 +152,7 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
 class _Measured:
     """What came of the runs: the seconds of a pass, by algorithm, tier and graph."""
 
-    def __init__(self, scales: tuple[int, int]) -> None:
+    def __init__(self, scales: tuple[int, ...]) -> None:
         self.scales = scales
         self.graphs = [(scale, factor) for scale in scales for factor in (_FEW, _MANY)]
         self.sizes: dict[tuple[int, int], tuple[int, int]] = {}
@@ -189,15 +192,20 @@ class _Measured:
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:
     """Refuse to measure a GPU that others fill: edges would stay with the host, and the rates be wrong."""
-    n, m = 1 << scale, 2 * factor << scale
-    needed = beside_edges(n, 0, 0, m, directions=1) + m * _TARGET_AND_WEIGHT
-    room = parse_elements(on_gpu)[0].room()
-    if room is not None and needed > room:
+    needed, room = _room(on_gpu, scale, factor)
+    if needed > room:
         msg = (
             f"{on_gpu} has room for {memory.readable(room)}, and measuring it for plans takes "
             f'{memory.readable(needed)}; end what else is running there, or name the elements, as in on="cpu"'
         )
         raise DeviceOutOfMemory(msg, needed=needed, available=room)
+
+
+def _room(on_gpu: str, scale: int, factor: int) -> tuple[int, int]:
+    """Bytes that a graph takes there, and bytes that there are."""
+    n, m = 1 << scale, 2 * factor << scale
+    room = parse_elements(on_gpu)[0].room() or 0
+    return beside_edges(n, 0, 0, m, directions=1) + m * _TARGET_AND_WEIGHT, room
 
 
 def _measure(
@@ -235,12 +243,27 @@ _RUNS: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
 }
 
 
-def _scales() -> tuple[int, int]:
+def _scales(on_gpu: str | None) -> tuple[int, ...]:
     """The sizes to measure: as large as they should be, or as an eighth of the memory allows."""
-    smaller, larger = _SCALES
-    while larger > smaller + 1 and (_MANY << larger) * 2 * _TARGET_AND_WEIGHT > memory.available() / 8:
+    smaller, larger, *largest = _SCALES
+    while larger > smaller + 1 and not _in_memory(larger):
         larger -= 1
-    return smaller, larger
+    if usable_cores() < _CORES_FOR_ALL:
+        largest.clear()
+    return (smaller, larger, *(scale for scale in largest if _in_memory(scale) and _on_gpu(on_gpu, scale)))
+
+
+def _in_memory(scale: int) -> bool:
+    """Whether a graph of this size takes an eighth of the memory at hand or less."""
+    return (_MANY << scale) * 2 * _TARGET_AND_WEIGHT <= memory.available() / 8
+
+
+def _on_gpu(on_gpu: str | None, scale: int) -> bool:
+    """Whether a graph of this size fits the GPU, if there is one."""
+    if on_gpu is None:
+        return True
+    needed, room = _room(on_gpu, scale, _MANY)
+    return needed <= room
 
 
 def _exchange(on: str) -> tuple[float, float]:

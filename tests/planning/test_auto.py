@@ -136,7 +136,7 @@ def test_measuring_is_logged_once_and_its_steps_for_who_wants_them(graph, caplog
     with caplog.at_level(logging.INFO, "evener"):
         ev.wcc(graph)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "measuring this machine, once, for up to a minute: plans go by its rates"),
+        ("WARNING", "measuring this machine, once, for a minute or two: plans go by its rates"),
         ("INFO", "measuring this machine, once: cpu on a graph"),
     ]
 
@@ -147,7 +147,7 @@ def test_the_command_line_shows_measuring_as_a_stage(evener, monkeypatch):
     monkeypatch.setattr(job, "stage", lambda _, what: stages.append(what))
     done = evener("run", "wcc", "rmat:6")
     assert done.status == 0
-    assert done.err == "evener: measuring this machine, once, for up to a minute: plans go by its rates\n"
+    assert done.err == "evener: measuring this machine, once, for a minute or two: plans go by its rates\n"
     assert stages[1:] == ["preparing wcc", "measuring this machine, once: cpu on a graph"]
     assert not logging.getLogger("evener").handlers
 
@@ -171,6 +171,24 @@ def test_a_gpu_that_others_fill_is_not_measured(monkeypatch):
     ):
         profile._require_room("cuda:0", 22, 16)
     profile._require_room("cuda:0", 18, 2)
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "free", "scales"),
+    [
+        (15, 1 << 40, 1 << 40, (18, 22)),
+        (16, 1 << 40, 1 << 40, (18, 22, 24)),
+        (16, 1 << 34, 1 << 40, (18, 22)),
+        (16, 1 << 40, 4 << 30, (18, 22)),
+        (2, 1 << 31, 1 << 40, (18, 20)),
+    ],
+)
+def test_graphs_to_measure_are_as_large_as_cores_and_memories_allow(monkeypatch, cores, memory, free, scales):
+    """16 << 20 edges, both ways, with 8 bytes each, are an eighth of 2 GiB."""
+    monkeypatch.setattr(profile, "usable_cores", lambda: cores)
+    monkeypatch.setattr(profile.memory, "available", lambda: memory)
+    monkeypatch.setattr(Gpu, "free", free)
+    assert profile._scales("cuda:0") == scales
 
 
 # ---- in a GPU's place ------------------------------------------------------------------------------------

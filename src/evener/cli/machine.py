@@ -83,7 +83,7 @@ def plan(
     Beta is the share of the edges that cross partitions: before aggregation, and after it, when what is sent
     to one vertex travels once. With --for, the elements, the policy and alpha are chosen for the least
     predicted time, unless they are given, and the times are printed; the first such plan on a machine takes
-    up to a minute to measure its rates.
+    a minute or two to measure its rates.
     """
     place = placement(given)
     if algorithm is not None:

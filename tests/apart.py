@@ -47,9 +47,10 @@ class ApartElement(CpuElement):
         self.deferred = deferred
         self._asked = {}
         self._rounds = 0
+        self._plain = CpuElement(name, 1)
 
     def array(self, length, dtype, fill=None):
-        return self._held(super().array(length, dtype, fill))
+        return self._held(self._plain.array(length, dtype, fill))
 
     def hold(self, array):
         assert not isinstance(array, Held)

@@ -337,6 +337,19 @@ class TransportContract:
         for own, part in zip(flags, fetched_flags(engine, words), strict=True):
             assert (part == own).all()
 
+    def test_what_is_posted_and_changed_is_sent_as_it_is_now(self, graph, rng):
+        """Whether it is given whole or in part."""
+        engine = self.engine(graph)
+        old, new = (drawn_flags(engine, rng, 0.5) for _ in range(2))
+        truth = owners_values(engine, new)
+        words, others = held_flags(engine, old), held_flags(engine, new)
+        lengths = [len(part) for part in words.parts]
+        engine.compute("bits.count_range", words, 0, engine.owned, posts=words)
+        engine.compute("bits.copy", others.first(lengths), words.first(lengths))
+        engine.pull(words)
+        for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
+            assert (part == truth[where]).all()
+
     @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_pull_of_changes_takes_the_flagged_alone(self, graph, rng, share):
         check_pull_of_changes(self.engine(graph), rng, share)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from importlib import import_module
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -36,6 +37,26 @@ def check_a_source_without_out_edges(splits, *, directed):
     graph = zoo.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
     for source, on in product([0, 4], splits):
         Truth(graph, source).check(on=on, alpha=0.5)
+
+
+def check_a_search_that_turns_up_twice(monkeypatch, on):
+    """A hub with leaves, a path that only one element knows of, and another hub with leaves of both.
+
+    At each hub the search turns up; along the path it goes down, and nothing crosses.
+    """
+    leaves, path = 200, 3
+    first, second = 0, leaves + path + 1
+    ends = [(first, leaf) for leaf in range(1, leaves + 1)]
+    ends += [(1, leaves + 1), *((leaves + i, leaves + i + 1) for i in range(1, path + 1))]
+    ends += [(second, second + leaf) for leaf in range(1, leaves + 1)]
+    graph = ev.Graph.from_edges(*np.transpose(ends), directed=False)
+    owner = np.ones(graph.n, np.uint8)
+    owner[2:leaves:2] = owner[second + 1 :: 2] = 0
+    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    result = ev.bfs(ev.partition(graph, on), source=first)
+    assert result["distance"].tolist() == [0] + leaves * [1] + [2, 3, 4, 5] + leaves * [6]
+    ups = [step.phases[0] == "bottom-up" for step in result.timeline.by_superstep()]
+    assert sum(now and not before for before, now in pairwise(ups)) == 2
 
 
 def check_a_generated_graph(name, placements):

@@ -229,7 +229,7 @@ class Engine:
         posts : Spread, optional
             Of which the kernel makes the owners' values, and does not use the mirrors: an element whose
             kernel is done sends them on while others still compute. If the next exchange pulls this array,
-            they are there already.
+            and no kernel was given it since, they are there already.
 
         Returns
         -------
@@ -253,6 +253,7 @@ class Engine:
         sends, steps = nothing(self.elements), nothing(self.elements)
         if pulled and self.routes:
             sends, steps = self._exchange.pull(pulled, None)
+        self._exchange.taken_back(args)
         for p, (element, own) in enumerate(zip(self.elements, steps, strict=True)):
             parts = [a.parts[p] if isinstance(a, Spread) else a for a in args]
             own.append(("compute", element.kernel(kernel), parts))

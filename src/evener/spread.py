@@ -31,9 +31,27 @@ class Spread:
         self.parts = list(parts)
         self.bits = bits
 
+    def overlaps(self, other: Spread) -> bool:
+        """Whether some of its parts lie where the other's do, as views of one array."""
+        return self is other or any(
+            begin < other_end and other_begin < end
+            for (begin, end), (other_begin, other_end) in zip(
+                map(_extent, self.parts), map(_extent, other.parts), strict=True
+            )
+        )
+
     def first(self, lengths: Sequence[int]) -> Spread:
         """The first so many of each part."""
         return Spread([part[:length] for part, length in zip(self.parts, lengths, strict=True)])
+
+
+def _extent(part: Any) -> tuple[int, int]:
+    """The addresses that an array takes up in its memory; none where it is no array."""
+    interface = getattr(part, "__array_interface__", None) or getattr(part, "__cuda_array_interface__", None)
+    if interface is None:
+        return 0, 0
+    begin = int(interface["data"][0])
+    return begin, begin + int(part.nbytes)
 
 
 def adjacency(directions: list[Edges | None]) -> tuple[Spread, Spread, Spread]:

@@ -111,6 +111,11 @@ def test_a_source_alone_in_its_partition(directed):
     truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.999)  # on the GPU
 
 
+@pytest.mark.parametrize("on", [["cpu:1", "cuda:0"], ["cuda:0", "cpu:1"], ["cuda:0", "cuda:0"]], ids=",".join)
+def test_a_search_that_turns_up_twice(monkeypatch, on):
+    matrix.check_a_search_that_turns_up_twice(monkeypatch, on)
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     graph=zoo.drawn_graphs(),

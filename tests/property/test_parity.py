@@ -135,6 +135,12 @@ def test_drawn_graphs_by_messages(graph, on, policy, alpha, source):
     Truth(graph, source % graph.n).check(on=on, policy=policy, alpha=alpha)
 
 
+@pytest.mark.usefixtures("apart_elements")
+@pytest.mark.parametrize("on", APART[:2], ids=",".join)
+def test_a_search_that_turns_up_twice(monkeypatch, on):
+    matrix.check_a_search_that_turns_up_twice(monkeypatch, on)
+
+
 # ---- every kernel ------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.exchange import memory, message
+from evener.spread import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.exchange.message import Mailbox
     from evener.exchange.route import Route
-    from evener.spread import Spread
 
     # The phase of the timeline that a step's time goes to, and what an element does. What an exchange's step
     # returns says who sent how many bytes.
@@ -102,6 +102,12 @@ class Exchange:
         self._turn = 1 - self._turn
         self._posted = array
         return self._sends("owner", self._sender_of_pulled(array, None))
+
+    def taken_back(self, args: Sequence[Any]) -> None:
+        """Forget what was posted if it is among a kernel's arguments: the kernel may change it."""
+        posted = self._posted
+        if posted is not None and any(arg.overlaps(posted) for arg in args if isinstance(arg, Spread)):
+            self.drop_posted()
 
     def drop_posted(self) -> None:
         """Forget what was posted and is not pulled after all, once it has arrived."""

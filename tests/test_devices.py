@@ -21,7 +21,7 @@ from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
 from evener.elements.failure import failed
 from evener.elements.memory import locked_array, locked_words
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
+from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
 
 # CUDA's numbers for its errors.
 NO_MEMORY, STUB, INSUFFICIENT_DRIVER, UNAVAILABLE, NO_DEVICE, LAUNCH_FAILURE = 2, 34, 35, 46, 100, 719
@@ -361,6 +361,9 @@ FULL = (
 )
 
 
+NO_ROOM = 'cuda:0 has no memory for starting; end what else runs there, or take on="cpu"'
+
+
 class Device:
     """What is asked of it before anything is allocated, all of which a GPU in trouble still answers."""
 
@@ -392,8 +395,9 @@ def in_trouble(machine, monkeypatch):  # noqa: ARG001 - the GPUs there are
     [
         (runtime.CUDARuntimeError(LAUNCH_FAILURE), DeviceError, LOST),
         (cupy.cuda.memory.OutOfMemoryError(1 << 19, 0), DeviceOutOfMemory, FULL),
+        (runtime.CUDARuntimeError(NO_MEMORY), DeviceOutOfMemory, NO_ROOM),
     ],
-    ids=["lost", "full"],
+    ids=["lost", "full", "fuller"],
 )
 def test_a_gpu_that_is_lost_or_full(evener, in_trouble, error, kind, sentence):
     in_trouble(error)
@@ -473,7 +477,7 @@ def test_what_is_kept_is_not_freed_as_the_process_ends_either(apart):
 @pytest.mark.parametrize(
     ("status", "kind", "begins"),
     [
-        (NO_MEMORY, OutOfMemoryError, "1.0 GiB of the host's memory cannot be locked for a GPU to read"),
+        (NO_MEMORY, DeviceOutOfMemory, "1.0 GiB of the host's memory cannot be locked for a GPU to read"),
         (
             LAUNCH_FAILURE,
             DeviceError,
@@ -510,7 +514,7 @@ def test_large_pages_stay_locked_as_long_as_they_are_there(monkeypatch):
 # ---- what the documentation says of it ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sentence", [LOST, FULL], ids=["lost", "full"])
+@pytest.mark.parametrize("sentence", [LOST, FULL, NO_ROOM], ids=["lost", "full", "fuller"])
 def test_the_sentences_of_failures_are_in_the_table_as_well(sentence):
     assert matching(sentence)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.elements import crew, usable_cores
+from evener.elements import CpuElement, crew, usable_cores
 from evener.engine import Engine, Spread
 from evener.exchange import memory
 from evener.timeline import Progress
@@ -255,6 +255,25 @@ def test_what_progress_raises_ends_the_run_and_harms_nothing(graph, elements, fa
         with pytest.raises(fault):
             algorithm()
     assert (ev.bfs(pg, source=0)["distance"] == expected).all()
+
+
+@pytest.mark.parametrize("where", ["progress", "kernel"])
+def test_a_run_that_is_broken_off_waits_for_what_elements_still_do(graph, monkeypatch, where):
+    """A GPU may still copy from arrays, or to them, that the next run will use."""
+    waited = []
+    monkeypatch.setattr(CpuElement, "wait", lambda element: waited.append(element.name))
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    engine = Engine(ev.partition(graph, ["cpu:1"] * 2), "test", progress=stop)
+    call = {
+        "progress": lambda: engine.superstep("one"),
+        "kernel": lambda: engine.compute(ev.Kernel(cpu=stop), engine.owned),
+    }[where]
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert waited == [element.name for element in engine.elements]
 
 
 # ---- errors and togetherness ------------------------------------------------------------------------

@@ -197,6 +197,26 @@ def test_validates_rows_given():
     assert Graph([0, 1], [9], directed=True, validate=False).m == 1
 
 
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (([0, 1, 2], [2**32, 1]), "targets are from 0 to 4294967295, not 4294967296"),
+        (([0, 1, 2], [-1, 1]), "targets are from 0 to 4294967295, not -1"),
+        (([0, 1, 2], [1.9, 0.2]), "targets are integers, not float64"),
+        (([-1, 1, 2], [1, 0]), "offsets are from 0 to 18446744073709551615, not -1"),
+    ],
+)
+def test_rows_are_not_rounded_nor_wrapped(rows, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        Graph(*rows, directed=True)
+
+
+def test_rows_come_as_lists_too():
+    graph = Graph([0, 1, 2], [1, 0], weights=[2, 3], ids=[5, 7], directed=True)
+    assert (graph.weights.tolist(), graph.ids.tolist()) == ([2, 3], [5, 7])
+    assert Graph([0, 0], [], directed=True).m == 0
+
+
 def test_numbers_of_integers():
     g = Graph.from_edges([10, 30], [20, 10])
     assert g.numbers_of([30, 10]).tolist() == [2, 0]

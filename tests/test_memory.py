@@ -100,3 +100,14 @@ def test_what_the_user_says_must_be_a_size(monkeypatch):
     monkeypatch.setenv("EVENER_MEMORY", "plenty")
     with pytest.raises(ArgumentError, match=r"EVENER_MEMORY is a number of bytes .* not 'plenty'"):
         memory.available()
+
+
+def test_what_is_kept_for_later_is_given_up_before_anything_is_refused(monkeypatch):
+    at_hand = [10]
+    monkeypatch.setattr(memory, "available", lambda: at_hand[0])
+    monkeypatch.setattr(memory, "_reserves", [lambda: at_hand.__setitem__(0, 20)])
+    memory.require(5, "this")
+    assert at_hand == [10]
+    memory.require(15, "this")
+    with pytest.raises(OutOfMemoryError, match="only 20 bytes"):
+        memory.require(25, "this")

@@ -10,10 +10,11 @@ import reference
 from claims import changed, claim, refused
 from evener.errors import ArgumentError
 from evener.graph import Graph
-from evener.verify import verify
+from evener.verify import Claim, verify
 from reference import as_networkx, random_graph
 
 SOURCE = 3
+PAIR = Graph.from_edges([0], [1])
 
 
 @pytest.fixture(params=[True, False], ids=["directed", "undirected"])
@@ -72,6 +73,32 @@ def test_bfs_refuses_every_wrong_distance(graph):
 def path(length, *, directed=False, extra=()):
     src, dst = zip(*[(v, v + 1) for v in range(length - 1)], *extra, strict=True)
     return Graph.from_edges(src, dst, directed=directed, n=length + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_bfs_takes_no_distance_for_another_that_32_bits_would_make_of_it(dtype):
+    path = Graph.from_edges([0, 1], [1, 2], n=4, directed=False)
+    distance, parent = np.array([0, 1, 2, -1]), np.array([0, 0, 1, -1])
+    verify(bfs_claim(path, distance, parent, source=0))
+    for v, more in ((2, 2**32), (0, 2**32), (3, 2**32)):
+        wrong = distance.copy()
+        wrong[v] += more
+        if dtype == np.uint64 and v != 3:
+            wrong[3] = 2**32 - 1
+        refused(bfs_claim(path, wrong.astype(dtype), parent, source=0))
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        (Claim("bfs", PAIR, {}), "source"),
+        (Claim("bfs", PAIR, {}, {"source": 0}), "distance"),
+        (Claim("pagerank", PAIR, {}), "rank"),
+    ],
+)
+def test_an_answer_that_lacks_something_is_refused_by_name(claim, missing):
+    with pytest.raises(ArgumentError, match=f"must (have|tell).*{missing!r}"):
+        verify(claim)
 
 
 def test_bfs_names_the_rule():

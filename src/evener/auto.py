@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
 from evener.elements.cuda import gpus
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
+from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph import Graph
 from evener.memory import nbytes_of
 from evener.partition import PartitionedGraph, partition
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "place_by_plan", "plan"]
 
-# Measuring a machine with a GPU takes 20 to 46 s. With fewer edges than this, a hundred iterations of
+# Measuring a machine with a GPU takes 20 s or more. With fewer edges than this, a hundred iterations of
 # PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
 _WORTH_MEASURING = 1 << 22
 _ITERATIONS = 100
@@ -84,7 +84,7 @@ def plan(
     if isinstance(passes, bool) or not isinstance(passes, (int, float)) or not 0 <= passes < math.inf:
         msg = f"passes is a finite number of at least 0, not {passes!r}"
         raise ArgumentError(msg)
-    directions = "in" if algorithm == "pagerank" else "both"
+    directions = directions_of(algorithm)
     wanted: Wanted = {
         "on": on,
         "policy": policy,
@@ -94,6 +94,11 @@ def plan(
     }
     made, _ = _plan(graph, algorithm, wanted, passes=passes)
     return made
+
+
+def directions_of(algorithm: str) -> str:
+    """Which edges an algorithm follows, as `evener.partition` calls them."""
+    return "in" if algorithm == "pagerank" else "both"
 
 
 def place_by_plan(
@@ -115,7 +120,7 @@ def place_by_plan(
             try:
                 if rates_kept() or _worth_measuring(graph, passes, wanted):
                     return _place_as_planned(graph, algorithm, wanted)
-            except (DeviceError, OutOfMemoryError) as error:
+            except (DeviceError, DeviceOutOfMemory) as error:
                 # Where the caller of the algorithm is, which calls `placed`, which calls this.
                 warnings.warn(f"{ON_THE_CPU}: {error}", RuntimeWarning, stacklevel=4)
         return _place_as_asked(graph, wanted)

@@ -9,12 +9,33 @@ import numpy as np
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["MAX_VERTICES", "check_csr", "read_only"]
+__all__ = ["MAX_VERTICES", "check_csr", "read_only", "unsigned"]
 
 # Vertex numbers are uint32 and two of them are kept for marks ("none", "many").
 MAX_VERTICES = (1 << 32) - 2
+
+
+def unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
+    """An array of unsigned integers, of values that are such.
+
+    Raises
+    ------
+    ArgumentError
+        If they are no integers, or some are out of range: none is rounded or wrapped.
+    """
+    values = np.asarray(values)
+    if values.dtype != dtype and values.size:
+        if values.dtype.kind not in "iu":
+            msg = f"{name} are integers, not {values.dtype}"
+            raise ArgumentError(msg)
+        least, most = int(values.min()), int(values.max())
+        highest = np.iinfo(dtype).max
+        if least < 0 or most > highest:
+            msg = f"{name} are from 0 to {highest}, not {least if least < 0 else most}"
+            raise ArgumentError(msg)
+    return np.ascontiguousarray(values, dtype)
 
 
 def check_csr(

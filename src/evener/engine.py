@@ -11,12 +11,13 @@ The bulk-synchronous model's phases (T13 §4.1) are these calls: each returns wh
 
 from __future__ import annotations
 
+import contextlib
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.elements.crew import call_all, helpers_for
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, DeviceError
 from evener.exchange.exchange import Exchange, nothing
 from evener.exchange.message import mailboxes
 from evener.kernels.kernel import Kernel
@@ -24,7 +25,7 @@ from evener.spread import Spread, adjacency
 from evener.timeline import Progress, Slice, Span, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -192,9 +193,10 @@ class Engine:
             seconds = perf_counter() - self._began
             rate = self._edges / seconds if self._edges else None
             at_work = sum(counts)
-            self._progress(
-                Progress(self._algorithm, self._superstep, phase, at_work, seconds, rate, fraction)
-            )
+            with self._settled_on_error():
+                self._progress(
+                    Progress(self._algorithm, self._superstep, phase, at_work, seconds, rate, fraction)
+                )
         self._edges += edges
 
     def compute(
@@ -343,12 +345,13 @@ class Engine:
             for element in self.elements:
                 element.begin_round()
         calls = [(element, _timed, (element, own)) for element, own in zip(self.elements, steps, strict=True)]
-        answers = call_all(calls, 0 if alone else self._helpers)
-        votes = [
-            element.read(next((value for phase, value in done if phase == "compute"), None))
-            for element, (done, _) in zip(self.elements, answers, strict=True)
-        ]
-        times = [element.times(marks) for element, (_, marks) in zip(self.elements, answers, strict=True)]
+        with self._settled_on_error():
+            answers = call_all(calls, 0 if alone else self._helpers)
+            votes = [
+                element.read(next((value for phase, value in done if phase == "compute"), None))
+                for element, (done, _) in zip(self.elements, answers, strict=True)
+            ]
+            times = [element.times(marks) for element, (_, marks) in zip(self.elements, answers, strict=True)]
         began, ended = min(own[0] for own in times), max(own[-1] for own in times)
         for span, (done, _), own in zip(self._spans, answers, times, strict=False):
             span.wait += 0.0 if alone else own[0] - began + ended - own[-1]
@@ -367,6 +370,17 @@ class Engine:
                 for sender, sent in () if phase == "compute" else value:
                     self._spans[sender].bytes_sent += sent
         return votes
+
+    @contextlib.contextmanager
+    def _settled_on_error(self) -> Iterator[None]:
+        """Where a run is broken off, wait for what elements still do: its arrays will be used again."""
+        try:
+            yield
+        except BaseException:
+            for element in self.elements:
+                with contextlib.suppress(DeviceError):  # a GPU that has failed does nothing any more
+                    element.wait()
+            raise
 
 
 def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:

@@ -62,13 +62,15 @@ class Graph:
         ids: NDArray[Any] | None = None,
         validate: bool = True,
     ) -> None:
-        offsets = np.ascontiguousarray(offsets, dtype=np.uint64)
-        targets = np.ascontiguousarray(targets, dtype=np.uint32)
+        offsets = build.unsigned(offsets, np.uint64, "offsets")
+        targets = build.unsigned(targets, np.uint32, "targets")
+        weights = None if weights is None else np.ascontiguousarray(weights)
+        ids = None if ids is None else np.asarray(ids)
         if validate:
             build.check_csr(offsets, targets, weights=weights, ids=ids)
         self.offsets = _frozen(offsets)
         self.targets = _frozen(targets)
-        self.weights = None if weights is None else _frozen(np.ascontiguousarray(weights))
+        self.weights = None if weights is None else _frozen(weights)
         self.directed = bool(directed)
         self._ids = None if ids is None else _frozen(ids)
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError, OutOfMemoryError
 
-__all__ = ["available", "nbytes_of", "readable", "require"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["available", "nbytes_of", "on_shortage", "readable", "require"]
+
+# What gives back memory that is kept for later use.
+_reserves: list[Callable[[], None]] = []
 
 # What a user says this process may take up, where the system tells less than there is.
 SAID = "EVENER_MEMORY"
@@ -56,12 +63,21 @@ def require(nbytes: int, what: str) -> None:
     """
     at_hand = available()
     if nbytes > at_hand:
+        for give_back in _reserves:
+            give_back()
+        at_hand = available()
+    if nbytes > at_hand:
         msg = (
             f"{what} needs {readable(nbytes)} of memory ({nbytes:,} bytes), but only {readable(at_hand)} "
             f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory, or set "
             f"{SAID} where the system tells less than it has"
         )
         raise OutOfMemoryError(msg, needed=nbytes, available=at_hand)
+
+
+def on_shortage(give_back: Callable[[], None]) -> None:
+    """Have this called when memory is asked for that is not at hand."""
+    _reserves.append(give_back)
 
 
 def readable(nbytes: int) -> str:

@@ -1,9 +1,9 @@
 """Profiling this machine: the rates that plans go by, measured by running the algorithms on small graphs.
 
 T12 and T13 take r, the edges a second of each processor, and c, those that cross between them, from
-benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two sizes, each with many edges a
-vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both grow with
-the graph; on a GPU, once more with half of the edges in the host's memory.
+benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
+edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
+grow with the graph; on a GPU, once more with half of the edges in the host's memory.
 """
 
 from __future__ import annotations
@@ -174,6 +174,7 @@ class _Measured:
 
     def _rate(self, name: str, tier: str) -> Rate:
         """What an edge costs, and what a vertex: by two graphs of one size, with many edges and with few."""
+        # What a run takes however little there is to do is less than the shortest took; of that we take half.
         fixed = min(self.times[name, tier, scale, factor] for scale, factor in self.graphs) / 2
         edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
         for scale in self.scales:

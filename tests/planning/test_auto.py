@@ -21,7 +21,7 @@ home = import_module("evener.partition")
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
 FULL = DeviceOutOfMemory("cuda:0 has 2.0 MiB free and 3.0 GiB more are needed", needed=3, available=2)
-UNLOCKED = OutOfMemoryError("3.0 GiB cannot be locked", needed=3, available=2)
+UNLOCKED = DeviceOutOfMemory("3.0 GiB cannot be locked", needed=3, available=2)
 FAILURES = [LOST, FULL, UNLOCKED]
 
 
@@ -234,6 +234,14 @@ def test_the_cpu_takes_the_place_of_a_gpu_that_nobody_named(graph, monkeypatch, 
     assert str(one.message).startswith(f"{ON_THE_CPU}: {error}")
     assert "\n" not in str(one.message)
     assert one.filename == __file__
+
+
+@pytest.mark.usefixtures("any_size")
+def test_where_the_hosts_memory_is_short_the_cpu_takes_no_ones_place(graph, monkeypatch):
+    """It would need more of that memory, not less."""
+    placing(monkeypatch, OutOfMemoryError("the partitions need more", needed=2, available=1))
+    with pytest.raises(OutOfMemoryError, match="the partitions need more"):
+        ev.bfs(graph, source=1)
 
 
 @pytest.mark.usefixtures("any_size")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import evener as ev
 import matrix
 import zoo
 from evener.elements import CpuElement
@@ -133,6 +134,17 @@ def test_small_graphs_by_messages(name, directed):
 )
 def test_drawn_graphs_by_messages(graph, on, policy, alpha, source):
     Truth(graph, source % graph.n).check(on=on, policy=policy, alpha=alpha)
+
+
+@pytest.mark.usefixtures("apart_elements")
+@pytest.mark.parametrize("on", APART[1:3], ids=",".join)
+def test_arrays_of_pages_that_runs_leave_to_one_another(on):
+    """A megabyte and more: their pages are those of runs before, whatever those left in them."""
+    graph = ev.read("uniform:19,edge_factor=2")
+    placed = ev.partition(graph, on, alpha=0.5)
+    for source in (3, 5):
+        for run in (lambda: ev.bfs(placed, source=source), lambda: ev.pagerank(placed, tol=0, max_iter=3)):  # noqa: B023
+            ev.verify(run())
 
 
 @pytest.mark.usefixtures("apart_elements")

@@ -209,10 +209,10 @@ def repeat(
 
 
 def _placed(graph: Graph, algorithm: str, place: Mapping[str, Any]) -> PartitionedGraph:
-    from evener.auto import place_by_plan
+    from evener.auto import directions_of, place_by_plan
 
     open_choices = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None}
-    return place_by_plan(graph, algorithm, directions="both", **{**open_choices, **place})
+    return place_by_plan(graph, algorithm, directions=directions_of(algorithm), **{**open_choices, **place})
 
 
 def _arguments_of_runs(

@@ -15,6 +15,7 @@ from evener.elements.memory import locked_array, locked_words
 from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel
+from evener.memory import on_shortage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ __all__ = ["CpuElement", "usable_cores"]
 # What the runs of this process leave to one another: memory of its own, and such that GPUs copy from and to.
 _pool = Pool(lambda length: np.empty(length, np.uint64))
 _locked_pool = Pool(locked_words)
+on_shortage(_pool.clear)
+on_shortage(_locked_pool.clear)
 
 # Numba's own work queue aborts when two threads enter it together; OpenMP and TBB do not.
 _one_at_a_time = RLock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,9 @@ _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
 # Each piece of a long row has at least this many edges to it: LONG in kernels/cuda/edges.cuh.
 _EDGES_A_PIECE = 512
+
+# cudaErrorMemoryAllocation, and the driver's number for it: unlike others, it leaves the GPU usable.
+_NO_MEMORY = 2
 
 # What has been loaded on each GPU, for all elements of this process: loading takes longer than most searches.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
@@ -135,6 +139,7 @@ class CudaElement:
         self._staging = Staging(self.mark_now)
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._sent: Any = None
+        self._copying: deque[tuple[Any, tuple[Any, ...]]] = deque()
         self.begin_round()
 
     # ---- memory ---------------------------------------------------------------------------------
@@ -231,6 +236,7 @@ class CudaElement:
             else:
                 source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
             self._sent = self._outgoing.record()
+            self._hold_until(self._sent, source, target)
         return Arrival(self, self._sent)
 
     def bring(self, source: NDArray[Any], target: Any) -> Arrival:
@@ -238,7 +244,15 @@ class CudaElement:
         with self._guarded("copying to the GPU"):
             self._incoming.wait_event(self._round)
             target.data.copy_from_host_async(source.ctypes.data, target.nbytes, self._incoming)
-            return Arrival(self, self._incoming.record())
+            brought = self._incoming.record()
+            self._hold_until(brought, source, target)
+        return Arrival(self, brought)
+
+    def _hold_until(self, event: Any, *arrays: Any) -> None:
+        """Keep arrays while they are copied, though a run that is broken off has forgotten them."""
+        while self._copying and self._copying[0][0].done:
+            self._copying.popleft()
+        self._copying.append((event, arrays))
 
     def wait_for(self, event: Any) -> None:
         """Wait on the host for one of this GPU's events."""
@@ -304,6 +318,7 @@ class CudaElement:
         with self._guarded("running kernels"):
             for stream in (self._cupy.cuda.get_current_stream(), self._outgoing, self._incoming):
                 stream.synchronize()
+        self._copying.clear()
 
     # ---- when things happen ----------------------------------------------------------------------
 
@@ -435,6 +450,9 @@ class CudaElement:
             )
             raise DeviceOutOfMemory(msg, needed=nbytes, available=free) from error
         except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
+            if error.status == _NO_MEMORY:
+                msg = f'{self.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
+                raise DeviceOutOfMemory(msg, needed=nbytes, available=0) from error
             raise self._failed(doing, error) from error
 
     def _failed(self, doing: str, error: Exception) -> DeviceError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.elements.failure import failed
-from evener.errors import OutOfMemoryError
+from evener.errors import DeviceOutOfMemory
 from evener.memory import available, readable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> N
 
     Raises
     ------
-    OutOfMemoryError
+    DeviceOutOfMemory
         If the system does not lock so many pages.
     DeviceError
         If the GPU has failed, and with it all that CUDA does in this process.
@@ -57,7 +57,7 @@ def locked_words(length: int) -> NDArray[np.uint64]:
 
     Raises
     ------
-    OutOfMemoryError, DeviceError
+    DeviceOutOfMemory, DeviceError
         As `locked_array`.
     """
     nbytes = length * 8
@@ -101,7 +101,7 @@ def _locking(nbytes: int) -> Iterator[None]:
             f"{readable(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "
             f"{readable(available())} at hand; take a smaller graph, or give the GPU more of it"
         )
-        raise OutOfMemoryError(msg, needed=nbytes, available=available()) from error
+        raise DeviceOutOfMemory(msg, needed=nbytes, available=available()) from error
 
 
 class TieredArray:

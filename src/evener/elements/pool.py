@@ -71,7 +71,7 @@ class Pool:
                 self._nbytes += pages.nbytes
 
     def clear(self) -> None:
-        """Give all that is kept back to the system."""
+        """Give up all that is kept."""
         with self._lock:
             self._kept.clear()
             self._nbytes = 0

@@ -1,4 +1,4 @@
-"""Large arrays on their way to a GPU: through a few locked pages in turn, for which nobody waits."""
+"""Large arrays on their way to a GPU: through a few sets of locked pages, for which nobody waits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Staging"]
 
-# Bytes of a large array copied to the GPU at a time, and how many sets of pages for that are in use in turn.
+# Bytes of a large array copied to the GPU at a time, and how many sets of pages may be on their way before
+# the first of them is written again; those that are being written come on top.
 LARGE, _SETS = 1 << 27, 2
 
 
 class Staging:
-    """Locked pages of the host's memory: one set is copied to the GPU while the other is written.
+    """Locked pages of the host's memory: some are copied to the GPU while others are written.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Staging:
         self._under_way: list[tuple[NDArray[np.uint8], Any]] = []
 
     def open(self, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An array to write: once two sets are under way, in the pages of the first, when it is there."""
+        """An array to write: once enough are under way, in the pages of the first, when it is there."""
         nbytes = length * dtype.itemsize
         if len(self._under_way) >= _SETS:
             pages, sent = self._under_way.pop(0)
@@ -48,7 +49,9 @@ class Staging:
         if len(values):
             target = held[begin : begin + len(values)]
             target.data.copy_from_host_async(values.ctypes.data, values.nbytes)
-        self._under_way.append((written.view(np.uint8), self._mark_now()))
+        # What was written is a part of its pages, which are the array that all views of them lead to.
+        pages = written if written.base is None or not isinstance(written.base, np.ndarray) else written.base
+        self._under_way.append((pages.view(np.uint8), self._mark_now()))
 
     def send_all(self, array: NDArray[Any], held: Any) -> None:
         """Copy a large array in pieces; of all at once CuPy would lock as many pages again."""

@@ -130,12 +130,10 @@ def columns_of(partition: Partition, element: Element) -> Columns | None:
     if edges is None or not columns or partition.mapped_edges or edges.count < FEWEST_EDGES:
         return None
     if "columns" not in edges.prepared:
-        edges.prepared["columns"] = None
-        # What was free a moment ago may be another process's by now.
+        # What was free a moment ago may be another process's by now, and ours when the next run looks.
         with suppress(DeviceOutOfMemory):
             edges.prepared["columns"] = build_columns(partition, element, columns, _spare(partition, element))
-    made: Columns | None = edges.prepared["columns"]
-    return made
+    return edges.prepared.get("columns")
 
 
 def build_columns(partition: Partition, element: Element, columns: int, spare: int) -> Columns | None:

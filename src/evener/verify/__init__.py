@@ -1,6 +1,7 @@
-"""Is this answer right? One verifier an algorithm, each checking the definition and not a second run.
+"""Is this answer right? One verifier an algorithm, that checks the rules which define it.
 
-Verifying costs a pass or two over the edges, so that every timed run can afford it.
+Searches and components take a pass or two over the edges. Ranks and centralities are defined by how they are
+computed: those of a run of so many iterations are iterated again, and Brandes' algorithm is done again.
 """
 
 from __future__ import annotations

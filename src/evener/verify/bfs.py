@@ -47,7 +47,7 @@ def check(answer: Answer) -> None:
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
     kernels.stray(source, level, parent, blocks, first)
-    if not ran_without(first) or distance.min(initial=0) < -1:
+    if not ran_without(first) or distance.min(initial=0) < -1 or distance.max(initial=0) >= NONE:
         _tell_stray(answer, source, distance, parent)
     kernels.missing_edge(graph.offsets, graph.targets, parent, blocks, first)
     if not ran_without(first):
@@ -69,6 +69,11 @@ def _tell_stray(
     if below.any():
         v = first_true(below)
         broken(answer, "no distance is negative", f"vertex {ids[v]} has distance {distance[v]}, not -1")
+    above = distance >= NONE
+    if above.any():
+        v = first_true(above)
+        detail = f"vertex {ids[v]} has distance {distance[v]}, in a graph of {answer.graph.n} vertices"
+        broken(answer, "a distance is less than the number of vertices", detail)
     _check_levels_of_tree(answer, distance.astype(np.uint32), parent)
 
 

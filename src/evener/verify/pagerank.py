@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.cpu import verify as kernels
-from evener.verify.rules import PIECE, broken, column, edge_blocks, first_true
+from evener.verify.rules import PIECE, asked, broken, column, edge_blocks, first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,10 +54,19 @@ def check(answer: Answer) -> None:
     step = _iteration(answer)
     tolerance = graph.n * float(parameters.get("tol") or 0.0)
     fixed = parameters.get("semantics") == "graphalytics" or tolerance == 0.0
-    iterations = answer.outcome.get("iterations", parameters["max_iter"] if fixed else None)
+    iterations = answer.outcome.get("iterations")
+    if iterations is None and fixed:
+        iterations = asked(answer, "max_iter")
     if iterations is not None:
         _check_each(answer, stored, step, int(iterations), _RELATIVE[stored.dtype.name])
-    if fixed or not answer.outcome.get("converged", True):
+    if fixed:
+        return
+    if not answer.outcome.get("converged", True):
+        most = asked(answer, "max_iter")
+        if iterations is not None and int(iterations) < most:
+            broken(
+                answer, "a run ends when it converges, or after max_iter", f"it took {iterations} of {most}"
+            )
         return
     moved = step(stored.astype(np.float64))
     moved -= stored

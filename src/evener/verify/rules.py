@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 
 from evener.build import rows_at
-from evener.errors import VerificationError
+from evener.errors import ArgumentError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,11 @@ def broken(answer: Answer, rule: str, detail: str) -> NoReturn:
 
 def column(answer: Answer, name: str) -> NDArray[Any]:
     """One array of the answer, its length checked."""
-    values = np.asarray(answer[name])
+    try:
+        values = np.asarray(answer[name])
+    except KeyError:
+        msg = f"to verify {answer.algorithm} its answer must have an array {name!r}"
+        raise ArgumentError(msg) from None
     if values.shape != (answer.graph.n,):
         broken(answer, f"{name} has one value a vertex", f"shape {values.shape}, {answer.graph.n} vertices")
     return values
@@ -117,7 +121,21 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
 
 def source_number(answer: Answer) -> np.uint32:
     """Return the number of the vertex that the run started from."""
-    return np.uint32(answer.graph.numbers_of([answer.parameters["source"]])[0])
+    return np.uint32(answer.graph.numbers_of([asked(answer, "source")])[0])
+
+
+def asked(answer: Answer, name: str) -> Any:
+    """What the algorithm was called with under this name.
+
+    Raises
+    ------
+    ArgumentError
+        If the answer does not tell.
+    """
+    if name not in answer.parameters:
+        msg = f"to verify {answer.algorithm} its answer must tell {name!r} among its parameters"
+        raise ArgumentError(msg)
+    return answer.parameters[name]
 
 
 def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ from llvmlite.binding import get_host_cpu_features
 from numba import prange, types
 from numba.extending import intrinsic
 
-from evener.kernels.cpu.atomics import fetch_and
+from evener.kernels.cpu.atomics import fetch_and, fetch_or
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 
 __all__ = [
@@ -20,7 +20,9 @@ __all__ = [
     "gathered_anywhere",
     "is_set",
     "population",
+    "put_word",
     "range_mask",
+    "take_word",
     "trailing_zeros",
 ]
 
@@ -107,6 +109,29 @@ def range_mask(word, begin, end):
 
 
 @inline_step
+def take_word(words, w, begin, end):
+    """The bits ``begin:end`` in word `w`, which are cleared; others may be changing the rest of the word."""
+    mask = range_mask(w, begin, end)
+    word = words[w] & mask
+    if mask == _ALL:
+        words[w] = _ZERO
+    elif word != _ZERO:
+        fetch_and(words, w, ~mask)
+    return word
+
+
+@inline_step
+def put_word(words, w, begin, end, word):
+    """Set or clear the bits ``begin:end`` in word `w`; others may be changing the rest of the word."""
+    mask = range_mask(w, begin, end)
+    if mask == _ALL:
+        words[w] = word
+    else:
+        fetch_and(words, w, ~mask | word)
+        fetch_or(words, w, word & mask)
+
+
+@inline_step
 def _count_words(words, begin, end, first, last):
     count = np.uint64(0)
     for w in range(first, last):
@@ -134,7 +159,7 @@ def clear_range(words, begin, end):
     begin = np.uint64(begin)
     end = np.uint64(end)
     for w in range(begin >> _SIX, (end + _LOW_BITS) >> _SIX):
-        fetch_and(words, w, ~range_mask(w, begin, end))
+        put_word(words, w, begin, end, _ZERO)
 
 
 @serial

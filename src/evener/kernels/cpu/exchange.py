@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_and, fetch_or
+from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import (
     clear_range,
     gathered,
     population,
-    range_mask,
+    put_word,
+    take_word,
     trailing_zeros,
 )
 from evener.kernels.cpu.jit import inline_step, parallel
@@ -51,27 +52,6 @@ def _set_flag(flags, i):
     fetch_or(flags, np.uint64(i) >> _SIX, _ONE << (np.uint64(i) & _LOW_BITS))
 
 
-@inline_step
-def _taken(mirror_flags, w, begin, end):
-    """The flags in word `w` of the mirrors ``begin:end``, which are cleared."""
-    mask = range_mask(w, begin, end)
-    word = mirror_flags[w] & mask
-    if word != _ZERO:
-        fetch_and(mirror_flags, w, ~mask)
-    return word
-
-
-@inline_step
-def _put(mirror_flags, w, begin, end, word):
-    """Give the mirrors ``begin:end`` in word `w` its flags; others may be giving the rest of them."""
-    mask = range_mask(w, begin, end)
-    if mask == _ALL:
-        mirror_flags[w] = word
-    else:
-        fetch_and(mirror_flags, w, ~mask | word)
-        fetch_or(mirror_flags, w, word)
-
-
 # ---- the flags themselves -----------------------------------------------------------------------
 
 
@@ -80,7 +60,7 @@ def _or_words(index, begin, mirror_flags, flags, first, last):
     end = begin + np.uint64(len(index))
     moved = _ZERO
     for w in range(first, last):
-        word = _taken(mirror_flags, w, begin, end)
+        word = take_word(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -115,11 +95,11 @@ def _pull_words(begin, held, before, flags, mirror_flags, first, last):
         room = _SIXTY_FOUR - (mirror & _LOW_BITS)
         collected |= word << (mirror & _LOW_BITS)
         if count >= room:
-            _put(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+            put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
             collected = word >> room if room < _SIXTY_FOUR else _ZERO
         mirror += count
     if mirror & _LOW_BITS != _ZERO and mirror > run_begin:
-        _put(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+        put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
 
 
 @parallel
@@ -220,7 +200,7 @@ def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
 def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
     end = begin + np.uint64(len(index))
     for w in range(first, last):
-        word = _taken(mirror_flags, w, begin, end)
+        word = take_word(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -245,7 +225,7 @@ def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
     end = begin + np.uint64(len(index))
     lowered = _ZERO
     for w in range(first, last):
-        word = _taken(mirror_flags, w, begin, end)
+        word = take_word(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -279,7 +259,7 @@ def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
     at = _ZERO
     collected = _ZERO
     for w in range(first, last):
-        word = _taken(mirror_flags, w, begin, end)
+        word = take_word(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE

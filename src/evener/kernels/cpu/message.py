@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
-from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
+from evener.kernels.cpu.atomics import fetch_add, fetch_or
+from evener.kernels.cpu.bits import is_set, put_word, range_mask, take_word, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
@@ -28,10 +28,18 @@ _SIXTY_FOUR = np.uint64(64)
 @inline_step
 def _take_words(flags, begin, count, message, first, last):
     shift = begin & _LOW_BITS
-    for w in range(first, last):
+    low = begin >> _SIX
+    whole = max(first, min(last, count >> _SIX))
+    if shift == _ZERO:
+        for w in range(first, whole):
+            message[w] = flags[low + w]
+    else:
+        for w in range(first, whole):
+            message[w] = flags[low + w] >> shift | flags[low + w + _ONE] << (_SIXTY_FOUR - shift)
+    for w in range(whole, last):
         word = _ZERO
         if w << _SIX < count:
-            at = (begin >> _SIX) + w
+            at = low + w
             word = flags[at] >> shift
             if shift != _ZERO and at + _ONE < np.uint64(len(flags)):
                 word |= flags[at + _ONE] << (_SIXTY_FOUR - shift)
@@ -42,7 +50,7 @@ def _take_words(flags, begin, count, message, first, last):
 @inline_step
 def _clear_words(flags, begin, end, first, last):
     for w in range(first, last):
-        fetch_and(flags, w, ~range_mask(w, begin, end))
+        put_word(flags, w, begin, end, _ZERO)
 
 
 @parallel
@@ -66,13 +74,11 @@ def take_bits(flags, begin, count, message):
 def _place_words(message, begin, end, flags, first, last):
     shift = begin & _LOW_BITS
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
         part = w - (begin >> _SIX)  # the word of the message that ends in this one, past `shift` bits
         word = message[part] << shift if part < np.uint64(len(message)) else _ZERO
         if shift != _ZERO and part > _ZERO:
             word |= message[part - _ONE] >> (_SIXTY_FOUR - shift)
-        fetch_and(flags, w, ~mask | word)
-        fetch_or(flags, w, word & mask)
+        put_word(flags, w, begin, end, word)
 
 
 @parallel
@@ -101,10 +107,7 @@ def _list_words(flags, begin, end, values, positions, listed, length, first, las
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
     for w in range(first, last):
-        mask = range_mask(w, begin, end)
-        word = flags[w] & mask
-        if word != _ZERO:
-            fetch_and(flags, w, ~mask)
+        word = take_word(flags, w, begin, end)
         while word != _ZERO:
             buffer[held] = ((w << _SIX) + trailing_zeros(word)) - begin
             word &= word - _ONE

@@ -171,6 +171,7 @@ def test_a_plain_function_is_a_kernel_whose_votes_are_reduced(engine):
     lengths = [p.owned for p in engine.partitions]
     assert engine.compute(kernel, engine.owned_array("int32")) == sum(lengths) == 4
     assert engine.compute(kernel, engine.owned_array("int32"), reduce=max) == max(lengths)
+    assert engine.compute(kernel, engine.owned_array("int32"), reduce=list) == lengths
 
 
 def test_kernels_of_the_same_sides_are_the_same():

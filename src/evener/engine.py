@@ -221,7 +221,7 @@ class Engine:
         wakes : bool, default False
             Whether the first vote counts vertices that will be at work in the next superstep.
         reduce : callable, default sum
-            Makes one vote of the elements' votes: `sum`, `min` or `max`.
+            Makes one vote of the elements' votes: `sum`, `min` or `max`; `list` leaves them apart.
         work : int, optional
             About how many edges or vertices the kernels will touch, all together. Elements that share this
             process's memory take turns on the calling thread where waking helpers would cost more.
@@ -251,7 +251,7 @@ class Engine:
             vote = self._compute_alone(kernel, args)
             if wakes:
                 self._awake[0] += int(vote[0] if isinstance(vote, tuple) else vote)
-            return vote
+            return vote if reduce is not list else _reduced([vote], reduce)
         sends, steps = nothing(self.elements), nothing(self.elements)
         if pulled and self.routes:
             sends, steps = self._exchange.pull(pulled, None)
@@ -394,8 +394,8 @@ def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], 
 
 
 def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
-    if len(votes) == 1 or votes[0] is None:
-        return votes[0]
+    if votes[0] is None:
+        return None
     if isinstance(votes[0], tuple):
         return tuple(reduce(column) for column in zip(*votes, strict=True))
     return reduce(votes)

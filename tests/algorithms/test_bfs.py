@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import pairwise
 
 import networkx as nx
@@ -96,6 +97,23 @@ def test_thresholds_are_beamer_s_order_of_magnitude():
     """He found 14 and 24, and any value near them within a few percent of the best."""
     assert 10 <= EDGES_TO_TURN_UP <= 30
     assert 10 <= VERTICES_TO_TURN_DOWN <= 30
+
+
+@pytest.mark.parametrize(("weights", "second"), [((1, 1), "top-down"), ((1, 50), "bottom-up")])
+def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, second):
+    """A hub with 400 leaves on one element, 20,000 edges on the other: few of all, many of the hub's own."""
+    ends = np.random.default_rng(3).integers(401, 1401, (2, 10_000))
+    hub = np.stack([np.zeros(400, np.int64), np.arange(1, 401)])
+    graph = ev.Graph.from_edges(*np.concatenate([hub, [[1], [401]], ends], axis=1), directed=False)
+    owner = np.ones(graph.n, np.uint8)
+    owner[0] = 0
+    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    placed = ev.partition(graph, ["cpu:1", "cpu:1"])
+    for element, weight in zip(placed.elements, weights, strict=True):
+        element.weight = weight
+    result = ev.bfs(placed, source=0)
+    assert phases(result)[1] == second
+    assert (result["distance"] == reference.bfs(graph, 0)[0]).all()
 
 
 @ONE_TWO_FOUR

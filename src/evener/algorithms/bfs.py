@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["bfs"]
 
 # Beamer's thresholds: turn bottom-up when the frontier's out-edges exceed 1/15 of those not yet looked at,
-# and top-down again when the frontier holds fewer than 1/18 of the vertices and shrinks.
+# and top-down again when the frontier holds fewer than 1/18 of the vertices and shrinks. Edges count by the
+# time that the slowest element takes for its own: where the CPU owns the hubs, the GPU others, a step down
+# from some of the hubs would take the CPU longer than it takes both to look up.
 EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
 
@@ -95,7 +97,7 @@ def bfs(
     start = source_in(pg, source)
     engine = Engine(pg, "bfs", progress=progress)
     upward = not pg.graph.directed or pg.directions == "both"
-    distance, parent = _search(engine, start, pg.graph.m, pg.graph.n, upward=upward)
+    distance, parent = _search(engine, start, pg.graph.n, upward=upward)
     seconds = engine.finish()
     edges = int(engine.compute("bfs.edges_reached", engine.out[0], engine.owned, distance))
     return Result(
@@ -113,7 +115,7 @@ def bfs(
     )
 
 
-def _search(engine: Engine, source: Spread, m: int, n: int, *, upward: bool) -> tuple[Spread, Spread]:
+def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Spread, Spread]:
     distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NOBODY)
     # Where there are no mirrors nothing is offered, and any array will do.
     offered = engine.array("uint32") if engine.routes else parent
@@ -124,14 +126,16 @@ def _search(engine: Engine, source: Spread, m: int, n: int, *, upward: bool) -> 
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
 
+    unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
+
     engine.superstep("begin")
-    awake, scout = engine.compute(
+    found, scouts = engine.compute(
         "bfs.begin", offsets, engine.vertices, source, distance, parent, visited, queue, length,
-        wakes=True, work=1,
+        wakes=True, work=1, reduce=list,
     )  # fmt: skip
-    unexplored, level = m, 0
-    while awake:
-        if upward and scout > unexplored // EDGES_TO_TURN_UP:
+    while awake := sum(found):
+        scout = sum(scouts)
+        if upward and _slowest(engine, scouts) > _slowest(engine, unexplored) / EDGES_TO_TURN_UP:
             engine.compute("frontier.to_bits", queue, length, frontier)
             smallest = 0
             while awake and (awake >= smallest or awake > n // VERTICES_TO_TURN_DOWN):
@@ -145,15 +149,19 @@ def _search(engine: Engine, source: Spread, m: int, n: int, *, upward: bool) -> 
                     wakes=True,
                 )  # fmt: skip
                 frontier, next_frontier = next_frontier, frontier
-            scout = engine.compute("frontier.to_queue", offsets, engine.owned, frontier, queue, length)
+            scouts = engine.compute(
+                "frontier.to_queue", offsets, engine.owned, frontier, queue, length, reduce=list
+            )
+            found = [awake]
             continue
-        level, unexplored, tried = level + 1, unexplored - scout, scout
+        level, unexplored = level + 1, [left - own for left, own in zip(unexplored, scouts, strict=True)]
         engine.superstep("top-down", edges=scout)
         # next = (frontier ∨.∧ A) ∧ ¬visited
         if scout < n // VERTICES_TO_FLOOD:
-            awake, scout, offers = engine.compute(
+            found, scouts, offers = engine.compute(
                 "bfs.top_down_step", offsets, targets, engine.vertices, engine.owned, queue, length, level,
-                distance, parent, visited, arrived, offered, next_queue, next_length, wakes=True, work=scout,
+                distance, parent, visited, arrived, offered, next_queue, next_length,
+                wakes=True, work=scout, reduce=list,
             )  # fmt: skip
         else:
             engine.compute("bits.copy", visited, before)
@@ -161,16 +169,22 @@ def _search(engine: Engine, source: Spread, m: int, n: int, *, upward: bool) -> 
                 "bfs.flood_step", offsets, targets, engine.vertices, engine.owned, queue, length,
                 parent, visited, offered,
             )  # fmt: skip
-            awake, scout, offers = engine.compute(
+            found, scouts, offers = engine.compute(
                 "bfs.settle", offsets, engine.owned, before, visited, level, distance,
-                arrived, next_queue, next_length, wakes=True,
+                arrived, next_queue, next_length, wakes=True, reduce=list,
             )  # fmt: skip
-        if offers:
-            engine.push(offered, "set", changed=arrived, work=tried)
+        if any(offers):
+            engine.push(offered, "set", changed=arrived, work=scout)
             reached, out_of_reached = engine.compute(
                 "bfs.arrive", offsets, engine.owned, arrived, offered, visited, distance, parent,
-                level, next_queue, next_length, wakes=True, work=tried,
+                level, next_queue, next_length, wakes=True, work=scout, reduce=list,
             )  # fmt: skip
-            awake, scout = awake + reached, scout + out_of_reached
+            found = [*found, *reached]
+            scouts = [own + more for own, more in zip(scouts, out_of_reached, strict=True)]
         queue, next_queue, length, next_length = next_queue, queue, next_length, length
     return distance, parent
+
+
+def _slowest(engine: Engine, edges: list[int]) -> float:
+    """The time that the last element takes for its edges, in those of one CPU thread."""
+    return max(own / element.weight for own, element in zip(edges, engine.elements, strict=True))

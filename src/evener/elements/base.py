@@ -27,7 +27,8 @@ class Element(Protocol):
     threads : int
         The threads of this process that it keeps busy.
     weight : float
-        What it gets of the edges, against others, where nobody says how to share them.
+        How fast it is, in threads of a CPU: what it gets of the edges, against others, where nobody says
+        how to share them.
     deferred : bool
         Whether kernels are only handed over, so that calls return before the work is done.
     memory : hashable

@@ -87,7 +87,7 @@ class DeviceError(EvenerError, RuntimeError):
 
 
 class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - as Python's own MemoryError, it names what happened
-    """A partition or its state needs more memory than a GPU has free."""
+    """A partition or its state needs more memory than a GPU has free, or than can be locked for it."""
 
 
 class VerificationError(EvenerError, AssertionError):

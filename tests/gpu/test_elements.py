@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -104,6 +106,23 @@ def test_edges_go_a_piece_at_a_time(gpu, far):
 
 
 # ---- between elements --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to the GPU", "from the GPU"])
+def test_arrays_are_kept_while_they_are_copied(gpu, there):
+    """A run that is broken off forgets them, and their memory would be used again."""
+    cpu = CpuElement("cpu:1", 1, pinned=True)
+    cpu.begin_round()
+    gpu.begin_round()
+    sender, receiver = (cpu, gpu) if there else (gpu, cpu)
+    source, target = sender.array(1 << 20, "uint32", 7), receiver.array(1 << 20, "uint32")
+    sender.send(source, receiver, target)
+    forgotten = [weakref.ref(source), weakref.ref(target)]
+    del source, target
+    gc.collect()
+    assert None not in [array() for array in forgotten]
+    gpu.wait()
+    assert [array() for array in forgotten] == [None, None]
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +141,7 @@ class CudaElement:
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._sent: Any = None
         self._copying: deque[tuple[Any, tuple[Any, ...]]] = deque()
+        self._copying_lock = Lock()
         self.begin_round()
 
     # ---- memory ---------------------------------------------------------------------------------
@@ -250,9 +252,10 @@ class CudaElement:
 
     def _hold_until(self, event: Any, *arrays: Any) -> None:
         """Keep arrays while they are copied, though a run that is broken off has forgotten them."""
-        while self._copying and self._copying[0][0].done:
-            self._copying.popleft()
-        self._copying.append((event, arrays))
+        with self._copying_lock:  # several CPU elements may bring at once
+            while self._copying and self._copying[0][0].done:
+                self._copying.popleft()
+            self._copying.append((event, arrays))
 
     def wait_for(self, event: Any) -> None:
         """Wait on the host for one of this GPU's events."""

@@ -91,6 +91,28 @@ def geometric_mean(values):
     return statistics.geometric_mean(values)
 
 
+def agree(result, name, expected, *, apart, of_largest=0.0):
+    """Raise VerificationError where a result's array is not a verified one.
+
+    A value may be off by `apart` of itself, and by `of_largest` of the largest.
+    """
+    import numpy as np
+
+    from evener import VerificationError
+
+    found = result[name]
+    if np.array_equal(found, expected):
+        return
+    off = np.abs(found - expected) > apart * np.abs(expected) + of_largest * np.abs(expected).max()
+    if off.any():
+        v = int(np.flatnonzero(off)[0])
+        msg = (
+            f"{result.algorithm} has {found[v]} for vertex {result.graph.ids[v]} where a verified run "
+            f"has {expected[v]}"
+        )
+        raise VerificationError(msg)
+
+
 def duration(value):
     """Seconds, written for people."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):

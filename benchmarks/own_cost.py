@@ -2,8 +2,9 @@
 
 A run on one partition is recorded: which kernels with which arguments. Then the same calls are made directly,
 on the same arrays, brought back to what they held, each answer read as the engine reads it. What the engine
-adds is its supersteps, its timeline and the making of the run's arrays; the rival is the bare loop. Runs and
-loops take turns, and both end with the same answer.
+adds is its supersteps, its timeline and the making of the run's arrays, but not the filling of large ones on
+a CPU, which is a kernel too; the rival is the bare loop. Runs and loops take turns, and both end with the
+same answer; of SSSP, whose steps depend on which thread comes first, for all but one vertex in a thousand.
 
     python benchmarks/own_cost.py --on cpu --scale 20
     python benchmarks/own_cost.py --on cuda:0 --scale 24

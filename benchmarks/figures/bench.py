@@ -12,7 +12,6 @@ import gc
 import time
 
 import beside  # noqa: F401 - first, so that the others are found
-import numpy as np
 import sweep
 from cache import counted
 from cache import missing as no_counters
@@ -167,7 +166,7 @@ class Bench:
         if not self.options.no_verify:
             ev.verify(results[0])
             for result in results[1:]:
-                _agree(result, "rank", results[0]["rank"])
+                harness.agree(result, "rank", results[0]["rank"], apart=_APART, of_largest=1e-12)
         return iterations, results
 
     def _centrality(self, spec, placed, sources):
@@ -178,7 +177,7 @@ class Bench:
             if spec not in self._centralities:
                 ev.verify(result)
                 self._centralities[spec] = result["centrality"]
-            _agree(result, "centrality", self._centralities[spec])
+            harness.agree(result, "centrality", self._centralities[spec], apart=_APART, of_largest=1e-12)
         return len(sources), [result]
 
 
@@ -197,17 +196,6 @@ def room_for(graph, fits):
         beside_edges(graph.n, 0, 0, edges, directions=directions),
     )
     return int(vertices + fits * edges * edge)
-
-
-def _agree(result, name, expected):
-    off = np.abs(result[name] - expected) > _APART * np.abs(expected) + 1e-12 * np.abs(expected).max()
-    if off.any():
-        v = int(np.flatnonzero(off)[0])
-        msg = (
-            f"{result.algorithm} has {result[name][v]} for vertex {result.graph.ids[v]} where a verified run "
-            f"has {expected[v]}"
-        )
-        raise ev.VerificationError(msg)
 
 
 def _placement(case, policy, alpha, placed):

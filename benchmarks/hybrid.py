@@ -92,10 +92,7 @@ class _Bench:
 
     def _row(self, placed, fits, task, *, automatic):
         taken, result = self._times(placed, task)
-        shares = [
-            Share(e.name, e.kind, e.threads, p.owned, p.mirrors, p.stored_edges, p.mapped_edges)
-            for e, p in zip(placed.elements, placed.partitions, strict=True)
-        ]
+        shares = Share.all_of(placed)
         several = len(placed.elements) > 1
         expected = predict(shares, task, self.rates)
         row = {
@@ -200,7 +197,7 @@ def _options():
     parser.add_argument("--step", type=float, default=0.05, help="of alpha")
     parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
     parser.add_argument("--sources", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=7)
     return harness.recording(parser)
 
 

@@ -371,7 +371,11 @@ class Device:
 
     def __init__(self, index):
         self.index = index
-        self.attributes = {"MultiProcessorCount": 132, "MaxSharedMemoryPerBlockOptin": 232448}
+        self.attributes = {
+            "MultiProcessorCount": 132,
+            "MaxSharedMemoryPerBlockOptin": 232448,
+            "CanUseHostPointerForRegisteredMem": 1,
+        }
 
     def __enter__(self):
         pass

@@ -132,7 +132,7 @@ class Bench:
         taken = [result.seconds / passes for result in results]
         if self._rates is None:
             self._rates = rates_of_this_machine()
-        expected = predict(_shares(placed), task, self._rates)
+        expected = predict(Share.all_of(placed), task, self._rates)
         row = {
             "task": task,
             "median_seconds": harness.median(taken),
@@ -231,13 +231,6 @@ def _placement(case, policy, alpha, placed):
             for element, part in zip(placed.elements, placed.partitions, strict=True)
         ],
     }
-
-
-def _shares(placed):
-    return [
-        Share(e.name, e.kind, e.threads, p.owned, p.mirrors, p.stored_edges, p.mapped_edges)
-        for e, p in zip(placed.elements, placed.partitions, strict=True)
-    ]
 
 
 def _busy(results, passes):

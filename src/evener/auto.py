@@ -233,9 +233,4 @@ def _forecast(
     """What a run should take on the partitions as they are: beta and the sizes are no longer estimates."""
     if algorithm != made.algorithm:
         return None
-    pairs = zip(placed.elements, placed.partitions, strict=True)
-    shares = [
-        Share(e.name, e.kind, e.threads, part.owned, part.mirrors, part.stored_edges, part.mapped_edges)
-        for e, part in pairs
-    ]
-    return predict(shares, algorithm, rates, passes=passes).beside(made.alternatives, passes)
+    return predict(Share.all_of(placed), algorithm, rates, passes=passes).beside(made.alternatives, passes)

@@ -39,6 +39,7 @@ __all__ = ["Engine", "Spread"]
 # waiting thread and back takes 50 to 100 us.
 WORTH_WAKING = 1 << 14
 
+_KERNELS = (str, Kernel)
 _REDUCTIONS = ("add", "min", "or", "set")
 
 
@@ -243,7 +244,7 @@ class Engine:
         ArgumentError
             If it is no kernel, or a `Kernel` that one of the elements has no side of.
         """
-        if not isinstance(kernel, str | Kernel):
+        if not isinstance(kernel, _KERNELS):
             got = type(kernel).__name__
             msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
             raise ArgumentError(msg)

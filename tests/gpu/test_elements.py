@@ -120,9 +120,9 @@ def test_arrays_are_kept_while_they_are_copied(gpu, there):
     forgotten = [weakref.ref(source), weakref.ref(target)]
     del source, target
     gc.collect()
-    assert None not in [array() for array in forgotten]
+    assert all(array() is not None for array in forgotten)
     gpu.wait()
-    assert [array() for array in forgotten] == [None, None]
+    assert all(array() is None for array in forgotten)
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.planning.model import Degrees, Share, predict, shares_of, totem_speedup
+from evener.planning.model import Degrees, Part, Share, parts_of, predict, totem_speedup
 from evener.planning.plan import Sizes
 from evener.planning.rates import Rate, Rates, keep, kept
 
@@ -34,12 +34,12 @@ def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, delay=0.0, steps=1.0):
     )
 
 
-def cpu_share(edges, mirrors=0, threads=4):
-    return Share("cpu", "cpu", threads, 100, mirrors, edges)
+def cpu_share(edges, mirrors=0, elsewhere=0, threads=4):
+    return Share("cpu", "cpu", threads, Part(100, mirrors, elsewhere, edges))
 
 
-def gpu_share(edges, mirrors=0, mapped=0):
-    return Share("cuda:0", "cuda", 1, 100, mirrors, edges, mapped)
+def gpu_share(edges, mirrors=0, elsewhere=0, mapped=0):
+    return Share("cuda:0", "cuda", 1, Part(100, mirrors, elsewhere, edges), mapped)
 
 
 # T13 figure 2, left: beta 5%, c 3 BE/s. By equation 4 with alpha 0.6 and r_cpu 1 BE/s: 1 / (0.05 / 3 + 0.6).
@@ -59,7 +59,7 @@ def test_with_flat_rates_the_model_is_equations_1_and_2():
     """T12's own setting: a value of 4 bytes crosses for each mirror, the CPU finishes last."""
     edges, alpha, mirrors, c = 10**9, 0.6, 5 * 10**7, 3e9
     found = predict(
-        [cpu_share(alpha * edges, mirrors), gpu_share((1 - alpha) * edges, mirrors)],
+        [cpu_share(alpha * edges, elsewhere=mirrors), gpu_share((1 - alpha) * edges, elsewhere=mirrors)],
         "pagerank",
         rates(c=4 * c),
     )
@@ -74,6 +74,21 @@ def test_the_slowest_element_counts():
     assert [e.compute_seconds for e in found.elements] == pytest.approx([1.0, 0.1])
 
 
+def test_an_element_sends_when_it_is_done_while_others_compute():
+    """The CPU is the last to compute; what the GPU sends is there by then (T12, equation 2)."""
+    shares = [cpu_share(10**9, elsewhere=10**6), gpu_share(10**9, elsewhere=10**8)]
+    found = predict(shares, "pagerank", rates(c=4e9))
+    assert [e.exchange_seconds for e in found.elements] == pytest.approx([1e-3, 0.1])
+    assert found.seconds == pytest.approx(1.001)
+
+
+@pytest.mark.parametrize(("algorithm", "bytes_sent"), [("pagerank", 4 * 300), ("sssp", 16 * 50)])
+def test_what_is_pulled_goes_to_mirrors_and_what_is_pushed_comes_from_them(algorithm, bytes_sent):
+    shares = [cpu_share(0, mirrors=50, elsewhere=300), gpu_share(0)]
+    found = predict(shares, algorithm, rates(c=1.0))
+    assert found.elements[0].exchange_seconds == pytest.approx(bytes_sent)
+
+
 def test_mapped_edges_cost_what_the_bus_takes_besides():
     found = predict([gpu_share(10**9, mapped=10**8)], "pagerank", rates(mapped=2e-9))
     assert found.seconds == pytest.approx(0.1 + 0.2)
@@ -81,6 +96,10 @@ def test_mapped_edges_cost_what_the_bus_takes_besides():
 
 def test_fewer_threads_take_longer():
     assert predict([cpu_share(10**9, threads=2)], "wcc", rates()).seconds == pytest.approx(2.0)
+
+
+def test_more_threads_than_were_measured_are_not_counted_on():
+    assert predict([cpu_share(10**9, threads=8)], "wcc", rates()).seconds == pytest.approx(1.0)
 
 
 def test_one_element_exchanges_nothing_and_passes_multiply():
@@ -143,12 +162,13 @@ def graph():
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
 def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
     real = ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=alpha).statistics.partitions
-    found = shares_of(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
-    for one, (vertices, mirrors, edges) in zip(real, found, strict=True):
-        assert edges == pytest.approx(one.edges, rel=0.03)
-        assert vertices == pytest.approx(one.vertices, rel=0.06, abs=30)
+    found = parts_of(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
+    for one, other, part in zip(real, reversed(real), found, strict=True):
+        assert part.edges == pytest.approx(one.edges, rel=0.03)
+        assert part.vertices == pytest.approx(one.vertices, rel=0.06, abs=30)
         # Hubs of so small a graph have all other hubs for neighbours, each once: the rest lie farther out.
-        assert mirrors == pytest.approx(one.mirrors, rel=0.25, abs=30)
+        assert part.mirrors == pytest.approx(one.mirrors, rel=0.25, abs=30)
+        assert part.elsewhere == pytest.approx(other.mirrors, rel=0.25, abs=30)
 
 
 @pytest.mark.parametrize("directions", ["in", "both"])
@@ -156,16 +176,28 @@ def test_directed_sizes_count_what_is_stored(directions):
     graph = ev.read("rmat:12,directed")
     real = ev.partition(graph, ["cpu:1", "cpu:1"], alpha=0.3, directions=directions).statistics.partitions
     sizes = Sizes.of(graph, directions)
-    found = shares_of(sizes.degrees, "random", [0.3, 0.7], stored=sizes.stored)
-    for one, (_, mirrors, edges) in zip(real, found, strict=True):
-        assert edges == pytest.approx(one.edges, rel=0.1)
-        assert mirrors == pytest.approx(one.mirrors, rel=0.25)
+    found = parts_of(sizes.degrees, "random", [0.3, 0.7], stored=sizes.stored)
+    for one, part in zip(real, found, strict=True):
+        assert part.edges == pytest.approx(one.edges, rel=0.1)
+        assert part.mirrors == pytest.approx(one.mirrors, rel=0.25)
 
 
 def test_three_elements_share_everything(graph):
-    found = shares_of(Degrees.of(graph.out_degree()), "high", [0.2, 0.3, 0.5])
-    assert sum(vertices for vertices, _, _ in found) == pytest.approx(graph.n, abs=3)
-    assert sum(edges for _, _, edges in found) == pytest.approx(graph.m, abs=3)
+    found = parts_of(Degrees.of(graph.out_degree()), "high", [0.2, 0.3, 0.5])
+    assert sum(part.vertices for part in found) == pytest.approx(graph.n, abs=3)
+    assert sum(part.edges for part in found) == pytest.approx(graph.m, abs=3)
+    # Each mirror is of one owner.
+    assert sum(part.mirrors for part in found) == pytest.approx(sum(part.elsewhere for part in found), abs=6)
+
+
+def test_shares_of_real_partitions_are_counted():
+    placed = ev.partition(ev.read("rmat:10"), ["cpu:1", "cpu:1", "cpu:1"])
+    for p, share in enumerate(Share.all_of(placed)):
+        assert share.part.vertices + share.part.mirrors == len(placed.partitions[p].vertices)
+        owned = set(placed.partitions[p].vertices[: share.part.vertices].tolist())
+        others = [one.vertices[one.owned :].tolist() for q, one in enumerate(placed.partitions) if q != p]
+        assert share.part.elsewhere == sum(v in owned for other in others for v in other)
+    assert sum(share.part.edges for share in Share.all_of(placed)) == placed.graph.m
 
 
 def test_degrees_are_counted():
@@ -176,6 +208,6 @@ def test_degrees_are_counted():
 
 
 def test_a_graph_without_edges():
-    found = shares_of(Degrees.of(np.zeros(10, np.uint64)), "high", [0.5, 0.5])
-    assert sum(vertices for vertices, _, _ in found) == 10
-    assert all(mirrors == edges == 0 for _, mirrors, edges in found)
+    found = parts_of(Degrees.of(np.zeros(10, np.uint64)), "high", [0.5, 0.5])
+    assert sum(part.vertices for part in found) == 10
+    assert all(part.mirrors == part.elsewhere == part.edges == 0 for part in found)

@@ -11,7 +11,7 @@ from evener.cli import text
 from evener.elements import CpuElement
 from evener.memory import readable
 from evener.partition.footprint import beside_edges
-from evener.planning.model import Share, predict
+from evener.planning.model import Part, Share, predict
 from evener.planning.plan import Sizes, make_plan
 from evener.report.units import seconds_text
 
@@ -219,7 +219,10 @@ def test_the_command_line_plans(evener):
 def test_explain_puts_the_prediction_beside_what_came(graph):
     placed = ev.partition(graph, ["cpu:1", "cpu:1"])
     placed.forecast = lambda name, passes: predict(
-        [Share(f"cpu:1#{i}", "cpu", 1, 1, 1, passes * 10**9) for i in range(2)], name, rates(), passes=1
+        [Share(f"cpu:1#{i}", "cpu", 1, Part(1, 1, 1, passes * 10**9)) for i in range(2)],
+        name,
+        rates(),
+        passes=1,
     )
     text = ev.pagerank(placed, tol=0, max_iter=3).explain()
     # Four threads' rate of 1 ns an edge: 3e9 edges on one take 12 s.

@@ -90,11 +90,11 @@ def wcc(
 
 
 def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
-    component = engine.array("uint32")
+    component, label = engine.array("uint32"), engine.array("uint32")
     offsets, targets, _ = engine.out
 
     engine.superstep("link", active=engine.owned, edges=m)
-    engine.compute("wcc.begin", component)
+    engine.compute("wcc.begin", engine.vertices, component, label)
     for k in range(LINKED_FIRST):
         engine.compute("wcc.link_one", offsets, targets, engine.out_rows, k, component)
         engine.compute("wcc.compress", component)
@@ -106,7 +106,6 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
     engine.compute("wcc.compress", component)
 
     # label = min of the numbers in the tree
-    label = engine.copy(engine.vertices)
     engine.compute("wcc.smallest", component, label)
     engine.compute("wcc.spread", component, label)
     if engine.routes:

@@ -167,10 +167,10 @@ def planned(plan: Plan) -> str:
     rows = [
         (
             share.element,
-            share.edges,
+            share.part.edges,
             share.mapped if share.kind != "cpu" else "-",
-            share.vertices,
-            share.mirrors,
+            share.part.vertices,
+            share.part.mirrors,
             readable(nbytes),
             seconds_text(element.compute_seconds),
             seconds_text(element.exchange_seconds) if element.exchange_seconds else "-",

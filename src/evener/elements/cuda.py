@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -14,7 +14,7 @@ import numpy as np
 from evener.elements.failure import failed, keep
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import MOST_VOTES, Launcher, Vote
-from evener.elements.memory import TieredArray, locked_array
+from evener.elements.memory import TieredArray, locked_array, locked_words
 from evener.elements.staging import LARGE, Staging
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.cuda.compile import architecture, compiled
@@ -23,7 +23,7 @@ from evener.kernels.kernel import Kernel
 from evener.memory import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -54,6 +54,39 @@ _NO_MEMORY = 2
 
 # What has been loaded on each GPU, for all elements of this process: loading takes longer than most searches.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
+
+
+@cache
+def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
+    """The byte that an integer consists of in an array of this type, if its bytes are all alike."""
+    pattern = set(np.full(1, value, kind).tobytes())
+    return pattern.pop() if len(pattern) == 1 else None
+
+
+class _Guard:
+    """A block on a GPU, with its errors said in sentences.
+
+    A class, as a generator takes a microsecond more: each kernel passes here twice, and lasts ten.
+    """
+
+    __slots__ = ("_device", "_doing", "_dtype", "_element", "_length")
+
+    def __init__(self, element: CudaElement, device: Any, doing: str, length: int, dtype: DTypeLike) -> None:
+        self._element = element
+        self._device = device
+        self._doing = doing
+        self._length = length
+        self._dtype = dtype
+
+    def __enter__(self) -> None:
+        self._device.__enter__()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._device.__exit__(kind, error, trace)
+        if error is not None:
+            said = self._element.said(error, self._doing, self._length * np.dtype(self._dtype).itemsize)
+            if said is not None:
+                raise said from error
 
 
 class Arrival:
@@ -125,6 +158,8 @@ class CudaElement:
             attributes = self._device.attributes
             self._processors = int(attributes["MultiProcessorCount"])
             self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
+            # Whether kernels read pages that were locked where they lay, which takes half as long to do.
+            self._reads_registered = bool(attributes["CanUseHostPointerForRegisteredMem"])
             self._architecture = architecture(self._device.compute_capability)
             self._of_block = cupy.zeros(_MOST_BLOCKS * MOST_VOTES, np.uint64)
             self._outgoing = cupy.cuda.Stream(non_blocking=True)
@@ -174,20 +209,24 @@ class CudaElement:
 
     def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> Any:
         """A CuPy array, filled or left as it comes."""
-        with self._guarded("allocating", np.dtype(dtype).itemsize * length):
-            array = self._cupy.empty(length, dtype)
-            if fill is None or not length:
-                return array
-            pattern = set(np.full(1, fill, dtype).tobytes())
-            if len(pattern) == 1:  # 0, -1, or all bits set
-                array.data.memset_async(pattern.pop(), array.nbytes)
+        with self._guarded("allocating", length, dtype):
+            array = self._cupy.ndarray(length, dtype)
+        if fill is not None and length:
+            self.fill(array, fill)
+        return array
+
+    def fill(self, array: Any, value: object) -> None:
+        """Set all of an array to one value."""
+        byte = _byte_of(value, array.dtype.char) if isinstance(value, int | np.integer) else None
+        with self._guarded("filling an array"):
+            if byte is None:
+                array.fill(value)
             else:
-                array.fill(fill)
-            return array
+                array.data.memset_async(byte, array.nbytes)
 
     def hold(self, array: NDArray[Any]) -> Any:
         """A copy in this element's memory."""
-        with self._guarded("copying to the GPU", array.nbytes):
+        with self._guarded("copying to the GPU", len(array), array.dtype):
             if array.nbytes <= LARGE or array.ndim > 1:
                 return self._cupy.asarray(np.ascontiguousarray(array))
             held = self._cupy.empty(array.shape, array.dtype)
@@ -198,7 +237,10 @@ class CudaElement:
     def edges(self, length: int, dtype: np.dtype[Any], far: int) -> TieredArray:
         """Room for the first `far` edges in locked pages of the host's memory, for the rest on this GPU."""
         with self._device:
-            locked = locked_array(far, dtype, pooled=False) if far else np.empty(0, dtype)
+            if far and self._reads_registered:
+                locked = locked_words(-(-far * dtype.itemsize // 8)).view(dtype)[:far]
+            else:
+                locked = locked_array(far, dtype, pooled=False) if far else np.empty(0, dtype)
         return TieredArray(locked, self.array(length - far, dtype))
 
     def open_edges(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
@@ -437,26 +479,27 @@ class CudaElement:
 
     # ---- errors ----------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def _guarded(self, doing: str, nbytes: int = 0) -> Iterator[None]:
-        """Run a block on this GPU, and say in a sentence what went wrong."""
+    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> _Guard:
+        """A block that runs on this GPU; what goes wrong there is said in a sentence."""
+        return _Guard(self, self._device, doing, length, dtype)
+
+    def said(self, error: BaseException, doing: str, nbytes: int) -> Exception | None:
+        """What an error of CUDA's means, as one of ours; None for another's."""
         cuda = self._cupy.cuda
-        try:
-            with self._device:
-                yield
-        except cuda.memory.OutOfMemoryError as error:
+        if isinstance(error, cuda.memory.OutOfMemoryError):
             free = self.free_bytes()
             more = f"{readable(nbytes)} more are" if nbytes else "more is"
             msg = (
                 f"{self.name} has {readable(free)} free and {more} needed; give it a smaller share of the "
                 'edges (a larger alpha), run with on="cpu", or take a GPU with more memory'
             )
-            raise DeviceOutOfMemory(msg, needed=nbytes, available=free) from error
-        except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
-            if error.status == _NO_MEMORY:
-                msg = f'{self.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
-                raise DeviceOutOfMemory(msg, needed=nbytes, available=0) from error
-            raise self._failed(doing, error) from error
+            return DeviceOutOfMemory(msg, needed=nbytes, available=free)
+        if not isinstance(error, cuda.runtime.CUDARuntimeError | cuda.driver.CUDADriverError):
+            return None
+        if error.status == _NO_MEMORY:
+            msg = f'{self.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
+            return DeviceOutOfMemory(msg, needed=nbytes, available=0)
+        return self._failed(doing, error)
 
     def _failed(self, doing: str, error: Exception) -> DeviceError:
         return failed(f"{self.name} failed while {doing}", error)

@@ -11,13 +11,13 @@ with one CPU and one GPU. Here there are any number of elements; r depends on wh
 for an edge costs less where the values it leads to fit a cache, and every vertex has a cost of its own (T13
 §7.1); edges that a GPU reads from the host's memory cost what the bus takes; and of the boundary, one value
 travels for each mirror, in each exchange, which itself takes some time. Elements compute at the same time,
-and exchange before the next superstep, so the slowest of each counts.
+and each sends when it is done, so the last to have sent counts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,13 +28,50 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.partition import PartitionedGraph
     from evener.planning.rates import Rates
 
-__all__ = ["TRAVELS", "Degrees", "Share", "predict", "shares_of", "totem_speedup"]
+__all__ = ["TRAVELS", "Degrees", "Part", "Share", "Travels", "parts_of", "predict", "totem_speedup"]
 
-# What travels of a mirror in a pass of each algorithm, in bytes: the contribution; a bit for each step up and
-# a parent once; a label; lowered distances, twice on average; paths and dependencies, once each.
-TRAVELS = {"pagerank": 4.0, "bfs": 5.0, "wcc": 4.0, "sssp": 16.0, "betweenness": 16.0}
+
+class Travels(NamedTuple):
+    """What travels in a pass of an algorithm, in bytes: of each mirror to its owner, and back to it."""
+
+    pushed: float
+    pulled: float
+
+
+# The contribution; a parent once, a bit for each step up; a label; lowered distances, twice on average; paths
+# and dependencies, once each.
+TRAVELS = {
+    "pagerank": Travels(0.0, 4.0),
+    "bfs": Travels(4.0, 1.0),
+    "wcc": Travels(0.0, 4.0),
+    "sssp": Travels(16.0, 0.0),
+    "betweenness": Travels(8.0, 8.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The sizes of a partition.
+
+    Attributes
+    ----------
+    vertices : int
+        That it owns.
+    mirrors : int
+        Of vertices that others own.
+    elsewhere : int
+        Mirrors that others have of its vertices.
+    edges : int
+        Of all directions stored.
+    """
+
+    vertices: int
+    mirrors: int
+    elsewhere: int
+    edges: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +86,7 @@ class Share:
         "cpu" or "cuda".
     threads : int
         Of a CPU element.
-    vertices, mirrors, edges : int
-        Of its partition; edges of all directions stored.
+    part : Part
     mapped : int
         The edges that lie in the host's memory, of a GPU.
     """
@@ -58,10 +94,20 @@ class Share:
     element: str
     kind: str
     threads: int
-    vertices: int
-    mirrors: int
-    edges: int
+    part: Part
     mapped: int = 0
+
+    @classmethod
+    def all_of(cls, placed: PartitionedGraph) -> list[Share]:
+        """What each element has of a graph that is placed."""
+        partitions = placed.partitions
+        shares = []
+        for p, (element, own) in enumerate(zip(placed.elements, partitions, strict=True)):
+            bounds = [other.mirror_bounds[p : p + 2] for other in partitions if other is not own]
+            elsewhere = sum(int(end - begin) for begin, end in bounds)
+            part = Part(own.owned, own.mirrors, elsewhere, own.stored_edges)
+            shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges))
+        return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +133,8 @@ class Degrees:
         return cls(present, counts[present], int((present * counts[present]).sum()))
 
 
-def shares_of(
-    degrees: Degrees, policy: str, shares: Sequence[float], *, stored: float = 1.0
-) -> list[tuple[int, int, int]]:
-    """Vertices, mirrors and edges of each partition, when elements get these shares of the edges.
+def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: float = 1.0) -> list[Part]:
+    """The sizes of partitions, when elements get these shares of the edges.
 
     A neighbour of the edges of a partition is taken to be any vertex, in proportion to its degree, so one of
     degree d that is owned elsewhere has a mirror unless all E edges miss it: a chance of exp(-E d / m).
@@ -115,32 +159,41 @@ def shares_of(
                 parts[p] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)[order]
             # Vertices without edges go with the others of low degree.
             parts[-1 if policy == "high" else 0, degrees.degree == 0] += degrees.count[degrees.degree == 0]
-    result = []
-    for own in parts:
-        mine = float((own * degrees.degree).sum())
-        missed = np.exp(-stored * mine * degrees.degree / max(degrees.edges, 1))
-        mirrors = float(((degrees.count - own) * (1 - missed)).sum())
-        result.append((round(own.sum()), round(mirrors), round(stored * mine)))
-    return result
+    mine = parts @ degrees.degree
+    met = 1 - np.exp(-stored * np.outer(mine, degrees.degree) / max(degrees.edges, 1))
+    mirrors = parts @ met.T  # [p, q]: of the vertices of p, at q
+    np.fill_diagonal(mirrors, 0)
+    return [
+        Part(
+            round(own.sum()),
+            round(mirrors[:, p].sum()),
+            round(mirrors[p].sum()),
+            round(stored * float(mine[p])),
+        )
+        for p, own in enumerate(parts)
+    ]
 
 
 def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0) -> Prediction:
     """How long a run will take (equations 1 and 2)."""
     several = len(shares) > 1
+    travels = TRAVELS[algorithm]
     elements = []
     for share in shares:
-        touched = share.vertices + share.mirrors
+        part = share.part
+        touched = part.vertices + part.mirrors
         if share.kind == "cpu":
-            rate, slower = rates.cpu[algorithm], rates.threads / share.threads
-            compute = rate.seconds(share.edges, share.vertices, touched=touched) * slower
+            # More threads than were measured share the same memory, and are not counted on to be faster.
+            rate, slower = rates.cpu[algorithm], max(rates.threads / share.threads, 1.0)
+            compute = rate.seconds(part.edges, part.vertices, touched=touched) * slower
         else:
-            compute = rates.gpu[algorithm].seconds(share.edges, share.vertices, touched=touched)
+            compute = rates.gpu[algorithm].seconds(part.edges, part.vertices, touched=touched)
             compute += share.mapped * rates.mapped[algorithm]
-        travelling = share.mirrors * TRAVELS[algorithm] / rates.bytes_per_second
+        sent = part.mirrors * travels.pushed + part.elsewhere * travels.pulled
         waiting = rates.supersteps[algorithm] * rates.exchange_seconds
-        exchange = travelling + waiting if several else 0.0
+        exchange = sent / rates.bytes_per_second + waiting if several else 0.0
         elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))
-    slowest = max(e.compute_seconds for e in elements) + max(e.exchange_seconds for e in elements)
+    slowest = max(e.compute_seconds + e.exchange_seconds for e in elements)
     return Prediction(tuple(elements), slowest)
 
 

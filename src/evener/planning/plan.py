@@ -10,7 +10,7 @@ import numpy as np
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.footprint import beside_edges, too_large
 from evener.partition.policies import POLICIES, edge_shares
-from evener.planning.model import Degrees, Share, predict, shares_of
+from evener.planning.model import Degrees, Share, parts_of, predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -230,22 +230,23 @@ def _shares(
     DeviceOutOfMemory
         If a share does not fit its GPU.
     """
-    parts = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    counted = shares_of(sizes.degrees, policy, parts.tolist(), stored=sizes.stored)
+    of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
+    parts = parts_of(sizes.degrees, policy, of_edges.tolist(), stored=sizes.stored)
     shares, nbytes = [], []
-    for element, (vertices, mirrors, edges) in zip(elements, counted, strict=True):
-        elsewhere = sum(other[1] for other in counted) - mirrors  # mirrors of its vertices, at most
-        beside = beside_edges(vertices, mirrors, min(elsewhere, vertices), edges, directions=sizes.directions)
-        share = Share(element.name, element.kind, element.threads, vertices, mirrors, edges)
+    for element, part in zip(elements, parts, strict=True):
+        beside = beside_edges(
+            part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
+        )
+        share = Share(element.name, element.kind, element.threads, part)
         room = element.room()
         if room is not None:
             room = int(room * usable)
             if beside > room:
-                raise too_large(element.name, vertices, mirrors, beside, room)
-            near = min(edges, (room - beside) // sizes.edge_bytes)
-            share = replace(share, mapped=edges - near)
+                raise too_large(element.name, part.vertices, part.mirrors, beside, room)
+            near = min(part.edges, (room - beside) // sizes.edge_bytes)
+            share = replace(share, mapped=part.edges - near)
         shares.append(share)
-        nbytes.append(beside + (share.edges - share.mapped) * sizes.edge_bytes)
+        nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
     return shares, nbytes
 
 

@@ -38,17 +38,18 @@ _SAMPLE = np.uint64(1 << 10)
 
 
 @inline_step
-def _begin_run(component, first, last):
+def _begin_run(vertices, component, label, first, last):
     for v in range(first, last):
         component[v] = v
+        label[v] = vertices[v]
 
 
 @parallel
-def begin(component):
-    """Make every vertex and mirror a tree of its own."""
+def begin(vertices, component, label):
+    """Make every vertex and mirror a tree of its own, named by its number in the graph."""
     for r in prange(runs(len(component), _RUN)):
         first = np.uint64(r) * _RUN
-        _begin_run(component, first, min(first + _RUN, np.uint64(len(component))))
+        _begin_run(vertices, component, label, first, min(first + _RUN, np.uint64(len(component))))
 
 
 @inline_step

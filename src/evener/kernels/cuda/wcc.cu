@@ -11,9 +11,12 @@
 constexpr u32 SAMPLE = 1024;
 constexpr u32 CANDIDATES = 32;
 
-// Make every vertex and mirror a tree of its own.
-__global__ void PARALLEL(256) begin(Array<u32> component) {
-    for (u64 v = thread_of_grid(); v < component.length; v += threads_of_grid()) component[v] = (u32)v;
+// Make every vertex and mirror a tree of its own, named by its number in the graph.
+__global__ void PARALLEL(256) begin(Array<const u32> vertices, Array<u32> component, Array<u32> label) {
+    for (u64 v = thread_of_grid(); v < component.length; v += threads_of_grid()) {
+        component[v] = (u32)v;
+        label[v] = vertices[v];
+    }
 }
 
 // Join the trees of `u` and `v`: hang the root with the larger number under the other (Afforest).

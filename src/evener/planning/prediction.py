@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["ElementPrediction", "Prediction"]
 
 
-class ElementPrediction(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ElementPrediction:
     """What one element is expected to spend on a whole run.
 
     Attributes

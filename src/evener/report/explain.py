@@ -108,12 +108,12 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
     whole = achieved_for_predicted(result.seconds, expected.seconds)
     lines = [f"Predicted: the run took {whole}."]
     took = spent(result.timeline)
-    for name, compute, exchange in expected.elements:
-        if name in took:
-            computed, exchanged = took[name]
+    for one in expected.elements:
+        if one.name in took:
+            computed, exchanged = took[one.name]
             lines.append(
-                f"  {name}: computing {seconds_text(computed)} for {seconds_text(compute)}, "
-                f"exchanging {seconds_text(exchanged)} for {seconds_text(exchange)}"
+                f"  {one.name}: computing {seconds_text(computed)} for {seconds_text(one.compute_seconds)}, "
+                f"exchanging {seconds_text(exchanged)} for {seconds_text(one.exchange_seconds)}"
             )
     return lines
 

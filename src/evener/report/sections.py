@@ -71,18 +71,19 @@ def prediction(expected: Prediction, result: Result) -> str:
     """What the plan said, and what came."""
     took = spent(result.timeline)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
-    for name, compute, exchange in expected.elements:
-        got = took.get(name)
+    for one in expected.elements:
+        got = took.get(one.name)
         rows.append(
             (
-                name,
-                seconds_text(compute),
+                one.name,
+                seconds_text(one.compute_seconds),
                 "-" if got is None else seconds_text(got[0]),
-                seconds_text(exchange),
+                seconds_text(one.exchange_seconds),
                 "-" if got is None else seconds_text(got[1]),
             )
         )
-        pairs.append((name, compute + exchange, 0.0 if got is None else sum(got)))
+        whole = one.compute_seconds + one.exchange_seconds
+        pairs.append((one.name, whole, 0.0 if got is None else sum(got)))
     columns = ("element", "computing predicted", "achieved", "exchanging predicted", "achieved")
     faster = [
         f"{ratio:.2g} times as fast as on {what} alone"

@@ -116,9 +116,17 @@ def test_edges_are_handed_out_by_direction(graph):
     # By degree: 0 (2 out), 1 (1 out, 1 in), 2 (2 in), 3 and 4 alone. Out-edges end with 1, in-edges with 2.
     assert e.out_rows.parts == [2]
     assert e.in_rows.parts == [3]
+    assert e.connected.parts == [3]
     outward = Engine(ev.partition(g, ["cpu:1"], directions="out"), "test")
     assert [c.parts for c in outward.in_] == [[None]] * 3
     assert outward.in_rows.parts == [0]
+    assert outward.connected.parts == [2]
+    inward = Engine(ev.partition(g, ["cpu:1"], directions="in"), "test")
+    assert inward.connected.parts == [3]
+    away = ev.Graph.from_edges(
+        [0, 1, 2], [3, 3, 3], n=5
+    )  # by degree 3, which has in-edges alone, then 0, 1, 2
+    assert Engine(ev.partition(away, ["cpu:1"], directions="in"), "test").connected.parts == [4]
     assert Engine(ev.partition(graph, ["cpu:1"]), "test").out_weights.parts == [None]
 
 

@@ -66,6 +66,9 @@ class Engine:
         The number of owned vertices up to the last one that has an out-edge, an in-edge.
     owned : Spread
         The number of owned vertices.
+    connected : Spread
+        The number of them up to the last one that has an out-edge, or another that is stored: as vertices
+        are numbered by degree, those from there on have none.
     vertices : Spread
         The graph's number of each owned vertex and each mirror, uint32.
     out_degree : Spread
@@ -100,6 +103,7 @@ class Engine:
         self.out_rows = Spread([0 if p.out is None else p.out.rows for p in self.partitions])
         self.in_rows = Spread([0 if p.in_ is None else p.in_.rows for p in self.partitions])
         self.owned = Spread([p.owned for p in self.partitions])
+        self.connected = Spread([p.connected for p in self.partitions])
         self.vertices = Spread([p.vertices for p in self.partitions])
         self.out_degree = Spread([p.out_degree for p in self.partitions])
         self.timeline = Timeline()

@@ -48,8 +48,10 @@ _SCALES = (18, 22, 24)
 _CORES_FOR_ALL = 16
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
-# Iterations of PageRank, and runs of each algorithm that are timed.
+# Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
+# have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
 _ITERATIONS, _REPEATS = 8, 3
+_MORE_REPEATS, _SECONDS = 9, 0.3
 # Bytes of an edge of these graphs: weights are int32.
 _TARGET_AND_WEIGHT = 8
 # Vertices of the ring whose exchange is timed.
@@ -229,7 +231,9 @@ def _measure(
         say(f"{tier} on {graph!r}")
         for name, (run, passes) in _RUNS.items():
             supersteps = run(placed, source).timeline.supersteps  # the first run may compile
-            taken = [run(placed, source).seconds / passes for _ in range(_REPEATS)]
+            taken: list[float] = []
+            while len(taken) < _REPEATS or (len(taken) < _MORE_REPEATS and sum(taken) * passes < _SECONDS):
+                taken.append(run(placed, source).seconds / passes)
             measured.times[name, tier, scale, factor] = statistics.median(taken)
             measured.supersteps[name] = supersteps / passes
 

@@ -37,6 +37,21 @@ def test_ranks_are_networkx_s(directed, elements, damping, dtype):
 
 
 @ONE_TWO_FOUR
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("own", [None, {3: 1.0, 100: 2.0}], ids=["everywhere", "jumps"])
+def test_vertices_without_edges_have_their_share(directed, elements, own):
+    """Most of them, so that what they do not dangle back would be missed."""
+    g = random_graph(directed=directed, n=150, edges=60, seed=4)
+    ends = np.bincount(g.targets, minlength=g.n) + g.out_degree()
+    assert (ends == 0).sum() > 60
+    r = ev.pagerank(g, tol=0, max_iter=500, dtype="float64", personalization=own, on=["cpu:1"] * elements)
+    expected = networkx_ranks(g, personalization=own)
+    np.testing.assert_allclose(r["rank"], expected, rtol=1e-11, atol=1e-12)
+    none = ev.pagerank(g, max_iter=0, on=["cpu:1"] * elements)
+    assert none["rank"] == pytest.approx(np.full(150, 1 / 150))
+
+
+@ONE_TWO_FOUR
 def test_it_stops_where_networkx_does(elements):
     """The same rule, so the same number of iterations and the same ranks, converged or not."""
     g = random_graph(directed=True, n=50, edges=120, seed=5)

@@ -126,6 +126,13 @@ def test_rates_lie_on_lines_over_the_logarithm_of_sizes():
     assert rate.seconds(1, 5, touched=2**15) == pytest.approx(2e-9)
 
 
+def test_nothing_becomes_free_beyond_the_largest_graph():
+    """What a measurement took less for on the larger graph, it may do by chance, and not ever less."""
+    rate = Rate((2**10, 2**20), (3e-9, 1e-9), (4e-9, 2e-9), (0.0, 0.0), 0.0)
+    assert rate.seconds(1, 2**15) == pytest.approx(2e-9 + 2**15 * 3e-9)
+    assert rate.seconds(1, 2**30) == pytest.approx(1e-9 + 2**30 * 2e-9)
+
+
 def test_a_partition_of_hubs_is_not_free():
     """As a whole graph takes time for its vertices alone, a share of its edges takes that share at least."""
     rate = Rate((2**20,), (0.0,), (1e-8,), (1e-9,), 0.5)

@@ -166,6 +166,8 @@ class Partition:
         The mirrors of owner ``q`` are the local vertices ``mirror_bounds[q]:mirror_bounds[q + 1]``.
     out_degree : ndarray of uint32, shape (L,)
         Out-edges of each owned vertex in the whole graph.
+    connected : int
+        Number of owned vertices up to the last one that has an out-edge, or another that is stored.
     out, in_ : Edges or None
         Out-edges and in-edges of the owned vertices; the same object for an undirected graph, None for a
         direction that was not asked for.
@@ -175,6 +177,7 @@ class Partition:
     vertices: NDArray[np.uint32]
     mirror_bounds: NDArray[np.int64]
     out_degree: NDArray[np.uint32]
+    connected: int
     out: Edges | None
     in_: Edges | None
 
@@ -293,10 +296,17 @@ def build_partition(
         for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
     ]
     own_degree = out_degree[owned]
+    connected = max(edges.rows for edges in stored)
     if not graph.directed:
-        return Partition(p, vertices, mirror_bounds, own_degree, stored[0], stored[0])
+        return Partition(p, vertices, mirror_bounds, own_degree, connected, stored[0], stored[0])
     return Partition(
-        p, vertices, mirror_bounds, own_degree, stored[0] if out else None, stored[-1] if in_ else None
+        p,
+        vertices,
+        mirror_bounds,
+        own_degree,
+        max(connected, _up_to_last(own_degree)),
+        stored[0] if out else None,
+        stored[-1] if in_ else None,
     )
 
 
@@ -344,6 +354,12 @@ def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
     kernels.row_lengths(read_only(graph.offsets), read_only(owned), bounds[1:])
     np.cumsum(bounds, out=bounds)
     return bounds
+
+
+def _up_to_last(degree: NDArray[np.uint32]) -> int:
+    """The length of the array without the zeros at its end."""
+    last = degree[::-1] != 0
+    return len(degree) - int(np.argmax(last)) if last.any() else 0
 
 
 def _number_mirrors(

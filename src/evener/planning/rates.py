@@ -140,10 +140,12 @@ def _rate(document: dict[str, Any]) -> Rate:
 def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> float:
     """The value at a size, on straight lines over the logarithm of sizes.
 
-    Below the first it is that of the first; above the last the last line goes on, for caches hold ever less.
+    Below the first it is that of the first; above the last the last line goes on, for caches hold ever less,
+    unless it falls: nothing becomes free because a graph is large.
     """
     if at <= places[0] or len(places) == 1:
         return values[0]
     k = next((k for k in range(1, len(places)) if at <= places[k]), len(places) - 1)
     part = math.log(at / places[k - 1]) / math.log(places[k] / places[k - 1])
-    return max(values[k - 1] + part * (values[k] - values[k - 1]), 0.0)
+    value = values[k - 1] + part * (values[k] - values[k - 1])
+    return value if at <= places[-1] else max(value, values[-1])

@@ -2,7 +2,8 @@
 
 `contribution` (L + M,) holds ``rank / out-degree`` of each vertex and mirror, in the dtype ranks are stored
 in; `teleport` (L,), or (1,) where all have the same, is the chance that a jump ends at the vertex. Sums are
-carried in float64.
+carried in float64. Rows from `connected` on belong to vertices without any edge, if these have the same rank:
+iterations leave them out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from evener.kernels.cpu.columns import LANES
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.turns import SHARES, first_turn, take
 
-__all__ = ["begin", "finish", "iterate"]
+__all__ = ["begin", "finish", "iterate", "rank_others"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -61,13 +62,14 @@ def _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contr
 
 @inline_step
 def _iterate_share(
-    offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank, next_contribution, turn
-):
+    offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
+    next_contribution, turn,
+):  # fmt: skip
     error = 0.0
     dangling = 0.0
     b = take(turn, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
-        for v in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
+        for v in range(np.uint64(blocks[b]), min(np.uint64(blocks[b + _ONE]), connected)):
             pulled = 0.0
             for e in range(offsets[v], offsets[v + _ONE]):
                 pulled += contribution[targets[e]]
@@ -80,8 +82,9 @@ def _iterate_share(
 
 @parallel
 def iterate(
-    offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank, next_contribution
-):
+    offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
+    next_contribution,
+):  # fmt: skip
     """``rank = damping Aᵀ contribution + jump teleport``, over in-edges.
 
     `jump` is the rank that is spread by `teleport`: what damping takes away, and the dangling vertices' own.
@@ -92,8 +95,8 @@ def iterate(
     turn = first_turn()
     for _ in prange(SHARES):
         e, d = _iterate_share(
-            offsets, targets, blocks, out_degree, damping, jump, teleport, contribution, rank,
-            next_contribution, turn,
+            offsets, targets, blocks, np.uint64(connected), out_degree, damping, jump, teleport,
+            contribution, rank, next_contribution, turn,
         )  # fmt: skip
         error += e
         dangling += d
@@ -102,12 +105,12 @@ def iterate(
 
 @inline_step
 def _finish_tile(
-    row, width, place, end, partial, out_degree, damping, jump, teleport, rank, next_contribution
+    row, width, place, end, partial, connected, out_degree, damping, jump, teleport, rank, next_contribution
 ):
     error = 0.0
     dangling = 0.0
     rows = LANES // width
-    for v in range(row, min(row + rows, len(rank))):
+    for v in range(row, min(row + rows, connected)):
         pulled = 0.0
         for i in range(place + (v - row), end, rows):
             pulled += partial[i]
@@ -119,8 +122,9 @@ def _finish_tile(
 
 @parallel
 def finish(
-    tile_row, tile_width, tile_places, partial, out_degree, damping, jump, teleport, rank, next_contribution
-):
+    tile_row, tile_width, tile_places, partial, connected, out_degree, damping, jump, teleport, rank,
+    next_contribution,
+):  # fmt: skip
     """End an iteration whose sums `evener.kernels.cpu.pull` has taken; returns what `iterate` does.
 
     ``partial[tile_places[t]:tile_places[t + 1]]`` holds a sum for each of the tile's rows, in one block of
@@ -131,9 +135,16 @@ def finish(
     for t in prange(len(tile_row)):
         e, d = _finish_tile(
             np.int64(tile_row[t]), np.int64(tile_width[t]), np.int64(tile_places[t]),
-            np.int64(tile_places[t + 1]), partial, out_degree, damping, jump, teleport, rank,
-            next_contribution,
+            np.int64(tile_places[t + 1]), partial, np.int64(connected), out_degree, damping, jump, teleport,
+            rank, next_contribution,
         )  # fmt: skip
         error += e
         dangling += d
     return error, dangling
+
+
+@parallel
+def rank_others(connected, value, rank):
+    """``rank[connected:] = value``."""
+    for v in prange(np.int64(connected), len(rank)):
+        rank[v] = value

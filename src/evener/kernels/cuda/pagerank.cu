@@ -123,8 +123,8 @@ __global__ void PARALLEL(256) begin(
 // is taken in a fixed order, so equal arguments give equal results.
 template <typename Rank>
 __global__ void PARALLEL(1024) iterate(
-    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, Array<const u32> out_degree,
-    double damping, double jump, Array<const double> teleport, Array<const Rank> contribution,
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,
+    Array<const u32> out_degree, double damping, double jump, Array<const double> teleport, Array<const Rank> contribution,
     Array<Rank> rank, Array<Rank> next_contribution, Votes<double, double> votes, Shared shared
 ) {
     double error = 0, dangling = 0;
@@ -136,8 +136,8 @@ __global__ void PARALLEL(1024) iterate(
         if (degree == 0) dangling += r;
         next_contribution[v] = degree == 0 ? (Rank)0 : (Rank)(r / degree);
     };
-    for (u64 b = blockIdx.x; b + 1 < blocks.length; b += gridDim.x) {
-        u64 begin = blocks[b], end = blocks[b + 1];
+    for (u64 b = blockIdx.x; b + 1 < blocks.length && blocks[b] < connected; b += gridDim.x) {
+        u64 begin = blocks[b], end = least<u64>(blocks[b + 1], connected);
         u64 each = (offsets[end] - offsets[begin]) / (end - begin);
         if (each >= BLOCK_EDGES) {
             for (u64 v = begin; v < end; v++) {
@@ -170,7 +170,7 @@ __global__ void PARALLEL(1024) iterate(
 // another lie together in `partial`. Returns what `iterate` does.
 __global__ void PARALLEL(256) finish(
     Array<const u32> tile_row, Array<const u32> tile_width, Array<const u64> tile_places,
-    Array<const float> partial, Array<const u32> out_degree, double damping, double jump,
+    Array<const float> partial, u64 connected, Array<const u32> out_degree, double damping, double jump,
     Array<const double> teleport, Array<float> rank, Array<float> next_contribution,
     Votes<double, double> votes
 ) {
@@ -184,7 +184,8 @@ __global__ void PARALLEL(256) finish(
     };
     for (u64 t = warp_of_grid(); t < tile_row.length; t += warps_of_grid()) {
         u64 first = tile_row[t], place = tile_places[t], end = tile_places[t + 1];
-        u32 rows = LANES / tile_width[t], there = (u32)least<u64>(rows, rank.length - first);
+        if (first >= connected) break;
+        u32 rows = LANES / tile_width[t], there = (u32)least<u64>(rows, connected - first);
         if (there == LANES) {
             // Four rows to a lane, so that it reads 16 bytes at a time; no tile begins between four rows.
             for (u32 part = 0; part < LANES; part += 4 * WARP) {
@@ -218,4 +219,10 @@ __global__ void PARALLEL(256) finish(
         }
     }
     votes.sum(error, dangling);
+}
+
+// ``rank[connected:] = value``.
+template <typename Rank>
+__global__ void PARALLEL(256) rank_others(u64 connected, double value, Array<Rank> rank) {
+    for (u64 v = connected + thread_of_grid(); v < rank.length; v += threads_of_grid()) rank[v] = (Rank)value;
 }

@@ -46,7 +46,8 @@ def test_vertices_without_edges_have_their_share(directed, elements, own):
     assert (ends == 0).sum() > 60
     r = ev.pagerank(g, tol=0, max_iter=500, dtype="float64", personalization=own, on=["cpu:1"] * elements)
     expected = networkx_ranks(g, personalization=own)
-    np.testing.assert_allclose(r["rank"], expected, rtol=1e-11, atol=1e-12)
+    # NetworkX stops when all ranks together change by 150e-14: the last of them are a tenth of what is left.
+    np.testing.assert_allclose(r["rank"], expected, rtol=0, atol=1e-11)
     none = ev.pagerank(g, max_iter=0, on=["cpu:1"] * elements)
     assert none["rank"] == pytest.approx(np.full(150, 1 / 150))
 

@@ -13,6 +13,7 @@ from evener.memory import readable
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Part, Share, predict
 from evener.planning.plan import Sizes, make_plan
+from evener.planning.prediction import ElementPrediction, Prediction
 from evener.report.units import seconds_text
 
 GIB = 1 << 30
@@ -228,3 +229,20 @@ def test_explain_puts_the_prediction_beside_what_came(graph):
     # Four threads' rate of 1 ns an edge: 3e9 edges on one take 12 s.
     assert "for 12 s" in text
     assert "  cpu:1#1: computing " in text
+
+
+def test_the_command_line_shows_the_prediction_too(graph, capsys):
+    placed = ev.partition(graph, ["cpu:1"])
+    parts = (ElementPrediction("cpu:1", 11.0, 1.0),)
+    placed.forecast = lambda *_: Prediction(parts, seconds=12.0)
+    result = ev.pagerank(placed, tol=0, max_iter=3)
+    text.show_result(result, top=0, timeline=False)
+    shown = capsys.readouterr().out
+    assert "Predicted: the run took " in shown
+    assert "for 12 s" in shown
+    assert text.result_json(result, top=0, timeline=False)["prediction"] == {
+        "elements": ({"name": "cpu:1", "compute_seconds": 11.0, "exchange_seconds": 1.0},),
+        "seconds": 12.0,
+        "speedup_over_cpu": None,
+        "speedup_over_gpu": None,
+    }

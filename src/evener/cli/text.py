@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.cli.output import say
 from evener.memory import readable
-from evener.report.explain import energy_sentence, headline, shares_sentence
+from evener.report.explain import energy_sentence, headline, predicted, shares_sentence
 from evener.report.units import rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ __all__ = [
 
 # What a plan predicts the time of, where it is not a run from one source.
 _PASSES = {"pagerank": "an iteration", "wcc": "a run"}
+# What ranks can change by, all together: they sum to 1 before and after.
+_MOST_CHANGE = 2
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
 
@@ -94,11 +97,18 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say()
         say(shares_sentence(result.timeline))
     say(headline(result))
+    if result.prediction is not None:
+        say("\n".join(predicted(result.prediction, result)))
     if result.energy is not None:
         say(energy_sentence(result.energy, result.edges))
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
+    if result.outcome.get("converged") and result.graph.n * result.parameters["tol"] >= _MOST_CHANGE:
+        say(
+            f"Any ranks would have done: they are to change by less than {result.graph.n:,} times --tol, all "
+            "together, and cannot change by more than 2. Give a smaller --tol, or --tol 0 and --max-iter."
+        )
 
 
 def say_compiling(result: Result, seconds: float) -> None:
@@ -130,6 +140,8 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
             "seconds": result.energy.seconds,
             "edges_per_joule": result.edges / joules if joules else None,
         }
+    if result.prediction is not None:
+        content["prediction"] = asdict(result.prediction)
     if timeline:
         content["timeline"] = result.timeline.to_arrow().to_pylist()
     return content

@@ -19,6 +19,7 @@ __all__ = [
     "energy_sentence",
     "explain",
     "headline",
+    "predicted",
     "shares_sentence",
     "spent",
 ]

@@ -39,6 +39,7 @@ class Element:
 
     def __init__(self):
         self.loaded, self.launched, self.slot = [], [], 0
+        self.scratch = self
 
     def load(self, file, name, types, threads, *, shared):
         self.loaded.append((file, name, types, threads, shared))

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.failure import failed, keep
+from evener.elements.failure import Guard, failed, keep
 from evener.elements.gpus import gpus, missing
-from evener.elements.launch import MOST_VOTES, Launcher, Vote
+from evener.elements.launch import Launcher, Vote
 from evener.elements.memory import TieredArray, locked_array, locked_words
+from evener.elements.scratch import MOST_BLOCKS, Scratch, pieces_for
 from evener.elements.staging import LARGE, Staging
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.cuda.compile import architecture, compiled
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaElement", "gpus", "missing"]
 
-# So many kernels' votes can wait to be read; each is read before the next but a few is launched.
-_SLOTS = 16
-# Blocks that an H200 holds at once number 132 x 8 to 32; votes of each have a place.
-_MOST_BLOCKS = 1 << 14
 # The threads that gather as many edges a second, the graph being in its memory: 175 billion on an H200
 # against 220 million on one thread of its host.
 _WORTH_THREADS = 800.0
@@ -46,9 +43,6 @@ _TABLES_ALONE = ("pull.near",)
 # What that one keeps there beside its table, and the columns that it can number in 16 bits.
 _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
-# Each piece of a long row has at least this many edges to it: LONG in kernels/cuda/edges.cuh.
-_EDGES_A_PIECE = 512
-
 # cudaErrorMemoryAllocation, and the driver's number for it: unlike others, it leaves the GPU usable.
 _NO_MEMORY = 2
 
@@ -61,32 +55,6 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
     """The byte that an integer consists of in an array of this type, if its bytes are all alike."""
     pattern = set(np.full(1, value, kind).tobytes())
     return pattern.pop() if len(pattern) == 1 else None
-
-
-class _Guard:
-    """A block on a GPU, with its errors said in sentences.
-
-    A class, as a generator takes a microsecond more: each kernel passes here twice, and lasts ten.
-    """
-
-    __slots__ = ("_device", "_doing", "_dtype", "_element", "_length")
-
-    def __init__(self, element: CudaElement, device: Any, doing: str, length: int, dtype: DTypeLike) -> None:
-        self._element = element
-        self._device = device
-        self._doing = doing
-        self._length = length
-        self._dtype = dtype
-
-    def __enter__(self) -> None:
-        self._device.__enter__()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._device.__exit__(kind, error, trace)
-        if error is not None:
-            said = self._element.said(error, self._doing, self._length * np.dtype(self._dtype).itemsize)
-            if said is not None:
-                raise said from error
 
 
 class Arrival:
@@ -161,17 +129,9 @@ class CudaElement:
             # Whether kernels read pages that were locked where they lay, which takes half as long to do.
             self._reads_registered = bool(attributes["CanUseHostPointerForRegisteredMem"])
             self._architecture = architecture(self._device.compute_capability)
-            self._of_block = cupy.zeros(_MOST_BLOCKS * MOST_VOTES, np.uint64)
+            self.scratch = Scratch()
             self._outgoing = cupy.cuda.Stream(non_blocking=True)
             self._incoming = cupy.cuda.Stream(non_blocking=True)
-            # Each in a memory sector of its own: blocks done, arrivals, and two counts of pieces.
-            self._counters = cupy.zeros(4 * 4, np.uint64)
-            self._pieces = cupy.zeros(1024, np.uint64)
-            answers = cupy.cuda.alloc_pinned_memory(_SLOTS * MOST_VOTES * 8)
-        self._answers = np.frombuffer(answers, np.uint64, _SLOTS * MOST_VOTES)
-        self._answers_begin = self._answers.ctypes.data
-        self._slot = 0
-        self._lists = 0
         self._staging = Staging(self.mark_now)
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._sent: Any = None
@@ -312,9 +272,9 @@ class CudaElement:
     def reserve(self, edges: int) -> None:
         """Make room for the lists that kernels need to share out so many edges of a partition."""
         self._unstage()
-        length = 2 * (edges // _EDGES_A_PIECE) + 1024
-        if length > len(self._pieces):
-            self._pieces = self.array(length, np.uint64)
+        length = pieces_for(edges)
+        if length > self.scratch.pieces:
+            self.scratch.hold_pieces(self.array(length, np.uint64))
 
     def _unstage(self) -> None:
         """Wait until all that was staged is on the GPU, and give up the pages."""
@@ -350,13 +310,7 @@ class CudaElement:
             return vote
         with self._guarded(f"running {vote.kernel}"):
             self._cupy.cuda.get_current_stream().synchronize()
-        first = vote.slot * MOST_VOTES
-        raw = self._answers[first : first + len(vote.kinds)]
-        values = [
-            float(bits.view(np.float64)) if kind == "d" else int(bits)
-            for bits, kind in zip(raw, vote.kinds, strict=True)
-        ]
-        return values[0] if len(values) == 1 else tuple(values)
+        return self.scratch.voted(vote.slot, vote.kinds)
 
     def wait(self) -> None:
         """Wait until all that was launched here is done, and all that was sent or fetched has come."""
@@ -436,25 +390,7 @@ class CudaElement:
             if threads == 1:
                 return address, 1, shared_bytes
             each = driver.occupancyMaxActiveBlocksPerMultiprocessor(address, threads, shared_bytes)
-        return address, min(each * self._processors, _MOST_BLOCKS), shared_bytes
-
-    def next_slot(self) -> int:
-        """Where the next vote goes."""
-        self._slot = (self._slot + 1) % _SLOTS
-        return self._slot
-
-    def votes(self, slot: int) -> tuple[int, int, int]:
-        """What a kernel needs to vote."""
-        counters = self._counters.data.ptr
-        return self._of_block.data.ptr, counters, self._answers_begin + slot * MOST_VOTES * 8
-
-    def filled(self, kind: str) -> tuple[int, ...]:
-        """What else a kernel may ask for."""
-        counters = self._counters.data.ptr
-        if kind == "Grid":
-            return (counters + 32,)
-        turn = self._lists % 2 * 32  # two counts alternate: each launch clears what the next will count in
-        return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn
+        return address, min(each * self._processors, MOST_BLOCKS), shared_bytes
 
     def launch(
         self, name: str, function: int, blocks: int, threads: int, shared_bytes: int, parameters: int,
@@ -475,13 +411,14 @@ class CudaElement:
                 )
         except driver.CUDADriverError as error:
             raise self._failed(f"launching {name}", error) from error
-        self._lists += lists  # now that there was a launch, the next counts in the other place
+        if lists:
+            self.scratch.listed()
 
     # ---- errors ----------------------------------------------------------------------------------
 
-    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> _Guard:
+    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> Guard:
         """A block that runs on this GPU; what goes wrong there is said in a sentence."""
-        return _Guard(self, self._device, doing, length, dtype)
+        return Guard(self, self._device, doing, length, dtype)
 
     def said(self, error: BaseException, doing: str, nbytes: int) -> Exception | None:
         """What an error of CUDA's means, as one of ours; None for another's."""

@@ -104,15 +104,15 @@ class Launcher:
             else:
                 flat.append(arg.data.ptr)
                 flat.append(arg.size)
-        vote = None
+        vote, scratch = None, self._element.scratch
         for kind in self._filled:
             if kind == "Votes":
-                vote = Vote(self._element, self._name, self._element.next_slot(), self._votes)
-                flat += self._element.votes(vote.slot)
+                vote = Vote(self._element, self._name, scratch.next_slot(), self._votes)
+                flat += scratch.votes(vote.slot)
             elif kind == "Shared":
                 flat.append(ready.shared_bytes)
             else:
-                flat += self._element.filled(kind)
+                flat += scratch.filled(kind)
         try:
             ready.pack.pack_into(ready.buffer, 0, *flat)
         except StructError as error:

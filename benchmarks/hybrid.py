@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import time
 
 import cupy
 import numpy as np
@@ -73,17 +74,24 @@ class _Bench:
         self._verified = {}
 
     def placed_as(self, fits, on, policy, alpha, memory):
-        placed = ev.partition(self.graph, on, policy=policy, alpha=alpha, gpu_memory=memory)
-        return self._rows(placed, fits, self.options.tasks, automatic=False)
+        def place():
+            return ev.partition(self.graph, on, policy=policy, alpha=alpha, gpu_memory=memory)
+
+        return self._rows(place, fits, self.options.tasks, automatic=False)
 
     def placed_by_plan(self, fits, task, memory):
-        placed = place_by_plan(
-            self.graph, task, on=None, policy="auto", alpha=None, gpu_memory=memory, directions="both"
-        )
-        return self._rows(placed, fits, [task], automatic=True)
+        def place():
+            return place_by_plan(
+                self.graph, task, on=None, policy="auto", alpha=None, gpu_memory=memory, directions="both"
+            )
 
-    def _rows(self, placed, fits, tasks, *, automatic):
-        rows = [self._row(placed, fits, task, automatic=automatic) for task in tasks]
+        return self._rows(place, fits, [task], automatic=True)
+
+    def _rows(self, place, fits, tasks, *, automatic):
+        began = time.perf_counter()
+        placed = place()
+        took = {"placing_seconds": time.perf_counter() - began}
+        rows = [self._row(placed, fits, task, automatic=automatic) | took for task in tasks]
         del placed
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()

@@ -12,6 +12,7 @@ import logging
 import platform
 import statistics
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -34,6 +35,7 @@ from evener.planning.rates import Rate, Rates, keep, kept
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evener.elements import Element
     from evener.graph import Graph
     from evener.result import Result
 
@@ -54,8 +56,8 @@ _ITERATIONS, _REPEATS = 8, 3
 _MORE_REPEATS, _SECONDS = 9, 0.3
 # Bytes of an edge of these graphs: weights are int32.
 _TARGET_AND_WEIGHT = 8
-# Vertices of the ring whose exchange is timed.
-_VALUES = 1 << 22
+# Vertices of the ring whose exchange is timed, and values that are copied as they lie.
+_VALUES, _COPIED = 1 << 22, 1 << 24
 
 
 def machine() -> dict[str, Any]:
@@ -133,7 +135,11 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
         _require_room(on_gpu, *measured.graphs[-1])
     for scale, factor in measured.graphs:
         _measure(measured, scale, factor, on_cpu, on_gpu, say)
-    speed, delay = _exchange(f"{on_cpu},{on_gpu}") if has_gpu else (float("inf"), 0.0)
+    speed = copied = float("inf")
+    delay = 0.0
+    if on_gpu is not None:
+        speed, delay = _exchange(f"{on_cpu},{on_gpu}")
+        copied = _copy(*parse_elements(f"{on_cpu},{on_gpu}"))
     rates = Rates(
         machine=here,
         threads=cpu.threads,
@@ -142,6 +148,7 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
         mapped=measured.mapped_seconds() if has_gpu else {},
         supersteps=measured.supersteps,
         bytes_per_second=speed,
+        copied_bytes_per_second=copied,
         exchange_seconds=delay,
     )
     try:
@@ -290,6 +297,20 @@ def _exchange(on: str) -> tuple[float, float]:
         times[count] = (moved, statistics.median(taken))
     (_, delay), (moved, seconds) = times[64], times[_VALUES]
     return moved / max(seconds - delay, 1e-9), delay
+
+
+def _copy(sender: Element, receiver: Element) -> float:
+    """Bytes a second of an array on its way between two elements."""
+    source, target = sender.array(_COPIED, "float32", 0), receiver.array(_COPIED, "float32")
+    taken = []
+    for _ in range(_ITERATIONS):
+        receiver.begin_round()
+        receiver.wait()
+        begin = perf_counter()
+        receiver.receive(sender.send(source, receiver, target))
+        receiver.wait()
+        taken.append(perf_counter() - begin)
+    return 4 * _COPIED / statistics.median(taken)
 
 
 def _pairs(count: int) -> Graph:

@@ -128,6 +128,7 @@ def ends():
     holder.begin_round()
     owner.begin_round()
     route = place(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
+    assert route.first is None
     return route, Mailbox(holder), Mailbox(owner)
 
 
@@ -158,6 +159,19 @@ def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
     message.take_push(route, of_owner, op, there, None)
     assert of_owner.element.fetch(there).tolist() == [expected, 7, 7] * 70
     assert of_holder.element.fetch(here).tolist() == [5] * 50 + [left] * 70
+
+
+def test_values_in_a_row_travel_from_where_they_are(ends):
+    """The owner runs no kernel for them, and keeps no copy."""
+    _, of_holder, of_owner = ends
+    route = place(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), of_owner.element)
+    assert route.first == 30
+    here = of_holder.element.hold(np.zeros(120, np.uint32))
+    there = of_owner.element.hold(np.arange(210, dtype=np.uint32))
+    of_owner.element.kernel = None
+    assert message.send_pull(route, of_owner, of_holder, there, here, None, as_bits=False) == 280
+    message.take_pull(route, of_holder, here, None, as_bits=False)
+    assert of_holder.element.fetch(here).tolist() == [0] * 50 + list(range(30, 100))
 
 
 def test_a_mailbox_makes_each_array_once(ends):

@@ -282,6 +282,27 @@ def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
             )
 
 
+@pytest.mark.parametrize(("needed", "all_of_them"), [(89, False), (90, True), (100, True)])
+def test_nearly_all_of_a_long_run_are_mirrored(monkeypatch, needed, all_of_them):
+    """Of the 100 vertices from the first to the last that is needed, 90 or more are."""
+    monkeypatch.setattr(HOME, "LONG_RUN", 50)
+    # Vertex 0 is the hub, alone on its element; 1 to 120 have one degree, and are numbered as they are.
+    wanted = np.unique(np.append(np.linspace(10, 109, 100)[: needed - 1], 109)).astype(int)
+    others = np.setdiff1d(np.arange(1, 121), wanted)
+    to_hub, among = wanted, np.resize(others, len(others) // 2 * 2).reshape(2, -1)
+    g = ev.Graph.from_edges(
+        np.append(np.zeros(len(to_hub), int), among[0]), np.append(to_hub, among[1]), directed=False, n=121
+    )
+    hub, rest = place(g, ["cpu:1"] * 2, policy="high", alpha=len(to_hub) / g.m).partitions
+    assert hub.vertices[: hub.owned].tolist() == [0]
+    mirrored = np.sort(hub.vertices[hub.owned :])
+    run = rest.vertices[: rest.owned]
+    places = np.flatnonzero(np.isin(run, wanted))
+    assert len(wanted) == needed
+    expected = run[places[0] : places[-1] + 1] if all_of_them else wanted
+    assert mirrored.tolist() == np.sort(expected).tolist()
+
+
 @pytest.mark.parametrize("directions", ["out", "in"])
 def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
     """28 bytes a vertex, and room in which some edges are sorted: never the edges a second time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def flat(edge, vertex=0.0, fixed=0.0):
     return Rate((1,), (edge,), (vertex,), (edge,), fixed)
 
 
-def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, delay=0.0, steps=1.0):
+def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, steps=1.0):
     names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
     return Rates(
         MACHINE,
@@ -30,6 +31,7 @@ def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, delay=0.0, steps=1.0):
         dict.fromkeys(names, mapped),
         dict.fromkeys(names, steps),
         c,
+        copied,
         delay,
     )
 
@@ -87,6 +89,12 @@ def test_what_is_pulled_goes_to_mirrors_and_what_is_pushed_comes_from_them(algor
     shares = [cpu_share(0, mirrors=50, elsewhere=300), gpu_share(0)]
     found = predict(shares, algorithm, rates(c=1.0))
     assert found.elements[0].exchange_seconds == pytest.approx(bytes_sent)
+
+
+def test_what_lies_in_a_row_travels_at_the_speed_of_copies():
+    part = Part(100, 50, 300, 0, in_a_row=200)
+    found = predict([Share("cpu", "cpu", 4, part), gpu_share(0)], "pagerank", rates(c=1.0, copied=10.0))
+    assert found.elements[0].exchange_seconds == pytest.approx(4 * 100 / 1.0 + 4 * 200 / 10.0)
 
 
 def test_mapped_edges_cost_what_the_bus_takes_besides():
@@ -176,6 +184,19 @@ def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
         # Hubs of so small a graph have all other hubs for neighbours, each once: the rest lie farther out.
         assert part.mirrors == pytest.approx(one.mirrors, rel=0.25, abs=30)
         assert part.elsewhere == pytest.approx(other.mirrors, rel=0.25, abs=30)
+
+
+@pytest.mark.parametrize("policy", ["random", "high", "low"])
+def test_what_will_lie_in_a_row_is_foreseen(policy, monkeypatch):
+    for module in ("evener.planning.model", "evener.partition.partition"):
+        monkeypatch.setattr(import_module(module), "LONG_RUN", 1000)
+    graph = ev.read("rmat:17")
+    real = Share.all_of(ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=0.1))
+    found = parts_of(Degrees.of(graph.out_degree()), policy, [0.1, 0.9])
+    for one, part in zip(real, found, strict=True):
+        assert part.elsewhere == pytest.approx(one.part.elsewhere, rel=0.25, abs=30)
+        if one.part.elsewhere > 1000:  # fewer lie in a row now and then
+            assert part.in_a_row == pytest.approx(one.part.in_a_row, rel=0.08)
 
 
 @pytest.mark.parametrize("directions", ["in", "both"])

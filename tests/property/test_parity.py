@@ -5,6 +5,7 @@ Distances and components are the same to the bit; ranks and centralities agree t
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import cycle, product
 
 import pytest
@@ -17,6 +18,9 @@ import zoo
 from evener.elements import CpuElement
 from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from truth import Truth, source_alone, truth_of
+
+# Not `evener.partition`, which is the function of that name.
+partition_home = import_module("evener.partition.partition")
 
 SPLITS = [(elements, policy, alpha) for elements in (2, 4) for policy, alpha in product(POLICIES, ALPHAS)]
 
@@ -134,6 +138,18 @@ def test_small_graphs_by_messages(name, directed):
 )
 def test_drawn_graphs_by_messages(graph, on, policy, alpha, source):
     Truth(graph, source % graph.n).check(on=on, policy=policy, alpha=alpha)
+
+
+@pytest.mark.usefixtures("apart_elements")
+@directions
+@pytest.mark.parametrize("name", ["rmat", "grid", "star"])
+def test_mirrors_that_nobody_needs_do_no_harm(monkeypatch, name, directed):
+    """Where only every third vertex of a run is needed, the others have mirrors too, and no edges to them."""
+    monkeypatch.setattr(partition_home, "LONG_RUN", 1)
+    monkeypatch.setattr(partition_home, "_NEARLY_ALL", 0.3)
+    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    for on, policy, alpha in zip(APART, cycle(POLICIES), [0.3, 0.2, 0.5, 0.8], strict=False):
+        truth.check(on=on, policy=policy, alpha=alpha)
 
 
 @pytest.mark.usefixtures("apart_elements")

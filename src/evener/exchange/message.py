@@ -2,9 +2,9 @@
 
 Each exchange has two halves. The sender packs what travels into an outbox in its own memory and sends it on
 its way, into an inbox in the receiver's or, where whole values travel, to where they belong; it is then free
-to change its arrays. The receiver takes what has arrived, and reduces it. An exchange is dense (the whole
-slice, with a bit for each value where only some count) or sparse (positions and values of what changed),
-whichever is fewer bytes.
+to change its arrays, but for whole values that lie in a row and travel from where they are. The receiver
+takes what has arrived, and reduces it. An exchange is dense (the whole slice, with a bit for each value where
+only some count) or sparse (positions and values of what changed), whichever is fewer bytes.
 """
 
 from __future__ import annotations
@@ -187,8 +187,9 @@ def send_pull(
 ) -> int:
     """Send what a route's mirrors stand for, on the owner's element; returns the bytes that travel.
 
-    Values without flags go straight into the mirrors, so these must not be in use. Where the message before
-    it may still be, `turn` is the other one's number.
+    Values without flags go straight into the mirrors, so these must not be in use, and on a route whose owner
+    numbers them in a row straight out of `owned`, which then stays as it is until they are there. Where the
+    message before it may still be in use, `turn` is the other one's number.
     """
     element, k = outbox.element, len(route)
     message = Message(turn, k)
@@ -198,6 +199,10 @@ def send_pull(
         element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, words)
         message.enclose(outbox, inbox, "flags", words)
         return bit_bytes(k)
+    if flags is None and route.first is not None:
+        source, target = owned[route.first : route.first + k], mirrored[route.begin : route.begin + k]
+        message.enclose(outbox, inbox, "values", source, target)
+        return k * owned.dtype.itemsize
     # Values that are not flagged travel as well, so they are something.
     values = outbox.array(f"values {message.turn}", k, owned.dtype, 0)
     if flags is None:

@@ -34,6 +34,9 @@ class Route:
         `index` as a bitmap of the owner's vertices.
     before : ndarray of uint32, shape (words + 1,)
         The bits of `held` before each word, and in all.
+    first : int or None
+        The owner's number of the first, if the owner numbers all of them one after another: then values need
+        not be picked out to travel.
     """
 
     holder: int
@@ -42,6 +45,7 @@ class Route:
     index: NDArray[np.uint32]
     held: NDArray[np.uint64]
     before: NDArray[np.uint32]
+    first: int | None
 
     @classmethod
     def from_index(cls, holder: int, owner: int, begin: int, index: NDArray[np.uint32], owned: int) -> Route:
@@ -50,7 +54,9 @@ class Route:
         bits = np.zeros(words * 64, dtype=bool)
         bits[index] = True
         before = np.searchsorted(index, np.arange(words + 1) * 64).astype(np.uint32)
-        return cls(holder, owner, begin, index, np.packbits(bits, bitorder="little").view(np.uint64), before)
+        held = np.packbits(bits, bitorder="little").view(np.uint64)
+        in_a_row = int(index[-1]) - int(index[0]) == len(index) - 1
+        return cls(holder, owner, begin, index, held, before, int(index[0]) if in_a_row else None)
 
     def __len__(self) -> int:
         return len(self.index)

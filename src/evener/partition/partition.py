@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evener.graph import Graph
 
 __all__ = [
+    "LONG_RUN",
     "Edges",
     "Numbering",
     "Partition",
@@ -38,6 +39,10 @@ __all__ = [
 
 # Edges and rows handed to a thread at a time.
 EDGES_PER_BLOCK = 1 << 15
+# Mirrors that are a long run, and the part of its vertices that must be needed for all to be mirrored: a CPU
+# takes longer to pick a value out than it takes to travel, so a few that nobody needs may come along.
+LONG_RUN = 1 << 16
+_NEARLY_ALL = 0.9
 # What one memory holds of the edges is a multiple of so many: a line of a GPU's cache.
 _EDGES_TOGETHER = 32
 # Edges written at a time: hundreds of blocks for the threads, and little memory beside the partition's.
@@ -283,6 +288,7 @@ def build_partition(
             int(kernels.mark_remote(g.offsets, g.targets, owned, runs, numbering.owner, p, needed))
             for g, runs in zip(wanted, blocks, strict=True)
         ]
+        _fill_gaps(p, numbering, needed)
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
     stored = [
         Edges(
@@ -360,6 +366,23 @@ def _up_to_last(degree: NDArray[np.uint32]) -> int:
     """The length of the array without the zeros at its end."""
     last = degree[::-1] != 0
     return len(degree) - int(np.argmax(last)) if last.any() else 0
+
+
+def _fill_gaps(p: int, numbering: Numbering, needed: NDArray[np.uint8]) -> None:
+    """Where nearly all of a long run of an owner's vertices are needed, have mirrors of the others too.
+
+    What is pulled then travels as it lies: picking out takes a CPU longer than sending. Where it owns the
+    vertices of low degree, and the hubs are elsewhere, that is nearly all it has with an edge.
+    """
+    for q in range(len(numbering.bounds) - 1):
+        vertices = numbering.owned_by(q)
+        wanted = needed[vertices] if q != p else None
+        count = 0 if wanted is None else int(np.count_nonzero(wanted))
+        if wanted is None or count < LONG_RUN:
+            continue
+        first, last = int(np.argmax(wanted)), len(wanted) - int(np.argmax(wanted[::-1]))
+        if count >= _NEARLY_ALL * (last - first):
+            needed[vertices[first:last]] = 1
 
 
 def _number_mirrors(

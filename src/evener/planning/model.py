@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evener.partition.partition import LONG_RUN
 from evener.planning.prediction import ElementPrediction, Prediction
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ TRAVELS = {
 }
 
 
+# The part of the vertices with edges that is expected to have mirrors, where nearly all of them turn out to:
+# more of those of low degree have a hub for a neighbour than if ends of edges met by chance. R-MAT 18 and 20:
+# 0.84 to 0.87 where all but a few have mirrors, 0.79 where three in four have.
+_FORESEEN = 0.82
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """The sizes of a partition.
@@ -66,12 +73,15 @@ class Part:
         Mirrors that others have of its vertices.
     edges : int
         Of all directions stored.
+    in_a_row : int
+        Those of the mirrors elsewhere whose values travel as they lie; the others' are picked out first.
     """
 
     vertices: int
     mirrors: int
     elsewhere: int
     edges: int
+    in_a_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,8 @@ class Share:
         for p, (element, own) in enumerate(zip(placed.elements, partitions, strict=True)):
             bounds = [other.mirror_bounds[p : p + 2] for other in partitions if other is not own]
             elsewhere = sum(int(end - begin) for begin, end in bounds)
-            part = Part(own.owned, own.mirrors, elsewhere, own.stored_edges)
+            in_a_row = sum(len(r) for r in placed.routes if r.owner == p and r.first is not None)
+            part = Part(own.owned, own.mirrors, elsewhere, own.stored_edges, in_a_row)
             shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges))
         return shares
 
@@ -163,12 +174,17 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: 
     met = 1 - np.exp(-stored * np.outer(mine, degrees.degree) / max(degrees.edges, 1))
     mirrors = parts @ met.T  # [p, q]: of the vertices of p, at q
     np.fill_diagonal(mirrors, 0)
+    # Vertices without edges are numbered after all others, so those with edges are one run.
+    connected = parts[:, degrees.degree > 0].sum(axis=1, keepdims=True)
+    in_a_row = (mirrors >= LONG_RUN) & (mirrors >= _FORESEEN * connected)
+    mirrors = np.where(in_a_row, connected, mirrors)
     return [
         Part(
             round(own.sum()),
             round(mirrors[:, p].sum()),
             round(mirrors[p].sum()),
             round(stored * float(mine[p])),
+            round(mirrors[p, in_a_row[p]].sum()),
         )
         for p, own in enumerate(parts)
     ]
@@ -189,9 +205,11 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
         else:
             compute = rates.gpu[algorithm].seconds(part.edges, part.vertices, touched=touched)
             compute += share.mapped * rates.mapped[algorithm]
-        sent = part.mirrors * travels.pushed + part.elsewhere * travels.pulled
+        picked = part.mirrors * travels.pushed + (part.elsewhere - part.in_a_row) * travels.pulled
+        sending = picked / rates.bytes_per_second
+        sending += part.in_a_row * travels.pulled / rates.copied_bytes_per_second
         waiting = rates.supersteps[algorithm] * rates.exchange_seconds
-        exchange = sent / rates.bytes_per_second + waiting if several else 0.0
+        exchange = sending + waiting if several else 0.0
         elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))
     slowest = max(e.compute_seconds + e.exchange_seconds for e in elements)
     return Prediction(tuple(elements), slowest)

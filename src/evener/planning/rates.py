@@ -78,7 +78,9 @@ class Rates:
     supersteps : mapping of str to float
         How many a pass has.
     bytes_per_second : float
-        Of values on their way between the memories of CPU and GPU.
+        Of values on their way between the memories of CPU and GPU, that are picked out first.
+    copied_bytes_per_second : float
+        Of values that travel as they lie.
     exchange_seconds : float
         What an exchange between them takes however few values travel.
     """
@@ -90,6 +92,7 @@ class Rates:
     mapped: Mapping[str, float]
     supersteps: Mapping[str, float]
     bytes_per_second: float
+    copied_bytes_per_second: float
     exchange_seconds: float
 
 

@@ -3,7 +3,8 @@
 The GPU's memory is capped so that only some of the edges fit; the others it reads from the host's memory, or
 the CPU takes them. For every share of edges on the CPU (alpha, in steps) and every policy: the time, the time
 that the model predicted from rates measured once on this machine, and at the end how well the two agree (T12
-figure 7, T13 figures 7, 9 and 15). The automatic plan is run beside them.
+figure 7, T13 figures 7, 9 and 15). The automatic plan is run beside them. Each part that fits has a record of
+its own, with the CPU alone in it: hybrid_24_0.5.json.
 
     python benchmarks/hybrid.py --scale 24 --fits 0.5 0.25 0.125
 
@@ -44,26 +45,29 @@ def main():
     sources = draw_sources(graph, options.sources)
     beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
     bench = _Bench(graph, sources, rates, options)
-    rows = bench.placed_as(None, "cpu", "random", None, None)
-    for done, fits in enumerate(options.fits, start=1):
+    on_cpu = bench.placed_as(None, "cpu", "random", None, None)
+    for fits in options.fits:
         memory = int(beside + fits * graph.m * 4)
-        rows += bench.placed_as(fits, "cuda:0", "random", None, memory)
+        rows = on_cpu + bench.placed_as(fits, "cuda:0", "random", None, memory)
         for task in options.tasks:
             rows += bench.placed_by_plan(fits, task, memory)
         for policy in options.policies:
             for alpha in np.round(np.arange(options.step, options.most, options.step), 3).tolist():
                 rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
-            found = _summary(rows, options.tasks, options.fits[:done])
+            found = _summary(rows, options.tasks)
             if not options.no_record:  # after each policy, for a long sweep may not come to an end
                 more = {
                     "graph": f"rmat:{options.scale}",
                     "stored edges": graph.m,
+                    "fits": fits,
                     "bus, bytes a second": link,
                     "summary": found,
                 }
-                harness.record("hybrid", question=__doc__.splitlines()[0], rows=rows, **more)
-    for name, one in found.items():
-        print(name, {k: round(v, 3) if isinstance(v, float) else v for k, v in one.items()})
+                name = f"hybrid_{options.scale}_{fits:g}"
+                harness.record(name, question=__doc__.splitlines()[0], rows=rows, script="hybrid", **more)
+        for task, one in found.items():
+            shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in one.items()}
+            print(f"{task}, {fits:g} fits:", shown)
 
 
 class _Bench:
@@ -171,28 +175,28 @@ def _show(row):
     )
 
 
-def _summary(rows, tasks, caps):
-    """For each task and cap: hybrid against the better alone, automatic against best, model against time."""
+def _summary(rows, tasks):
+    """For each task: hybrid against the better alone, automatic against best, model against time."""
     found = {}
     for task in tasks:
-        cpu = next(r for r in rows if r["task"] == task and r["on"] == "cpu")
-        for fits in caps:
-            own = [r for r in rows if r["task"] == task and r["fits"] == fits]
-            gpu = next(r for r in own if r["on"] == "cuda:0" and not r["automatic"])
-            auto = next(r for r in own if r["automatic"])
-            hybrids = [r for r in own if r["policy"] and not r["automatic"]]
-            alone = min(cpu["median_seconds"], gpu["median_seconds"])
-            best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
-            achieved = np.array([cpu["median_seconds"] / r["median_seconds"] for r in [gpu, *hybrids]])
-            predicted = np.array([cpu["predicted_seconds"] / r["predicted_seconds"] for r in [gpu, *hybrids]])
-            found[f"{task}, {fits} fits"] = {
-                "automatic_over_alone": alone / auto["median_seconds"],
-                "best_over_alone": alone / best["median_seconds"],
-                "automatic_over_best": auto["median_seconds"] / best["median_seconds"],
-                "best": {name: best[name] for name in ("on", "policy", "alpha")},
-                "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(achieved) > 1 else None,
-                "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()),
-            }
+        own = [r for r in rows if r["task"] == task]
+        cpu, gpu = (
+            next(r for r in own if r["on"] == one and not r["automatic"]) for one in ("cpu", "cuda:0")
+        )
+        auto = next(r for r in own if r["automatic"])
+        hybrids = [r for r in own if r["policy"] and not r["automatic"]]
+        alone = min(cpu["median_seconds"], gpu["median_seconds"])
+        best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
+        achieved = np.array([cpu["median_seconds"] / r["median_seconds"] for r in [gpu, *hybrids]])
+        predicted = np.array([cpu["predicted_seconds"] / r["predicted_seconds"] for r in [gpu, *hybrids]])
+        found[task] = {
+            "automatic_over_alone": alone / auto["median_seconds"],
+            "best_over_alone": alone / best["median_seconds"],
+            "automatic_over_best": auto["median_seconds"] / best["median_seconds"],
+            "best": {name: best[name] for name in ("on", "policy", "alpha")},
+            "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(achieved) > 1 else None,
+            "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()),
+        }
     return found
 
 

@@ -1,10 +1,11 @@
-"""Draw results/gpu_rivals.json and results/hybrid.json as docs/images/gpu.svg and hybrid.svg.
+"""Draw results/gpu_rivals.json as docs/images/gpu.svg, and results/hybrid_*.json as hybrid.svg.
 
     python benchmarks/plot_gpu.py
 
 The first: cuGraph's time over ours, for each algorithm and size, with a mark where we want to be. The second:
-for each task and each part of the edges that fits the GPU, the time against the CPU's share of the edges, one
-line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the automatic plan.
+for each graph and part of its edges that fits the GPU, and for each task, the time against the CPU's share of
+the edges, one line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the
+automatic plan.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
 import harness
 from plot import CARD, IMAGES, INK, STYLE, Bar, draw_ratios, plain
@@ -28,10 +30,16 @@ POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
 def main():
     IMAGES.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
-        for name, draw in (("gpu_rivals", _rivals), ("hybrid", _hybrid)):
-            path = harness.RESULTS / f"{name}.json"
-            if path.exists():
-                draw(json.loads(path.read_text(encoding="utf-8")))
+        rivals = harness.RESULTS / "gpu_rivals.json"
+        if rivals.exists():
+            _rivals(_read(rivals))
+        sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
+        if sweeps:
+            _hybrid(sorted(sweeps, key=lambda sweep: (sweep["stored edges"], -sweep["fits"])))
+
+
+def _read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _rivals(document):
@@ -58,30 +66,30 @@ def _rivals(document):
     _save(figure, "gpu")
 
 
-def _hybrid(document):
-    rows = document["rows"]
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    caps = list(dict.fromkeys(row["fits"] for row in rows if row["fits"]))
+def _hybrid(sweeps):
+    tasks = list(dict.fromkeys(row["task"] for sweep in sweeps for row in sweep["rows"]))
     figure, panels = plt.subplots(
-        len(tasks), len(caps), figsize=(4.1 * len(caps), 3.4 * len(tasks)), squeeze=False, sharex=True,
+        len(tasks), len(sweeps), figsize=(4.1 * len(sweeps), 3.4 * len(tasks)), squeeze=False, sharex=True,
         layout="constrained",
     )  # fmt: skip
     for task, line in zip(tasks, panels, strict=True):
-        cpu = next(r for r in rows if r["task"] == task and r["on"] == "cpu")
-        for fits, panel in zip(caps, line, strict=True):
-            _sweep(panel, [r for r in rows if r["task"] == task and r["fits"] == fits], cpu)
-            panel.set_title(f"{task}, {Fraction(fits)} of the edges fit", fontsize=10)
+        for sweep, panel in zip(sweeps, line, strict=True):
+            rows = [row for row in sweep["rows"] if row["task"] == task]
+            if rows:
+                _sweep(panel, rows)
+            panel.set_title(f"{task}, {sweep['graph']}, {Fraction(sweep['fits'])} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")
     for panel in panels[-1]:
         panel.set_xlabel("share of the edges on the CPU")
-    named = dict(zip(*reversed(panels[0][0].get_legend_handles_labels()), strict=True))
+    handles = [panel.get_legend_handles_labels() for panel in panels.flat]
+    named = {label: handle for some, labels in handles for handle, label in zip(some, labels, strict=True)}
     figure.legend(named.values(), named, loc="outside lower center", ncols=len(named), frameon=False)
-    figure.suptitle(f"CPU and GPU together on {document['graph']}, which does not fit the GPU", fontsize=12)
+    figure.suptitle("CPU and GPU together on graphs that do not fit the GPU", fontsize=12)
     _save(figure, "hybrid")
 
 
-def _sweep(panel, rows, cpu):
-    gpu = next(r for r in rows if r["on"] == "cuda:0" and not r["automatic"])
+def _sweep(panel, rows):
+    cpu, gpu = (next(r for r in rows if r["on"] == one and not r["automatic"]) for one in ("cpu", "cuda:0"))
     for row, name in ((cpu, "CPU alone"), (gpu, "GPU alone")):
         panel.axhline(1e3 * row["median_seconds"], color=INK, linestyle=":", linewidth=1)
         panel.annotate(name, (0.995, 1e3 * row["median_seconds"]), xycoords=("axes fraction", "data"),
@@ -99,9 +107,10 @@ def _sweep(panel, rows, cpu):
             at = row["alpha"] or 0.0
             panel.plot(at, 1e3 * row["median_seconds"], "x", color=INK, markersize=9, label="automatic plan")
     panel.set_yscale("log")
+    panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
-    panel.tick_params(axis="y", which="both", labelsize=8)
+    panel.yaxis.set_minor_formatter(NullFormatter())
+    panel.tick_params(axis="y", labelsize=8)
     plain(panel, grid="y")
 
 

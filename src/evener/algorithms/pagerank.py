@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from evener.partition.columns import Columns
     from evener.timeline import Progress
 
-__all__ = ["pagerank"]
+__all__ = ["pagerank", "tolerance_of"]
+
+# What ranks, which sum to 1, may at most still change by, all together. They are then off by damping / (1 -
+# damping) times that at most, 0.6% of their sum; those of R-MAT 18 by 0.04%, with the right top hundred.
+_MOST_CHANGE = 1e-3
+
+
+def tolerance_of(n: int, tol: float) -> float:
+    """What the ranks of `n` vertices may change by in the last iteration: NetworkX's rule, within reason."""
+    return min(n * tol, _MOST_CHANGE)
 
 
 def pagerank(
@@ -62,8 +71,9 @@ def pagerank(
     damping : float, default 0.85
         Chance of following an edge rather than jumping, 0 to 1.
     tol : float, default 1e-6
-        Stop when the ranks change by less than ``n * tol`` in an iteration, all together; 0 runs
-        `max_iter` iterations.
+        Stop when the ranks change by less than ``n * tol`` in an iteration, all together, as NetworkX does,
+        and by less than 0.001: that many vertices would have NetworkX stop at any ranks. 0 runs `max_iter`
+        iterations.
     max_iter : int, default 100
         Iterations at most.
     personalization : mapping of id to float, or array of shape (n,), optional
@@ -106,7 +116,7 @@ def pagerank(
     pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
     jumps = _teleport(pg, personalization)
-    tolerance = n * tol if semantics == "networkx" else 0.0
+    tolerance = tolerance_of(n, tol) if semantics == "networkx" else 0.0
     # What is prepared once for all runs belongs to the placement.
     columns = [
         columns_of(partition, element) if dtype == "float32" else None
@@ -161,16 +171,18 @@ def _iterate(
 ) -> tuple[Spread, int, bool]:
     # From there on vertices have no edge, and all of them the rank `others`.
     connected = engine.connected if alike else engine.owned
-    others, number = 1 / n if n else 0.0, sum(engine.owned.parts) - sum(connected.parts)
+    others, number = 1 / max(n, 1), sum(engine.owned.parts) - sum(connected.parts)
     rank = engine.owned_array(dtype)
     contribution, next_contribution = engine.array(dtype), engine.array(dtype)
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = ["pagerank.iterate"]
     if any(columns):
         iterate = [_ITERATE, Spread(engine.elements), Spread(columns)]
-    start = engine.hold([np.array([1 / n if n else 0.0])] * len(engine.elements))
+    start = engine.hold([np.array([1 / max(n, 1)])] * len(engine.elements))
 
     engine.superstep("begin", active=engine.owned)
+    if n == 0:
+        return rank, 0, True
     dangling = engine.compute("pagerank.begin", engine.out_degree, blocks, start, rank, contribution)
     error = first_error = math.inf
     iteration = 0

@@ -37,8 +37,6 @@ __all__ = [
 
 # What a plan predicts the time of, where it is not a run from one source.
 _PASSES = {"pagerank": "an iteration", "wcc": "a run"}
-# What ranks can change by, all together: they sum to 1 before and after.
-_MOST_CHANGE = 2
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
 
@@ -104,11 +102,6 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
-    if result.outcome.get("converged") and result.graph.n * result.parameters["tol"] >= _MOST_CHANGE:
-        say(
-            f"Any ranks would have done: they are to change by less than {result.graph.n:,} times --tol, all "
-            "together, and cannot change by more than 2. Give a smaller --tol, or --tol 0 and --max-iter."
-        )
 
 
 def say_compiling(result: Result, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -191,10 +192,18 @@ class TestTables:
         for name in ("t.parquet", "t.arrow"):
             with pytest.raises(ev.FormatError, match="expected a table of results"):
                 read_table(tmp_path / name)
-        with pytest.raises(ev.FileError, match="cannot be read"):
+        with pytest.raises(ev.FileError, match=r"absent\.parquet: there is no such file"):
             read_table(tmp_path / "absent.parquet")
+        (tmp_path / "folder.csv").mkdir()
+        with pytest.raises(ev.FileError, match="cannot be read"):
+            read_table(tmp_path / "folder.csv")
         with pytest.raises(ev.ArgumentError, match=r"this name has suffix '\.xlsx'"):
             read_table(tmp_path / "t.xlsx")
+
+    def test_pandas_is_asked_for_where_it_is_missing(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ev.ArgumentError, match="pip install pandas"):
+            result([0.0, 0.0]).to_pandas()
 
     def test_nothing_is_left_of_a_table_that_fails(self, tmp_path):
         with pytest.raises(ev.FileError):

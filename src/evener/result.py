@@ -192,8 +192,19 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return pa.table(columns)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with the columns of `to_arrow`."""
-        return self.to_arrow().to_pandas()
+        """Return a pandas DataFrame with the columns of `to_arrow`.
+
+        Raises
+        ------
+        ArgumentError
+            If pandas is not installed.
+        """
+        table = self.to_arrow()
+        try:
+            return table.to_pandas()
+        except ModuleNotFoundError as error:
+            msg = "to_pandas needs pandas, which is not installed: pip install pandas, or take to_arrow"
+            raise ArgumentError(msg) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table of `to_arrow` to a file, whole or not at all.

@@ -94,6 +94,9 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
     except pa.ArrowInvalid as error:
         msg = f"expected a table of results, but {_first_line(error)}"
         raise FormatError(msg, path=path) from error
+    except FileNotFoundError as error:
+        msg = f"{path}: there is no such file"
+        raise FileError(msg) from error
     except OSError as error:
         msg = f"{path}: cannot be read: {_first_line(error)}"
         raise FileError(msg) from error

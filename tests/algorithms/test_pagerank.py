@@ -67,7 +67,7 @@ def test_it_stops_where_networkx_does(elements):
 
 @pytest.mark.parametrize("tol", [1e-6, 1e-3, 0.5])
 def test_it_does_not_stop_at_any_ranks(tol):
-    """With many vertices NetworkX's rule would; what is left is damping / (1 - damping) times 0.001 at most."""
+    """NetworkX's rule would; what is left is damping / (1 - damping) times 0.001 at most."""
     g = random_graph(directed=True, n=3000, edges=9000, seed=7)
     r = ev.pagerank(g, tol=tol, on="cpu:1")
     assert r.outcome["converged"]

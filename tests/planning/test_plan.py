@@ -128,6 +128,16 @@ def test_what_does_not_fit_is_kept_with_the_reason(sizes):
     assert make_plan(sizes, "bfs", [CPU], rates()).leaves_gpus_out is None
 
 
+def test_the_cpu_alone_is_all_of_its_elements(sizes):
+    halves = [CpuElement("cpu:2#0", 2), CpuElement("cpu:2#1", 2)]
+    found = make_plan(sizes, "wcc", halves, rates(), all_of_them=True)
+    assert found.on == ("cpu:2", "cpu:2")
+    assert set(found.alternatives) == {"CPU alone"}
+    assert found.prediction.speedup_over_cpu == 1
+    beside = make_plan(sizes, "wcc", [*halves, Gpu("cuda:0", GIB)], rates())
+    assert beside.alternatives["CPU alone"] == found.alternatives["CPU alone"]
+
+
 def test_the_error_of_elements_that_were_named_is_theirs(sizes):
     """Not that of one of them alone, which fits as little."""
     elements = [CPU, Gpu("cuda:0", 1024), Gpu("cuda:1", 1024)]
@@ -212,6 +222,8 @@ def test_the_command_line_plans(evener):
     assert done.status == 0
     assert "pagerank on cpu" in done.out
     assert "CPU alone" in done.out
+    assert "No GPU can be used: " in done.out
+    assert "No GPU" not in evener("plan", "rmat:8", "--for", "pagerank", "--on", "cpu").out
     done = evener("plan", "rmat:8", "--for", "coloring")
     assert done.status == 2
     assert "there is no algorithm 'coloring'" in done.err

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from evener.engine import Spread
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, UnknownVertexError
 from evener.partition import PartitionedGraph
 
 if TYPE_CHECKING:
@@ -73,6 +73,22 @@ def placed(
 
 
 def source_in(pg: PartitionedGraph, source: Any) -> Spread:
-    """The local number of the vertex with the id `source` where it is owned, `NOBODY` elsewhere."""
-    owner, local = pg.place_of(int(pg.graph.numbers_of([source])[0]))
+    """The local number of the vertex with the id `source` where it is owned, `NOBODY` elsewhere.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not one id.
+    UnknownVertexError
+        If there is no such vertex.
+    """
+    if np.ndim(source) != 0:
+        msg = f"source is the id of one vertex, not {source!r}; run once for each"
+        raise ArgumentError(msg)
+    try:
+        (number,) = pg.graph.numbers_of([source])
+    except UnknownVertexError as error:
+        msg = f"{error}; give one that is as source= (--source on the command line)"
+        raise UnknownVertexError(msg) from None
+    owner, local = pg.place_of(int(number))
     return Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(pg.partitions))])

@@ -93,6 +93,7 @@ def plan(
         raise ArgumentError(msg)
     from evener.auto import plan as planned
     from evener.cli import text, work
+    from evener.elements.gpus import missing
     from evener.partition import partition
 
     work.check_elements(place)
@@ -107,6 +108,8 @@ def plan(
         if not as_json:
             say()
             say(text.planned(made))
+            if "on" not in place and missing():
+                say(f"No GPU can be used: {missing()}.")
         return
     with job.shown():
         job.stage("partitioning")

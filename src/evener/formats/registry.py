@@ -106,8 +106,10 @@ def format_of(path: Path, name: str | None = None) -> tuple[Format, str | None]:
 def _unknown(path: Path, suffix: str, known: list[str]) -> str:
     near = difflib.get_close_matches(suffix, known, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    came = f"suffix {suffix!r}" if suffix else "no suffix"
+    came = (
+        f"suffix {suffix!r} does not say the format" if suffix else "its name has no suffix to say the format"
+    )
     return (
-        f"{path}: {came} does not say the format{hint}; expected one of {', '.join(known)}, "
+        f"{path}: {came}{hint}; expected one of {', '.join(known)}, "
         f"plain or with {', '.join(COMPRESSIONS)}, or name it with format="
     )

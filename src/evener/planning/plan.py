@@ -195,9 +195,8 @@ def _candidates(
         yield "CPU and GPU", [*on_cpu, *on_gpu], policies, _ALPHAS if alpha is None else [alpha]
     # A share between two sides leaves neither of them out; where there is one side, all edges are its.
     if on_cpu and (not on_gpu or alpha in (None, 1)):
-        yield "CPU alone", on_cpu[:1], plain, [None]
-    if len(on_cpu) > 1 and not on_gpu:
-        yield "several CPUs", on_cpu, policies, [alpha]
+        several = len(on_cpu) > 1
+        yield "CPU alone", on_cpu, policies if several else plain, [alpha if several and not on_gpu else None]
     if on_gpu and (not on_cpu or alpha in (None, 0)):
         for gpu in on_gpu:  # some may be in use by others
             yield "GPU alone", [gpu], plain, [None]

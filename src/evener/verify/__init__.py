@@ -44,7 +44,7 @@ def verify(result: Answer) -> None:
     VerificationError
         Naming the rule that is broken, the vertex where, and the two values that disagree.
     ArgumentError
-        If `result` comes from an algorithm that has no verifier.
+        If `result` is no answer, or comes from an algorithm that has no verifier.
 
     Notes
     -----
@@ -56,6 +56,9 @@ def verify(result: Answer) -> None:
     >>> import evener as ev
     >>> ev.verify(ev.bfs(ev.read("grid:10x10"), source=0))
     """
+    if not hasattr(result, "algorithm"):
+        msg = f"verify takes what an algorithm returned, or a Claim, not {type(result).__name__}"
+        raise ArgumentError(msg)
     if result.algorithm not in _VERIFIERS:
         msg = f"no verifier for {result.algorithm!r}; there is one for each of {', '.join(_VERIFIERS)}"
         raise ArgumentError(msg)

@@ -1,8 +1,8 @@
 """PageRank: ranks sum to one, and one more iteration in float64 moves them less than the tolerance.
 
-That is GAP's check; the tolerance is the larger the more vertices there are. So where the number of iterations
-is known - a fixed one (LDBC Graphalytics, or tolerance 0), or one the result tells - as many are done again here
-in float64 and compared vertex by vertex.
+That is GAP's check; the tolerance is the larger the more vertices there are. So where the number of
+iterations is known - a fixed one (LDBC Graphalytics, or tolerance 0), or one the result tells - as many are
+done again here in float64 and compared vertex by vertex.
 """
 
 from __future__ import annotations

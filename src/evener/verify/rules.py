@@ -133,7 +133,11 @@ def asked(answer: Answer, name: str) -> Any:
         If the answer does not tell.
     """
     if name not in answer.parameters:
-        msg = f"to verify {answer.algorithm} its answer must tell {name!r} among its parameters"
+        option = "--" + name.replace("_", "-")
+        msg = (
+            f"to verify {answer.algorithm} its answer must tell {name!r} among its parameters, as {option} "
+            "does on the command line"
+        )
         raise ArgumentError(msg)
     return answer.parameters[name]
 

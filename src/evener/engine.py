@@ -67,8 +67,8 @@ class Engine:
     owned : Spread
         The number of owned vertices.
     connected : Spread
-        The number of them up to the last one that has an out-edge, or another that is stored: as vertices
-        are numbered by degree, those from there on have none.
+        The number of them up to the last one that has an out-edge, or another that is stored. Where in-edges
+        are stored, or the graph is undirected, those from there on have no edge at all.
     vertices : Spread
         The graph's number of each owned vertex and each mirror, uint32.
     out_degree : Spread
@@ -161,10 +161,13 @@ class Engine:
 
     def finish(self) -> float:
         """End the timeline; returns the seconds since the engine was made. What runs after is not counted."""
-        self._spans = []
         self._exchange.drop_posted()
+        since = perf_counter()
         for element in self.elements:
             element.wait()
+        if len(self.elements) == 1 and self.elements[0].deferred:
+            self._computed(since, perf_counter())  # the last kernels, if they had no vote to be waited for
+        self._spans = []
         return perf_counter() - self._began
 
     # ---- the three verbs --------------------------------------------------------------------------
@@ -328,15 +331,22 @@ class Engine:
         function = element.kernel(kernel)
         parts = [a.parts[0] if isinstance(a, Spread) else a for a in args]
         since = perf_counter()
-        vote = element.read(element.call(function, *parts))
-        until = perf_counter()
+        try:
+            vote = element.read(element.call(function, *parts))
+        except BaseException:
+            self._settle()
+            raise
+        self._computed(since, perf_counter())
+        return vote
+
+    def _computed(self, since: float, until: float) -> None:
+        """Note that the only element computed."""
         for span in self._spans:
             span.compute += until - since
             begin, end = since - self._began, until - self._began
             self.timeline.slices.append(
                 Slice(span.superstep, span.phase, span.element, "compute", begin, end)
             )
-        return vote
 
     def _run(self, steps: list[list[Step]], work: int | None) -> list[Any]:
         """Let each element take its steps, beside the others, and wait for all; what the kernels returned.
@@ -382,10 +392,13 @@ class Engine:
         try:
             yield
         except BaseException:
-            for element in self.elements:
-                with contextlib.suppress(DeviceError):  # a GPU that has failed does nothing any more
-                    element.wait()
+            self._settle()
             raise
+
+    def _settle(self) -> None:
+        for element in self.elements:
+            with contextlib.suppress(DeviceError):  # a GPU that has failed does nothing any more
+                element.wait()
 
 
 def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:

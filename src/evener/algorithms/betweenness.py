@@ -15,7 +15,6 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure
 from __future__ import annotations
 
 import math
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -128,7 +127,6 @@ def betweenness(
         directions="both",
     )
     chosen = _choose(pg.graph, sources, k, seed)
-    began = perf_counter()
     engine = Engine(pg, "betweenness", progress=progress)
     centrality, edges = _accumulate(engine, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
@@ -143,7 +141,7 @@ def betweenness(
             "normalized": normalized,
         },
         timeline=engine.timeline,
-        seconds=perf_counter() - began,
+        seconds=engine.finish(),
         edges=edges if pg.graph.directed else edges // 2,
         partitioned=pg,
         passes=len(chosen),

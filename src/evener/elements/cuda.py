@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -46,6 +46,9 @@ _MOST_COLUMNS = (1 << 16) - 1024
 # cudaErrorMemoryAllocation, and the driver's number for it: unlike others, it leaves the GPU usable.
 _NO_MEMORY = 2
 
+# Arrays that are being copied from and to each GPU, by any of its elements, with the event behind the copy.
+_copying: defaultdict[int, deque[tuple[Any, tuple[Any, ...]]]] = defaultdict(deque)
+_copying_lock = Lock()
 # What has been loaded on each GPU, for all elements of this process: loading takes longer than most searches.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
 
@@ -135,8 +138,6 @@ class CudaElement:
         self._staging = Staging(self.mark_now)
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._sent: Any = None
-        self._copying: deque[tuple[Any, tuple[Any, ...]]] = deque()
-        self._copying_lock = Lock()
         self.begin_round()
 
     # ---- memory ---------------------------------------------------------------------------------
@@ -253,11 +254,16 @@ class CudaElement:
         return Arrival(self, brought)
 
     def _hold_until(self, event: Any, *arrays: Any) -> None:
-        """Keep arrays while they are copied, though a run that is broken off has forgotten them."""
-        with self._copying_lock:  # several CPU elements may bring at once
-            while self._copying and self._copying[0][0].done:
-                self._copying.popleft()
-            self._copying.append((event, arrays))
+        """Keep arrays while they are copied, though a run that is broken off has forgotten them, and us."""
+        self._forget_copied()
+        with _copying_lock:
+            _copying[self.index].append((event, arrays))
+
+    def _forget_copied(self) -> None:
+        copying = _copying[self.index]
+        with _copying_lock:  # several CPU elements may bring at once
+            while copying and copying[0][0].done:
+                copying.popleft()
 
     def wait_for(self, event: Any) -> None:
         """Wait on the host for one of this GPU's events."""
@@ -317,13 +323,14 @@ class CudaElement:
         with self._guarded("running kernels"):
             for stream in (self._cupy.cuda.get_current_stream(), self._outgoing, self._incoming):
                 stream.synchronize()
-        self._copying.clear()
+            self._forget_copied()
 
     # ---- when things happen ----------------------------------------------------------------------
 
     def begin_timing(self, *, beside_others: bool) -> None:
         """Choose a clock: the GPU's where other elements run meanwhile, else the host's, which is free."""
         self._timed = beside_others
+        self._sent = None  # of a run that was broken off
         if beside_others:
             self._set_anchor()
 

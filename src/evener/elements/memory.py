@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.elements.failure import failed
 from evener.errors import DeviceOutOfMemory
-from evener.memory import available, readable
+from evener.memory import available, on_shortage, readable, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,17 @@ __all__ = ["TieredArray", "locked_array", "locked_words"]
 _NO_PAGES = (1, 2)
 # The sizes of pages.
 _LARGE_PAGE, _SMALL_PAGE = 1 << 21, 1 << 12
+
+
+def _give_up_pages() -> None:
+    """Unlock the pages that CuPy keeps for later."""
+    if "cupy" in sys.modules:
+        from cupy import get_default_pinned_memory_pool
+
+        get_default_pinned_memory_pool().free_all_blocks()
+
+
+on_shortage(_give_up_pages)
 
 
 def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
@@ -61,11 +73,12 @@ def locked_words(length: int) -> NDArray[np.uint64]:
         As `locked_array`.
     """
     nbytes = length * 8
-    room = np.empty(nbytes + _LARGE_PAGE, np.uint8)  # of which NumPy asks the system for large pages
-    begin = -room.ctypes.data % _LARGE_PAGE
-    pages = room[begin : begin + nbytes].view(np.uint64)
-    pages[:: _SMALL_PAGE // 8] = 0  # so that they are there
     with _locking(nbytes):
+        require(nbytes, "locking pages for a GPU")  # for the system may promise more than it has
+        room = np.empty(nbytes + _LARGE_PAGE, np.uint8)  # of which NumPy asks the system for large pages
+        begin = -room.ctypes.data % _LARGE_PAGE
+        pages = room[begin : begin + nbytes].view(np.uint64)
+        pages[:: _SMALL_PAGE // 8] = 0  # so that they are there
         return np.asarray(_Locked(pages))
 
 
@@ -94,8 +107,8 @@ def _locking(nbytes: int) -> Iterator[None]:
 
     try:
         yield
-    except runtime.CUDARuntimeError as error:
-        if error.status not in _NO_PAGES:
+    except (MemoryError, runtime.CUDARuntimeError) as error:
+        if getattr(error, "status", _NO_PAGES[0]) not in _NO_PAGES:
             raise failed("a GPU failed while locking pages of the host's memory", error) from error
         msg = (
             f"{readable(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "

@@ -97,8 +97,10 @@ class Exchange:
     def post(self, array: Spread) -> list[list[Step]]:
         """The first half of a pull, for each element to do when it likes; the mirrors must not be in use.
 
-        What the message before it brought may still be in use, so it takes the other set of buffers.
+        What the message before it brought may still be in use, so it takes the other set of buffers. What was
+        posted before and not pulled is dropped.
         """
+        self.drop_posted()
         self._turn = 1 - self._turn
         self._posted = array
         return self._sends("owner", self._sender_of_pulled(array, None))
@@ -110,7 +112,11 @@ class Exchange:
             self.drop_posted()
 
     def drop_posted(self) -> None:
-        """Forget what was posted and is not pulled after all, once it has arrived."""
+        """Forget what was posted and is not pulled after all.
+
+        A CPU waits for it. A GPU lets only what it is asked from here on wait: values may still be on their
+        way to its mirrors, which a later pull writes after them.
+        """
         if self._posted is not None:
             self._posted = None
             for boxes in self._mailboxes.values():

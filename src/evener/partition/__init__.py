@@ -201,7 +201,9 @@ def partition(
     most = None if gpu_memory is None else nbytes_of(gpu_memory)
     elements = parse_elements(on, gpu_memory=most)
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    needed = _bytes_needed(graph, directions, _share_on_host(elements, shares))
+    needed = _bytes_needed(
+        graph, directions, _share_on_host(elements, shares, _edge_bytes(graph, directions))
+    )
     require(needed, f"placing {graph!r} on {len(elements)} element(s)")
     by_degree, degree, out_degree = _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
@@ -266,15 +268,27 @@ def _refuse_long_rows(built: Partition, element: Element) -> None:
         raise ArgumentError(msg)
 
 
-def _share_on_host(elements: list[Element], shares: NDArray[np.float64]) -> float:
-    """The share of the edges that goes to elements in the host's memory."""
-    return float(sum(share for e, share in zip(elements, shares, strict=True) if e.room() is None))
+def _share_on_host(elements: list[Element], shares: NDArray[np.float64], edge_bytes: int) -> float:
+    """The share of the edges that stays with the host, at least: the CPU's, and what no GPU has room for."""
+    rooms = (element.room() for element in elements)
+    return float(
+        sum(
+            share if room is None else max(0.0, share - room / max(edge_bytes, 1))
+            for room, share in zip(rooms, shares, strict=True)
+        )
+    )
+
+
+def _edge_bytes(graph: Graph, directions: str) -> int:
+    """Bytes of the edges of all partitions."""
+    edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
+    return graph.m * edge * (2 if graph.directed and directions == "both" else 1)
 
 
 def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
     """Bytes of the partitions and of placing them, mirrors aside: 30 a vertex beside the edges.
 
-    Of the edges, the share `on_host` is written to the host's memory; what a GPU holds passes through it.
+    Of the edges, the share `on_host` stays in the host's memory; what a GPU holds passes through it.
     """
     edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
     edges = graph.m * edge
@@ -283,4 +297,4 @@ def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
     wanted = ("out", "in") if directions == "both" else (directions,)
     missing = [one for one in wanted if graph.directed and one not in graph.has]
     made = len(missing) * (edges + graph.n * 8) + (graph.m * (4 + edge) // 3 if missing else 0)
-    return int(stored * edges * on_host) + made + (stored * 8 + 30) * graph.n
+    return int(_edge_bytes(graph, directions) * on_host) + made + (stored * 8 + 30) * graph.n

@@ -45,8 +45,9 @@ LONG_RUN = 1 << 16
 _NEARLY_ALL = 0.9
 # What one memory holds of the edges is a multiple of so many: a line of a GPU's cache.
 _EDGES_TOGETHER = 32
-# Edges written at a time: hundreds of blocks for the threads, and little memory beside the partition's.
-_EDGES_WRITTEN = 1 << 25
+# Edges written at a time: hundreds of blocks for the threads, and little memory beside the partition's. Pages
+# for them are locked in powers of two, of which this, and the rest of a block, leave next to nothing unused.
+_EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -90,7 +90,16 @@ def written(figures, monkeypatch, tmp_path):
     rate = Rate((1 << 10,), (1e-9,), (1e-9,), (1e-9,), 1e-5)
     tasks = figures.sweep.TASKS
     known = Rates(
-        {}, 1, dict.fromkeys(tasks, rate), {}, {}, dict.fromkeys(tasks, 5.0), float("inf"), float("inf"), 0.0
+        {},
+        1,
+        dict.fromkeys(tasks, rate),
+        {},
+        {},
+        {},
+        dict.fromkeys(tasks, 5.0),
+        float("inf"),
+        float("inf"),
+        0.0,
     )
     monkeypatch.setattr(figures.bench, "rates_of_this_machine", lambda: known)
     monkeypatch.setattr(figures.harness, "RESULTS", tmp_path / "results")

@@ -3,7 +3,8 @@
 T12 and T13 take r, the edges a second of each processor, and c, those that cross between them, from
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
-grow with the graph; on a GPU, once more with half of the edges in the host's memory.
+grow with the graph; on a GPU, once more with half of the edges in the host's memory, and PageRank without
+room for blocks of columns.
 """
 
 from __future__ import annotations
@@ -145,6 +146,7 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
         threads=cpu.threads,
         cpu=measured.rates("cpu"),
         gpu=measured.rates("gpu") if has_gpu else {},
+        pulled={"pagerank": measured.rate("pagerank", "pulled")} if has_gpu else {},
         mapped=measured.mapped_seconds() if has_gpu else {},
         supersteps=measured.supersteps,
         bytes_per_second=speed,
@@ -171,17 +173,19 @@ class _Measured:
 
     def rates(self, tier: str) -> dict[str, Rate]:
         """The rate of each algorithm."""
-        return {name: self._rate(name, tier) for name in _RUNS}
+        return {name: self.rate(name, tier) for name in _RUNS}
 
     def mapped_seconds(self) -> dict[str, float]:
         """What an edge costs more in the host's memory."""
         largest = self.graphs[-1]
+        near = {name: "pulled" if name == "pagerank" else "gpu" for name in _RUNS}
         more = {
-            name: self.times[name, "mapped", *largest] - self.times[name, "gpu", *largest] for name in _RUNS
+            name: self.times[name, "mapped", *largest] - self.times[name, near[name], *largest]
+            for name in _RUNS
         }
         return {name: max(seconds, 0.0) / max(self.mapped_edges, 1) for name, seconds in more.items()}
 
-    def _rate(self, name: str, tier: str) -> Rate:
+    def rate(self, name: str, tier: str) -> Rate:
         """What an edge costs, and what a vertex: by two graphs of one size, with many edges and with few."""
         # What a run takes however little there is to do is less than the shortest took; of that we take half.
         fixed = min(self.times[name, tier, scale, factor] for scale, factor in self.graphs) / 2
@@ -225,24 +229,32 @@ def _measure(
     say(f"a graph of {1 << scale:,} vertices")
     graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
     measured.sizes[scale, factor] = graph.n, graph.m
-    tiers = {"cpu": partition(graph, on_cpu)}
+    tiers: dict[str, tuple[str, int | None]] = {
+        "cpu": (on_cpu, None)
+    }  # elements, and bytes there are for edges
     if on_gpu is not None:
-        tiers["gpu"] = partition(graph, on_gpu)
+        edges = graph.m * _TARGET_AND_WEIGHT
+        tiers |= {"gpu": (on_gpu, None), "pulled": (on_gpu, edges)}
         if (scale, factor) == measured.graphs[-1]:
-            half = beside_edges(graph.n, 0, 0, graph.m, directions=1) + graph.m * _TARGET_AND_WEIGHT // 2
-            tiers["mapped"] = partition(graph, on_gpu, gpu_memory=half)
-            measured.mapped_edges = tiers["mapped"].partitions[0].mapped_edges
+            tiers["mapped"] = (on_gpu, edges // 2)
     # A vertex of middling degree, from which most of the graph is reached.
     source = graph.ids[int(np.argsort(graph.out_degree())[-graph.n // 8])]
-    for tier, placed in tiers.items():
+    beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
+    for tier, (on, room) in tiers.items():
         say(f"{tier} on {graph!r}")
+        placed = partition(graph, on, gpu_memory=None if room is None else beside + room)
+        if tier == "mapped":
+            measured.mapped_edges = placed.partitions[0].mapped_edges
         for name, (run, passes) in _RUNS.items():
+            if tier == "pulled" and name != "pagerank":
+                continue
             supersteps = run(placed, source).timeline.supersteps  # the first run may compile
             taken: list[float] = []
             while len(taken) < _REPEATS or (len(taken) < _MORE_REPEATS and sum(taken) * passes < _SECONDS):
                 taken.append(run(placed, source).seconds / passes)
             measured.times[name, tier, scale, factor] = statistics.median(taken)
             measured.supersteps[name] = supersteps / passes
+        del placed  # before the next one is made
 
 
 # A pass of each algorithm, and how many of them its run has.

@@ -42,6 +42,9 @@ class Gpu(ApartElement):
     def room(self):
         return self._room
 
+    def room_beside(self, taken):
+        return self._room - taken
+
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):

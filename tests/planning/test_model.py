@@ -21,13 +21,14 @@ def flat(edge, vertex=0.0, fixed=0.0):
     return Rate((1,), (edge,), (vertex,), (edge,), fixed)
 
 
-def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, steps=1.0):
+def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, steps=1.0, pulled=None):
     names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
     return Rates(
         MACHINE,
         4,
         dict.fromkeys(names, flat(cpu)),
         dict.fromkeys(names, flat(gpu)),
+        {} if pulled is None else {"pagerank": flat(pulled)},
         dict.fromkeys(names, mapped),
         dict.fromkeys(names, steps),
         c,
@@ -93,8 +94,21 @@ def test_what_is_pulled_goes_to_mirrors_and_what_is_pushed_comes_from_them(algor
 
 def test_what_lies_in_a_row_travels_at_the_speed_of_copies():
     part = Part(100, 50, 300, 0, in_a_row=200)
-    found = predict([Share("cpu", "cpu", 4, part), gpu_share(0)], "pagerank", rates(c=1.0, copied=10.0))
+    shares = [Share("cpu", "cpu", 4, part), gpu_share(0)]
+    found = predict(shares, "pagerank", rates(c=1.0, copied=10.0))
     assert found.elements[0].exchange_seconds == pytest.approx(4 * 100 / 1.0 + 4 * 200 / 10.0)
+    # Bits of a frontier are picked out all the same: 4 bytes of 50 mirrors pushed, 1 of 300 pulled.
+    assert predict(shares, "bfs", rates(c=1.0, copied=10.0)).elements[0].exchange_seconds == pytest.approx(
+        500
+    )
+
+
+@pytest.mark.parametrize(("mapped", "columns", "rate"), [(0, True, 1), (0, False, 3), (10, True, 3)])
+def test_without_blocks_of_columns_a_gpu_is_slower(mapped, columns, rate):
+    share = Share("cuda:0", "cuda", 1, Part(100, 0, 0, 1000), mapped, columns)
+    known = rates(gpu=1.0, pulled=3.0, mapped=7.0)
+    assert predict([share], "pagerank", known).seconds == pytest.approx(1000 * rate + 7 * mapped)
+    assert predict([share], "wcc", known).seconds == pytest.approx(1000 + 7 * mapped)
 
 
 def test_mapped_edges_cost_what_the_bus_takes_besides():

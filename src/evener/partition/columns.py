@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
 
-__all__ = ["Columns", "Items", "build_columns", "columns_of"]
+__all__ = ["BYTES_AN_EDGE", "Columns", "Items", "build_columns", "columns_of", "spare"]
 
 # Fewer edges are pulled as fast as they are. An iteration on an H200, without and with blocks of columns:
 # R-MAT 20, 31 million edges, 0.17 ms and 0.17; R-MAT 21 0.31 and 0.24; R-MAT 26, 2.1 billion, 15.4 and 6.8.
 FEWEST_EDGES = 1 << 25
+# What an edge takes in blocks of columns, at most: those of R-MAT graphs take two bytes and more.
+BYTES_AN_EDGE = 4
 # The edges of a tile that make a block near. An item takes a multiprocessor of an H200 about 70 ns beside its
 # edges, all of them together 0.5 ns and as much to write and read sums; 128 gathers take them 1 ns.
 FEWEST_IN_TILE = 128
@@ -132,7 +134,7 @@ def columns_of(partition: Partition, element: Element) -> Columns | None:
     if "columns" not in edges.prepared:
         # What was free a moment ago may be another process's by now, and ours when the next run looks.
         with suppress(DeviceOutOfMemory):
-            edges.prepared["columns"] = build_columns(partition, element, columns, _spare(partition, element))
+            edges.prepared["columns"] = build_columns(partition, element, columns, spare(partition, element))
     return edges.prepared.get("columns")
 
 
@@ -269,7 +271,7 @@ def _places(
     return place, tile_places
 
 
-def _spare(partition: Partition, element: Element) -> int:
+def spare(partition: Partition, element: Element) -> int:
     """Bytes that an element has for edges a second time: what else runs on the partition keeps its room."""
     stored = partition.directions
     beside = beside_edges(

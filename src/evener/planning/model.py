@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evener.partition.columns import BYTES_AN_EDGE, spare
 from evener.partition.partition import LONG_RUN
 from evener.planning.prediction import ElementPrediction, Prediction
 
@@ -36,18 +37,29 @@ __all__ = ["TRAVELS", "Degrees", "Part", "Share", "Travels", "parts_of", "predic
 
 
 class Travels(NamedTuple):
-    """What travels in a pass of an algorithm, in bytes: of each mirror to its owner, and back to it."""
+    """What travels in a pass of an algorithm, in bytes.
+
+    Attributes
+    ----------
+    pushed : float
+        Of each mirror to its owner.
+    pulled : float
+        To each mirror from its owner.
+    whole : bool
+        Whether all values are pulled, which need not be picked out where they lie in a row.
+    """
 
     pushed: float
     pulled: float
+    whole: bool = False
 
 
 # The contribution; a parent once, a bit for each step up; a label; lowered distances, twice on average; paths
 # and dependencies, once each.
 TRAVELS = {
-    "pagerank": Travels(0.0, 4.0),
+    "pagerank": Travels(0.0, 4.0, whole=True),
     "bfs": Travels(4.0, 1.0),
-    "wcc": Travels(0.0, 4.0),
+    "wcc": Travels(0.0, 4.0, whole=True),
     "sssp": Travels(16.0, 0.0),
     "betweenness": Travels(8.0, 8.0),
 }
@@ -99,6 +111,8 @@ class Share:
     part : Part
     mapped : int
         The edges that lie in the host's memory, of a GPU.
+    columns : bool
+        Whether a GPU has room for its edges a second time, in blocks of columns.
     """
 
     element: str
@@ -106,6 +120,7 @@ class Share:
     threads: int
     part: Part
     mapped: int = 0
+    columns: bool = True
 
     @classmethod
     def all_of(cls, placed: PartitionedGraph) -> list[Share]:
@@ -117,7 +132,9 @@ class Share:
             elsewhere = sum(int(end - begin) for begin, end in bounds)
             in_a_row = sum(len(r) for r in placed.routes if r.owner == p and r.first is not None)
             part = Part(own.owned, own.mirrors, elsewhere, own.stored_edges, in_a_row)
-            shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges))
+            room = element.kind == "cpu" or spare(own, element) >= BYTES_AN_EDGE * own.stored_edges
+            columns = room or any("columns" in edges.prepared for edges in own.directions)
+            shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges, columns))
         return shares
 
 
@@ -203,11 +220,13 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
             rate, slower = rates.cpu[algorithm], max(rates.threads / share.threads, 1.0)
             compute = rate.seconds(part.edges, part.vertices, touched=touched) * slower
         else:
-            compute = rates.gpu[algorithm].seconds(part.edges, part.vertices, touched=touched)
+            in_columns = share.columns and not share.mapped
+            rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])
+            compute = rate.seconds(part.edges, part.vertices, touched=touched)
             compute += share.mapped * rates.mapped[algorithm]
-        picked = part.mirrors * travels.pushed + (part.elsewhere - part.in_a_row) * travels.pulled
-        sending = picked / rates.bytes_per_second
-        sending += part.in_a_row * travels.pulled / rates.copied_bytes_per_second
+        copied = part.in_a_row if travels.whole else 0
+        picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
+        sending = picked / rates.bytes_per_second + copied * travels.pulled / rates.copied_bytes_per_second
         waiting = rates.supersteps[algorithm] * rates.exchange_seconds
         exchange = sending + waiting if several else 0.0
         elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
+from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges, too_large
 from evener.partition.policies import POLICIES, edge_shares
 from evener.planning.model import Degrees, Share, parts_of, predict
@@ -243,7 +244,9 @@ def _shares(
             if beside > room:
                 raise too_large(element.name, part.vertices, part.mirrors, beside, room)
             near = min(part.edges, (room - beside) // sizes.edge_bytes)
-            share = replace(share, mapped=part.edges - near)
+            left = room - beside - part.edges * sizes.edge_bytes
+            columns = left >= BYTES_AN_EDGE * part.edges
+            share = replace(share, mapped=part.edges - near, columns=columns)
         shares.append(share)
         nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
     return shares, nbytes

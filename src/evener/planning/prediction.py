@@ -22,7 +22,7 @@ class ElementPrediction:
     compute_seconds : float
         In kernels.
     exchange_seconds : float
-        In sending and receiving.
+        In sending, and in what an exchange takes however few values travel.
     """
 
     name: str

@@ -73,6 +73,8 @@ class Rates:
     cpu, gpu : mapping of str to Rate
         By algorithm; `gpu` with all edges in the GPU's memory, empty where there is none. A pass of PageRank
         is one iteration, of the others a whole run from one source.
+    pulled : mapping of str to Rate
+        Of a GPU without room for blocks of columns, for the algorithms that take them: PageRank.
     mapped : mapping of str to float
         Seconds that an edge costs more when it lies in the host's memory.
     supersteps : mapping of str to float
@@ -89,6 +91,7 @@ class Rates:
     threads: int
     cpu: Mapping[str, Rate]
     gpu: Mapping[str, Rate]
+    pulled: Mapping[str, Rate]
     mapped: Mapping[str, float]
     supersteps: Mapping[str, float]
     bytes_per_second: float
@@ -123,7 +126,7 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
     """The rates that were measured on this machine before; None if there are none that can be read."""
     try:
         document = json.loads(place_of(machine).read_text(encoding="utf-8"))
-        for tier in ("cpu", "gpu"):
+        for tier in ("cpu", "gpu", "pulled"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
         return Rates(**document)
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):

@@ -337,6 +337,22 @@ class TransportContract:
         for own, part in zip(flags, fetched_flags(engine, words), strict=True):
             assert (part == own).all()
 
+    @pytest.mark.parametrize("pulled_later", [True, False])
+    def test_of_two_that_are_posted_the_later_counts(self, graph, rng, pulled_later):
+        """Neither is given to a kernel in between; the earlier is sent again where it is pulled."""
+        engine = self.engine(graph)
+        flags = [drawn_flags(engine, rng, 0.5) for _ in range(2)]
+        truths = [owners_values(engine, own) for own in flags]
+        both = [held_flags(engine, own) for own in flags]
+        whole = engine.bits()
+        for words in both:
+            engine.compute("bits.count_range", whole, 0, engine.owned, posts=words)
+        order = (1, 0) if pulled_later else (0, 1)
+        for k in order:
+            engine.pull(both[k])
+            for where, part in zip(vertices_of(engine), fetched_flags(engine, both[k]), strict=True):
+                assert (part == truths[k][where]).all()
+
     def test_what_is_posted_and_changed_is_sent_as_it_is_now(self, graph, rng):
         """Whether it is given whole or in part."""
         engine = self.engine(graph)

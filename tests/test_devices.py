@@ -16,7 +16,7 @@ import pytest
 from cupy.cuda import nvrtc, runtime
 
 import evener as ev
-from evener import auto, profile
+from evener import auto, memory, profile
 from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
 from evener.elements.failure import failed
@@ -497,6 +497,15 @@ def test_pages_that_cannot_be_locked(monkeypatch, status, kind, begins):
         with pytest.raises(kind) as caught:
             lock()
         assert str(caught.value).startswith(begins)
+
+
+def test_pages_that_are_not_there_are_not_locked(monkeypatch):
+    """The system might promise them, and end the process when they are touched."""
+    monkeypatch.setattr(memory, "available", lambda: (1 << 30) - 1)
+    monkeypatch.setattr(np, "empty", None)
+    with pytest.raises(DeviceOutOfMemory, match="cannot be locked for a GPU") as caught:
+        locked_words(1 << 27)
+    assert caught.value.needed == 1 << 30
 
 
 def test_large_pages_stay_locked_as_long_as_they_are_there(monkeypatch):

@@ -123,9 +123,8 @@ def test_edges_are_handed_out_by_direction(graph):
     assert outward.connected.parts == [2]
     inward = Engine(ev.partition(g, ["cpu:1"], directions="in"), "test")
     assert inward.connected.parts == [3]
-    away = ev.Graph.from_edges(
-        [0, 1, 2], [3, 3, 3], n=5
-    )  # by degree 3, which has in-edges alone, then 0, 1, 2
+    # By degree 3, which has in-edges alone, then 0, 1 and 2.
+    away = ev.Graph.from_edges([0, 1, 2], [3, 3, 3], n=5)
     assert Engine(ev.partition(away, ["cpu:1"], directions="in"), "test").connected.parts == [4]
     assert Engine(ev.partition(graph, ["cpu:1"]), "test").out_weights.parts == [None]
 
@@ -160,6 +159,29 @@ def test_one_element_waits_for_nobody(graph):
     engine.superstep("alone")
     Kernels(engine).compute(lambda: time.sleep(0.01))
     assert engine.timeline.spans[0].wait == 0
+
+
+class Late(CpuElement):
+    """Calls only begin what is done when it is waited for."""
+
+    deferred = True
+
+    def wait(self):
+        time.sleep(0.05)
+
+
+def test_what_ends_after_the_last_vote_is_computing(graph):
+    placed = ev.partition(graph, "cpu:1")
+    engine = Engine(placed, "test")
+    engine.elements = [Late("late", 1)]
+    engine.superstep("first")
+    engine.superstep("last")
+    Kernels(engine).compute(lambda: None)
+    seconds = engine.finish()
+    first, last = engine.timeline.spans
+    assert first.compute == 0
+    assert 0.05 <= last.compute <= seconds
+    assert engine.timeline.slices[-1].end <= seconds
 
 
 def test_exchanges_are_receiving(engine):

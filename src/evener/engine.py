@@ -21,6 +21,7 @@ from evener.errors import ArgumentError, DeviceError
 from evener.exchange.exchange import Exchange, nothing
 from evener.exchange.message import mailboxes
 from evener.kernels.kernel import Kernel
+from evener.kernels.ready import seconds_spent
 from evener.spread import Spread, adjacency
 from evener.timeline import Progress, Slice, Span, Timeline
 
@@ -110,6 +111,7 @@ class Engine:
         self._algorithm = algorithm
         self._progress = progress
         self._began = perf_counter()
+        self._made_ready = seconds_spent()
         self._superstep = -1
         self._edges = 0
         self._spans: list[Span] = []
@@ -168,6 +170,7 @@ class Engine:
         if len(self.elements) == 1 and self.elements[0].deferred:
             self._computed(since, perf_counter())  # the last kernels, if they had no vote to be waited for
         self._spans = []
+        self.timeline.making_ready = seconds_spent() - self._made_ready
         return perf_counter() - self._began
 
     # ---- the three verbs --------------------------------------------------------------------------

@@ -158,6 +158,8 @@ class Timeline:
     spans : list of Span
     slices : list of Slice
         When each element did what, in the order in which it was asked to.
+    making_ready : float
+        Seconds of the run in which kernels were compiled, or loaded, which a process does once.
 
     Examples
     --------
@@ -169,6 +171,7 @@ class Timeline:
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         self.spans: list[Span] = list(spans)
         self.slices: list[Slice] = []
+        self.making_ready = 0.0
 
     def add(self, span: Span) -> None:
         """Add one more span."""

@@ -26,8 +26,6 @@ from evener.cli.output import say
 
 __all__ = ["app"]
 
-# Share of a run's time above which compiling is told: then the rate is not the machine's.
-_WORTH_TELLING = 0.05
 
 app = typer.Typer(
     help="Graph algorithms on every processor you have, in one run.",
@@ -103,15 +101,9 @@ def run(
     work.tell_fallback(place)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
-        say(
-            text.as_json(
-                {**content, "seconds_compiling": job.compiling, "verified": verify, "written": job.written}
-            )
-        )
+        say(text.as_json({**content, "verified": verify, "written": job.written}))
         return
     text.show_result(result, top=top, timeline=timeline)
-    if job.compiling > _WORTH_TELLING * result.seconds:
-        text.say_compiling(result, job.compiling)
     if verify:
         say("The answer is verified.")
     for path in job.written:

@@ -42,7 +42,6 @@ class Job:
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.written: list[str] = []
-        self.compiling = 0.0  # seconds of the algorithm that went into compiling kernels
         self._stage = ""
         self._latest: Progress | None = None
         self._display: Display | None = None

@@ -11,7 +11,7 @@ import numpy as np
 
 from evener.cli.output import say
 from evener.memory import readable
-from evener.report.explain import energy_sentence, headline, predicted, shares_sentence
+from evener.report.explain import energy_sentence, headline, predicted, ready_sentence, shares_sentence
 from evener.report.units import rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ __all__ = [
     "partitions",
     "result_json",
     "say",
-    "say_compiling",
     "show_result",
     "show_timings",
 ]
@@ -95,6 +94,8 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say()
         say(shares_sentence(result.timeline))
     say(headline(result))
+    if ready := ready_sentence(result):
+        say(ready)
     if result.prediction is not None:
         say("\n".join(predicted(result.prediction, result)))
     if result.energy is not None:
@@ -102,13 +103,6 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
-
-
-def say_compiling(result: Result, seconds: float) -> None:
-    """Print what part of a run was compiling kernels, and the rate of the rest."""
-    rest = result.seconds - seconds
-    rate = f": without it, {rate_text(result.edges / rest)}" if rest > 0 else ""
-    say(f"Of this, {seconds_text(seconds)} went into compiling kernels, which is done once{rate}")
 
 
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
@@ -120,6 +114,7 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
         "parameters": result.parameters,
         "outcome": result.outcome,
         "seconds": result.seconds,
+        "seconds_making_ready": result.timeline.making_ready,
         "edges": result.edges,
         "edges_per_second": result.edges_per_second,
         "supersteps": result.timeline.supersteps,

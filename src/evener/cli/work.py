@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from evener.cli.job import Job
     from evener.graph import Graph
@@ -88,12 +87,8 @@ def compute(
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Run `algorithm`, showing its progress, or giving it to `progress`."""
-    from numba.core import event
-
     job.stage(f"preparing {algorithm}")
-    with event.install_recorder("numba:compile") as compiled:
-        result: Result = getattr(ev, algorithm)(graph, **arguments, progress=progress or job.progress)
-    job.compiling = _covered(compiled.buffer, since=time.time() - result.seconds)
+    result: Result = getattr(ev, algorithm)(graph, **arguments, progress=progress or job.progress)
     return result
 
 
@@ -116,19 +111,6 @@ def compute_metered(
         result = compute(job, algorithm, graph, arguments, progress=count)
     result.energy = meter.energy.of(result.timeline.elements)
     return result
-
-
-def _covered(events: Sequence[tuple[float, Any]], *, since: float) -> float:
-    """Seconds from `since` on that lie between the beginnings and ends of events, each counted once."""
-    total, depth, began = 0.0, 0, 0.0
-    for at, one in events:
-        if one.is_start:
-            began = at if depth == 0 else began
-            depth += 1
-        else:
-            depth -= 1
-            total += max(0.0, at - max(began, since)) if depth == 0 else 0.0
-    return total
 
 
 def check_answer(job: Job, answer: Answer) -> None:

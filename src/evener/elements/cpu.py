@@ -15,6 +15,7 @@ from evener.elements.memory import locked_array, locked_words
 from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel
+from evener.kernels.ready import making_ready
 from evener.memory import on_shortage
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class CpuElement:
             return cast("Callable[..., Any]", name.side(self))
         if name not in self._kernels:
             file, function = name.split(".")
-            self._kernels[name] = getattr(import_module(f"evener.kernels.cpu.{file}"), function)
+            with making_ready():
+                self._kernels[name] = getattr(import_module(f"evener.kernels.cpu.{file}"), function)
         return self._kernels[name]
 
     def room(self) -> None:

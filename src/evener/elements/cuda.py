@@ -21,6 +21,7 @@ from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.cuda.compile import architecture, compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from evener.kernels.kernel import Kernel
+from evener.kernels.ready import making_ready
 from evener.memory import readable
 
 if TYPE_CHECKING:
@@ -376,7 +377,7 @@ class CudaElement:
         from cupy.cuda import driver, function
 
         key = (self.index, file, tuple(sorted(types.items())))
-        with self._guarded(f"loading {file}.{name}"):
+        with self._guarded(f"loading {file}.{name}"), making_ready():
             if key not in _modules:
                 binary = compiled(file, types, self._architecture)
                 module = function.Module()

@@ -20,9 +20,14 @@ __all__ = [
     "explain",
     "headline",
     "predicted",
+    "ready_sentence",
     "shares_sentence",
     "spent",
 ]
+
+
+# The part of a run's time above which making kernels ready is told: then the rate is not the machine's.
+_WORTH_TELLING = 0.05
 
 
 def headline(result: Result) -> str:
@@ -32,6 +37,18 @@ def headline(result: Result) -> str:
     return (
         f"{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
         f"{result.edges:,} edges, {rate_text(result.edges_per_second)}"
+    )
+
+
+def ready_sentence(result: Result) -> str:
+    """One sentence where much of a run was making kernels ready; empty elsewhere."""
+    ready = result.timeline.making_ready
+    rest = result.seconds - ready
+    if ready <= _WORTH_TELLING * result.seconds or rest <= 0:
+        return ""
+    return (
+        f"Of this, {seconds_text(ready)} went into compiling and loading kernels, which a process does once: "
+        f"without it, {rate_text(result.edges / rest)}."
     )
 
 
@@ -95,6 +112,8 @@ def explain(result: Result) -> str:
         times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
         sent = readable(span.bytes_sent) if span.bytes_sent else "-"
         lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
+    if ready := ready_sentence(result):
+        lines.insert(1, ready)
     lines += ["", shares_sentence(timeline)]
     if result.prediction is not None:
         lines += predicted(result.prediction, result)

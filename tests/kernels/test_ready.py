@@ -1,0 +1,59 @@
+"""The time that making kernels ready takes: told apart from that of a run, and each second once."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numba
+import pytest
+
+import evener as ev
+from evener.kernels.ready import making_ready, seconds_spent
+
+
+def test_compiling_counts_and_calling_does_not():
+    kernel = numba.njit(lambda x: x + 1)
+    began, before = time.perf_counter(), seconds_spent()
+    kernel(1)
+    took, compiled = time.perf_counter() - began, seconds_spent() - before
+    assert took / 2 < compiled <= took
+    before = seconds_spent()
+    kernel(2)
+    assert seconds_spent() == before
+
+
+def test_what_is_made_ready_at_once_counts_once():
+    def some():
+        with making_ready():
+            time.sleep(0.2)
+
+    before = seconds_spent()
+    threads = [threading.Thread(target=some) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    with making_ready():
+        some()
+        within = seconds_spent() - before
+    for thread in threads:
+        thread.join()
+    assert 0.2 <= within <= seconds_spent() - before < 0.6
+
+
+def test_a_run_tells_what_its_kernels_took():
+    """The first with this type of weights compiles, or loads; the second does neither."""
+    graph = ev.Graph.from_edges([0, 1], [1, 2], weights=[1, 2])
+    placed = ev.partition(graph, "cpu:1")
+    first, second = (ev.sssp(placed, source=0) for _ in range(2))
+    assert 0 <= first.timeline.making_ready <= first.seconds
+    assert second.timeline.making_ready == 0
+    assert "compiling and loading" not in second.explain()
+
+
+@pytest.mark.parametrize(("ready", "told"), [(0.0, False), (0.04, False), (0.5, True)])
+def test_much_of_a_run_is_told(ready, told):
+    result = ev.bfs(ev.Graph.from_edges([0, 1], [1, 2]), source=0, on="cpu:1")
+    result.seconds, result.edges, result.timeline.making_ready = 1.0, 1000, ready
+    sentence = "Of this, 500 ms went into compiling and loading kernels"
+    assert (sentence in result.explain()) == told
+    assert ("which a process does once: without it, 2 k edges/s." in result.explain()) == told

@@ -124,8 +124,9 @@ __global__ void PARALLEL(256) begin(
 template <typename Rank>
 __global__ void PARALLEL(1024) iterate(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,
-    Array<const u32> out_degree, double damping, double jump, Array<const double> teleport, Array<const Rank> contribution,
-    Array<Rank> rank, Array<Rank> next_contribution, Votes<double, double> votes, Shared shared
+    Array<const u32> out_degree, double damping, double jump, Array<const double> teleport,
+    Array<const Rank> contribution, Array<Rank> rank, Array<Rank> next_contribution,
+    Votes<double, double> votes, Shared shared
 ) {
     double error = 0, dangling = 0;
     Near<Rank> near(contribution, rank.length, shared);

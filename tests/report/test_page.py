@@ -278,6 +278,12 @@ class TestCurves:
 
 
 class TestWhereThereIsOne:
+    def test_much_time_for_making_kernels_ready(self):
+        r = made(spans=SPANS, seconds=1.2)
+        assert "making kernels ready" not in page(r)
+        r.timeline.making_ready = 0.9
+        assert re.search(r"of it making kernels ready.{0,60}900 ms", page(r), re.DOTALL)
+
     def test_prediction(self):
         r = made(spans=SPANS, seconds=1.2)
         assert "Predicted and achieved" not in headings(page(r))

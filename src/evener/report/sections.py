@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evener.memory import readable
 from evener.report.draw import bar, group, picture, table, words
-from evener.report.explain import achieved_for_predicted, spent
+from evener.report.explain import achieved_for_predicted, ready_sentence, spent
 from evener.report.units import amount_text, rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def facts(result: Result) -> list[tuple[str, str]]:
         ("edges gone through", f"{result.edges:,}"),
         ("supersteps", f"{result.timeline.supersteps:,}"),
     ]
+    if ready_sentence(result):
+        named.insert(1, ("of it making kernels ready", seconds_text(result.timeline.making_ready)))
     if result.energy is not None and result.energy.total:
         named.append(("energy", amount_text(result.energy.total, "J")))
         named.append(("for each joule", rate_text(result.edges / result.energy.total).removesuffix("/s")))

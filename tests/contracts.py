@@ -299,15 +299,17 @@ class TransportContract:
 
     @pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
     def test_what_is_posted_arrives_as_it_was(self, graph, rng, dtype):
-        """Many rounds: each posts an array before what the last one brought has been looked at."""
+        """Many rounds: each posts an array before what the one before it posted is taken."""
         engine = self.engine(graph)
         here = vertices_of(engine)
         arrays = [held(engine, drawn(engine, rng, dtype)) for _ in range(2)]
+        truths = [owners_values(engine, engine.fetch(array)) for array in arrays]
         whole = engine.bits()
         posted = None
-        for array in arrays * 3:
-            truth = owners_values(engine, engine.fetch(array))
+        for array, truth in list(zip(arrays, truths, strict=True)) * 3:
             engine.compute("bits.count_range", whole, 0, engine.owned, pulled=posted, posts=array)
+            for where, part in zip(here, engine.fetch(posted) if posted else [], strict=posted is not None):
+                assert (part == expected[where]).all()
             posted, expected = array, truth
         engine.pull(posted)
         for where, part in zip(here, engine.fetch(posted), strict=True):

@@ -123,6 +123,8 @@ def test_edges_are_handed_out_by_direction(graph):
     assert outward.connected.parts == [2]
     inward = Engine(ev.partition(g, ["cpu:1"], directions="in"), "test")
     assert inward.connected.parts == [3]
+    nothing = ev.Graph.from_edges([], [], n=3)
+    assert Engine(ev.partition(nothing, ["cpu:1"]), "test").connected.parts == [0]
     # By degree 3, which has in-edges alone, then 0, 1 and 2.
     away = ev.Graph.from_edges([0, 1, 2], [3, 3, 3], n=5)
     assert Engine(ev.partition(away, ["cpu:1"], directions="in"), "test").connected.parts == [4]

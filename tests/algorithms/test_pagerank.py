@@ -53,9 +53,10 @@ def test_vertices_without_edges_have_their_share(directed, elements, own):
 
 
 @ONE_TWO_FOUR
-def test_it_stops_where_networkx_does(elements):
+@pytest.mark.parametrize(("n", "edges"), [(50, 120), (150, 40)], ids=["", "many without edges"])
+def test_it_stops_where_networkx_does(elements, n, edges):
     """The same rule, so the same number of iterations and the same ranks, converged or not."""
-    g = random_graph(directed=True, n=50, edges=120, seed=5)
+    g = random_graph(directed=True, n=n, edges=edges, seed=5)
     for tol in (1e-3, 1e-5, 1e-8):
         needed = next(k for k in range(1, 200) if _networkx_converges(g, tol, k))
         r = ev.pagerank(g, tol=tol, dtype="float64", on=["cpu:1"] * elements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -85,7 +86,16 @@ def test_an_element_sends_when_it_is_done_while_others_compute():
     assert found.seconds == pytest.approx(1.001)
 
 
-@pytest.mark.parametrize(("algorithm", "bytes_sent"), [("pagerank", 4 * 300), ("sssp", 16 * 50)])
+@pytest.mark.parametrize(
+    ("algorithm", "bytes_sent"),
+    [
+        ("pagerank", 4 * 300),
+        ("wcc", 4 * 300),
+        ("sssp", 16 * 50),
+        ("bfs", 4 * 50 + 300),
+        ("betweenness", 8 * 50 + 8 * 300),
+    ],
+)
 def test_what_is_pulled_goes_to_mirrors_and_what_is_pushed_comes_from_them(algorithm, bytes_sent):
     shares = [cpu_share(0, mirrors=50, elsewhere=300), gpu_share(0)]
     found = predict(shares, algorithm, rates(c=1.0))
@@ -146,6 +156,20 @@ def test_rates_lie_on_lines_over_the_logarithm_of_sizes():
     assert rate.seconds(1, 2**4) == pytest.approx(1e-9)  # below the first, that of the first
     assert rate.seconds(1, 2**25) == pytest.approx(4e-9)  # beyond the last, the line goes on
     assert rate.seconds(1, 5, touched=2**15) == pytest.approx(2e-9)
+
+
+def test_the_bound_from_below_grows_with_the_graph_too():
+    rate = Rate((2**10, 2**15, 2**20), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1e-9, 2e-9, 4e-9), 0.0)
+    for vertices, each in ((2**10, 1e-9), (2**15, 2e-9), (2**20, 4e-9)):
+        assert rate.seconds(10**6, vertices) == pytest.approx(10**6 * each)
+
+
+def test_mirrors_take_room_in_caches_as_well():
+    growing = Rate((2**10, 2**20), (1e-9, 3e-9), (0.0, 0.0), (0.0, 0.0), 0.0)
+    known = replace(rates(), cpu={"pagerank": growing}, gpu={"pagerank": growing})
+    for kind, threads in (("cpu", 4), ("cuda", 1)):
+        share = Share(kind, kind, threads, Part(2**10, 2**20 - 2**10, 0, 10**6))
+        assert predict([share], "pagerank", known).seconds == pytest.approx(3e-3)
 
 
 def test_nothing_becomes_free_beyond_the_largest_graph():
@@ -222,6 +246,32 @@ def test_directed_sizes_count_what_is_stored(directions):
     for one, part in zip(real, found, strict=True):
         assert part.edges == pytest.approx(one.edges, rel=0.1)
         assert part.mirrors == pytest.approx(one.mirrors, rel=0.25)
+
+
+def test_of_edges_stored_once_fewer_vertices_have_mirrors():
+    """Ends are drawn alike, so that the chance of a mirror is known well."""
+    graph = ev.read("uniform:12,edge_factor=4,directed")
+    real = Share.all_of(ev.partition(graph, ["cpu:1", "cpu:1"], alpha=0.3, directions="in"))
+    sizes = Sizes.of(graph, "in")
+    found = parts_of(sizes.degrees, "random", [0.3, 0.7], stored=sizes.stored)
+    for one, part in zip(real, found, strict=True):
+        assert part.mirrors == pytest.approx(one.part.mirrors, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("weights", "directed", "directions", "expected"),
+    [
+        (None, True, "both", (2, 4, 1.0)),
+        (None, True, "in", (1, 4, 0.5)),
+        (None, False, "both", (1, 4, 1.0)),
+        (np.ones(3), True, "both", (2, 12, 1.0)),
+        (np.ones(3, np.float32), False, "in", (1, 8, 1.0)),
+    ],
+)
+def test_what_is_stored_of_a_graph(weights, directed, directions, expected):
+    graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 0], weights, directed=directed)
+    sizes = Sizes.of(graph, directions)
+    assert (sizes.directions, sizes.edge_bytes, sizes.stored) == expected
 
 
 def test_three_elements_share_everything(graph):

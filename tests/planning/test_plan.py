@@ -128,6 +128,12 @@ def test_what_does_not_fit_is_kept_with_the_reason(sizes):
     assert make_plan(sizes, "bfs", [CPU], rates()).leaves_gpus_out is None
 
 
+def test_speed_ups_are_of_as_many_passes():
+    made = Prediction((), seconds=2.0).beside({"CPU alone": 3.0, "GPU alone": 1.0}, passes=4)
+    assert made.speedup_over_cpu == 6
+    assert made.speedup_over_gpu == 2
+
+
 def test_the_cpu_alone_is_all_of_its_elements(sizes):
     halves = [CpuElement("cpu:2#0", 2), CpuElement("cpu:2#1", 2)]
     found = make_plan(sizes, "wcc", halves, rates(), all_of_them=True)

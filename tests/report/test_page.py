@@ -16,6 +16,7 @@ from evener.energy import Energy
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.report import page as page_module
 from evener.report.draw import ticks
+from evener.report.explain import predicted
 from evener.report.page import page
 from evener.report.style import STYLE
 from evener.timeline import Slice
@@ -299,6 +300,17 @@ class TestWhereThereIsOne:
         assert cells == [
             ["cpu:1#0", "400 ms", "500 ms", "100 ms", "200 ms"],
             ["cuda:7", "200 ms", "-", "0 µs", "-"],
+        ]
+
+    def test_prediction_in_words(self):
+        """What is sent and what is received count as exchanging; elements that did not run are left out."""
+        r = made(spans=SPANS, seconds=1.2)
+        parts = [("cpu:1#0", 0.3, 0.4), ("cpu:1#1", 0.5, 0.3), ("cuda:7", 0.2, 0.0)]
+        r.prediction = Prediction(tuple(ElementPrediction(*part) for part in parts), seconds=0.8)
+        assert predicted(r.prediction, r) == [
+            "Predicted: the run took 1.5 times as long as predicted: 1.2 s for 800 ms.",
+            "  cpu:1#0: computing 500 ms for 300 ms, exchanging 200 ms for 400 ms",
+            "  cpu:1#1: computing 700 ms for 500 ms, exchanging 200 ms for 300 ms",
         ]
 
     def test_energy(self):

@@ -365,6 +365,30 @@ class TransportContract:
         for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
             assert (part == truth[where]).all()
 
+    def test_what_is_posted_and_pushed_to_is_sent_as_it_is_now(self, graph, rng):
+        engine = self.engine(graph)
+        flags = drawn_flags(engine, rng, 0.3)
+        either = everywhere(engine, flags, np.logical_or, 0)
+        words = held_flags(engine, flags)
+        engine.compute("bits.count_range", words, 0, engine.owned, posts=words)
+        engine.push(words, "or")
+        engine.pull(words)
+        for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
+            assert (part == either[where]).all()
+
+    def test_what_is_posted_whole_can_be_pulled_in_part(self, graph, rng):
+        engine = self.engine(graph)
+        values, flags = drawn(engine, rng, "float32"), drawn_flags(engine, rng, 0.5, mirrors=False)
+        truth, changed = owners_values(engine, values), owners_values(engine, flags)
+        array, words = held(engine, values), held_flags(engine, flags)
+        engine.compute("bits.count_range", words, 0, engine.owned, posts=array)
+        engine.pull(array, changed=words)
+        for where, part, flag in zip(
+            vertices_of(engine), engine.fetch(array), fetched_flags(engine, words), strict=True
+        ):
+            assert (flag == changed[where]).all()
+            assert (part[flag] == truth[where[flag]]).all()
+
     @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
     def test_pull_of_changes_takes_the_flagged_alone(self, graph, rng, share):
         check_pull_of_changes(self.engine(graph), rng, share)

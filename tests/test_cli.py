@@ -94,6 +94,10 @@ class TestRun:
     def test_what_did_not_converge_is_said(self, evener, karate):
         done = evener("run", "pagerank", karate, "--max-iter", 2)
         assert "had not converged in 2 iterations" in done.out
+        for fixed in (("--tol", 0), ("--semantics", "graphalytics")):
+            done = evener("run", "pagerank", karate, "--max-iter", 2, *fixed)
+            assert done.status == 0
+            assert "had not converged" not in done.out
 
     def test_page_and_table_are_written(self, evener, karate, tmp_path):
         done = evener("run", "wcc", karate, "-o", tmp_path / "c.csv", "--report", tmp_path / "run.html")
@@ -113,8 +117,11 @@ class TestRun:
 
     def test_a_long_timeline_shows_its_ends(self, evener, karate):
         done = evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 100)
-        assert "more …" in done.out
+        assert "\n… 61 more …\n" in done.out  # of 101 supersteps, 20 at each end are shown
         assert len(done.out.splitlines()) < 70
+        done = evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 40)
+        assert "more …" not in done.out  # which would take the place of one
+        assert "… 2 more …" in evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 41).out
 
     def test_ids_may_be_strings(self, evener, tmp_path):
         (tmp_path / "names.csv").write_text("source,target\nann,bob\nbob,eve\n")

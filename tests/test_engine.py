@@ -11,7 +11,7 @@ import pytest
 
 import evener as ev
 from evener.elements import CpuElement, crew, usable_cores
-from evener.engine import Engine, Spread
+from evener.engine import WORTH_WAKING, Engine, Spread
 from evener.exchange import memory
 from evener.timeline import Progress
 
@@ -186,6 +186,24 @@ def test_what_ends_after_the_last_vote_is_computing(graph):
     assert engine.timeline.slices[-1].end <= seconds
 
 
+def test_slices_lie_within_the_run(engine, kernels):
+    for _ in range(2):
+        kernels.compute(lambda: time.sleep(0.01))
+    seconds = engine.finish()
+    count = len(engine.elements)
+    assert [one.activity for one in engine.timeline.slices] == ["compute"] * 2 * count
+    assert all(0 <= one.begin < one.end <= seconds for one in engine.timeline.slices)
+    assert all(one.end - one.begin >= 0.01 for one in engine.timeline.slices)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_elements_are_told_whether_others_run_beside_them(graph, monkeypatch, count):
+    told = []
+    monkeypatch.setattr(CpuElement, "begin_timing", lambda _, *, beside_others: told.append(beside_others))
+    Engine(ev.partition(graph, ["cpu:1"] * count), "test")
+    assert told == [count > 1] * count
+
+
 def test_exchanges_are_receiving(engine):
     array = engine.array("float64", 1.0)
     engine.pull(array)
@@ -273,6 +291,16 @@ def test_active_vertices_are_the_levels_of_a_search(graph):
     assert active == np.bincount(r["distance"][r["distance"] >= 0]).tolist()
 
 
+def test_the_rate_is_of_all_edges_so_far(graph):
+    told = []
+    engine = Engine(ev.partition(graph, "cpu:1"), "test", progress=told.append)
+    for edges in (1000, 500, 0):
+        engine.superstep("on", edges=edges)
+    first, *others = told
+    assert first.edges_per_second is None
+    assert [p.edges_per_second * p.seconds for p in others] == pytest.approx([1000, 1500])
+
+
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])
 @pytest.mark.parametrize("elements", [1, 2, 4])
 def test_what_progress_raises_ends_the_run_and_harms_nothing(graph, elements, fault):
@@ -349,6 +377,19 @@ def test_elements_compute_at_the_same_time(graph, count):
     meeting = threading.Barrier(count)
     Kernels(engine).compute(lambda: meeting.wait(30) * 0)
     assert not meeting.broken
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize(
+    ("work", "alone"), [(0, True), (WORTH_WAKING - 1, True), (WORTH_WAKING, False), (None, False)]
+)
+def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
+    engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
+    engine.superstep("first")
+    drivers = set()
+    Kernels(engine).compute(lambda: (drivers.add(threading.get_ident()), time.sleep(0.05))[1], work=work)
+    assert (drivers == {threading.get_ident()}) == alone
+    assert any(span.wait > 0 for span in engine.timeline) != alone
 
 
 def test_values_pulled_for_a_kernel_are_there_when_it_runs(engine, kernels):

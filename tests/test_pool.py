@@ -47,6 +47,20 @@ def test_arrays_of_almost_one_size_take_each_others_pages(pages):
     assert place(pages.words(LEAST)) != at
 
 
+@pytest.mark.parametrize("nbytes", [LEAST, LEAST + 1, LEAST * 9 // 8 + 1, LEAST * 17 // 8 + 1, 3 * LEAST - 1])
+def test_an_array_is_an_eighth_longer_at_most(pages, nbytes):
+    assert nbytes <= pages.words(nbytes).nbytes <= nbytes * 9 // 8 + 8
+
+
+def test_pages_in_use_are_not_kept_for_later(pages):
+    pages.words(LEAST)
+    assert pages.nbytes == LEAST
+    held = pages.words(LEAST)
+    assert pages.nbytes == 0
+    del held
+    assert pages.nbytes == LEAST
+
+
 def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     monkeypatch.setattr(pool, "available", lambda: 3 * LEAST * 16)
     pages = Pool(fresh)
@@ -55,6 +69,8 @@ def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     assert pages.nbytes == 3 * LEAST
     pages.words(2 * LEAST)
     assert pages.nbytes == 2 * LEAST
+    pages.words(3 * LEAST)
+    assert pages.nbytes == 3 * LEAST
     pages.words(4 * LEAST)
     assert pages.nbytes == 0
 

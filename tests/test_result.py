@@ -12,6 +12,7 @@ from pyarrow import feather, parquet
 
 import evener as ev
 from evener.energy import Energy
+from evener.report.explain import achieved_for_predicted
 from evener.tables import load_claim, read_table
 
 
@@ -229,6 +230,31 @@ class TestWords:
     def test_exchanging_names_the_phase(self):
         spans = [ev.Span(0, "push", "cpu:1", compute=0.1, send=0.6, bytes_sent=1 << 20)]
         assert "exchanging 'push' on cpu:1 (1.0 MiB sent; 86%" in result([1.0], spans=spans).explain()
+
+    def test_exchanging_comes_before_waiting_where_it_takes_longer(self):
+        spans = [ev.Span(0, "push", "cpu:1", compute=0.2, send=0.3, receive=0.2, wait=0.3)]
+        assert "exchanging 'push' on cpu:1" in result([1.0], spans=spans).explain()
+
+    def test_what_took_longest_comes_first(self):
+        spans = [
+            ev.Span(k, phase, "cpu", compute=s)
+            for k, (phase, s) in enumerate(zip("abc", [2, 3, 1], strict=True))
+        ]
+        lines = result([1.0], spans=spans).explain().splitlines()
+        assert [line[0] for line in lines if line.startswith(("a ", "b ", "c "))] == ["b", "a", "c"]
+
+    @pytest.mark.parametrize(
+        ("achieved", "predicted", "words"),
+        [
+            (3.0, 2.0, "1.5 times as long as predicted: 3 s for 2 s"),
+            (2.08, 2.0, "as long as predicted: 2.08 s for 2 s"),
+            (1.0, 2.0, "0.5 times as long as predicted: 1 s for 2 s"),
+            (0.5, 0.0, "500 ms, and 0 µs was predicted"),
+            (0.0, 0.5, "0 µs, and 500 ms was predicted"),
+        ],
+    )
+    def test_achieved_beside_predicted(self, achieved, predicted, words):
+        assert achieved_for_predicted(achieved, predicted) == words
 
     def test_joules_are_told_where_they_were_measured(self):
         r = result([1.0, 2.0], spans=SPANS, edges=5000)

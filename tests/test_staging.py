@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import weakref
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -70,3 +75,75 @@ def test_few_pages_are_locked_however_long_the_arrays(locked, weights):
     assert len(locked) <= (3 if weights == "float32" else 6)
     assert sum(event.waited for event in events) >= 36
     pages.give_up()
+
+
+class Transfers:
+    """Copies that are made as late as may be: when somebody waits for an event behind them."""
+
+    def __init__(self):
+        self.begun = []
+
+    def copy_from_host_async(self, address, nbytes):
+        self.begun.append((self.target, address, nbytes))
+
+    def mark_now(self):
+        return SimpleNamespace(synchronize=self.finish)
+
+    def finish(self):
+        for target, address, nbytes in self.begun:
+            assert nbytes == target.nbytes
+            ctypes.memmove(target.ctypes.data, address, nbytes)
+        self.begun.clear()
+
+    def array(self, length, dtype):
+        """One that is copied to, -1 as yet."""
+        transfers = self
+
+        class Far(np.ndarray):
+            @property
+            def data(self):
+                transfers.target = self
+                return transfers
+
+        return np.full(length, -1, dtype).view(Far)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
+@pytest.mark.parametrize("length", [1, 511, 512, 513, 4096, 10_001])
+def test_a_large_array_arrives_in_pieces(monkeypatch, locked, dtype, length):
+    monkeypatch.setattr(staging, "LARGE", 1 << 12)
+    transfers = Transfers()
+    pages = Staging(transfers.mark_now)
+    for values in (np.arange(length).astype(dtype), np.arange(2 * length).astype(dtype)[::-2]):
+        held = transfers.array(length, np.int64).astype(dtype)
+        pages.send_all(values, held)
+        transfers.finish()
+        assert held.tolist() == values.tolist()
+    assert max(locked) == min(1 << 12, values.nbytes)
+
+
+@pytest.mark.usefixtures("locked")
+def test_what_stays_with_the_host_is_not_sent():
+    transfers = Transfers()
+    pages = Staging(transfers.mark_now)
+    held = transfers.array(100, np.int64)
+    for skipped, begin in ((3, 10), (10, 60)):
+        opened = pages.open(10, held.dtype)
+        opened[:] = np.arange(10)
+        pages.send(opened, skipped, held, begin)
+    transfers.finish()
+    assert held.tolist() == [-1] * 10 + list(range(3, 10)) + [-1] * 83
+
+
+@pytest.mark.usefixtures("locked")
+def test_pages_are_given_up():
+    pages = Staging(Gone)
+    opened = pages.open(10, np.dtype(np.int64))
+    kept = weakref.ref(opened.base)
+    pages.send(opened, 0, np.empty(10).view(Target), 0)
+    del opened
+    gc.collect()
+    assert kept() is not None
+    pages.give_up()
+    gc.collect()
+    assert kept() is None

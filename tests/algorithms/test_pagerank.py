@@ -74,6 +74,14 @@ def test_a_tolerance_that_far_ranks_meet_is_told(tol, told, caplog):
     assert ("give a tol of 3e-07 or less" in caplog.text) == told
 
 
+@ONE_TWO_FOUR
+def test_without_a_tolerance_no_iteration_is_left_out(elements):
+    """Though ranks do not change at all: everybody always jumps."""
+    g = random_graph(directed=True, n=50, edges=120, seed=5)
+    r = ev.pagerank(g, damping=0, tol=0, max_iter=5, on=["cpu:1"] * elements)
+    assert r.outcome["iterations"] == 5
+
+
 def test_no_vertices_take_no_iteration():
     r = ev.pagerank(ev.Graph.from_edges([], [], n=0), on="cpu:1")
     assert len(r["rank"]) == 0
@@ -201,6 +209,7 @@ def test_progress_counts_iterations_where_their_number_is_fixed():
     g = random_graph(directed=True, n=50, edges=120, seed=5)
     ev.pagerank(g, tol=0, max_iter=4, progress=told.append)
     assert [p.fraction for p in told if p.phase == "iterate"] == [0, 0.25, 0.5, 0.75]
+    assert [p.active for p in told] == [50] * 5
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import evener as ev
 from apart import ApartElement
 from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack, verbs
 from evener.engine import Engine
@@ -94,6 +95,28 @@ def test_what_is_posted_is_sent_by_the_step_that_computes(placed):
     # The two that share a memory take from one another, and these bytes count when they are taken.
     assert [span.bytes_sent for span in later][2] == 0
     assert sent[2] == sum((len(r) + 7) // 8 for r in engine.routes if r.owner == 2) > 0
+
+
+def test_what_comes_from_the_step_before_is_received_while_the_next_is_sent(placed):
+    """Only the first has to be sent before anybody computes."""
+    engine = Engine(placed, "test")
+    flags, others = engine.bits(), engine.bits()
+    for pulled, posted in ((flags, others), (others, flags)):
+        engine.superstep("compute")
+        engine.compute("bits.count_range", pulled, 0, engine.owned, pulled=pulled, posts=posted)
+    done = [(s.superstep, s.activity) for s in engine.timeline.slices if s.element == engine.elements[2].name]
+    assert done == [
+        (0, "send"), (0, "receive"), (0, "compute"), (0, "send"),
+        (1, "receive"), (1, "compute"), (1, "send"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_ranks_travel_once_an_iteration(placed, iterations):
+    """4 bytes for each mirror; what the last iteration makes is not sent any more."""
+    r = ev.pagerank(placed, tol=0, max_iter=iterations)
+    mirrors = sum(p.mirrors for p in placed.partitions)
+    assert sum(span.bytes_sent for span in r.timeline) == iterations * 4 * mirrors
 
 
 def test_where_all_share_a_memory_nothing_is_sent():

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evener.elements import launch
 from evener.elements.launch import Launcher
 from evener.elements.memory import TieredArray
-from evener.errors import DeviceError
+from evener.elements.scratch import pieces_for
+from evener.errors import ArgumentError, DeviceError
 from evener.kernels.cuda.source import Declaration, Parameter
 
 
@@ -55,9 +59,9 @@ class Element:
     def filled(self, kind):
         return {"Grid": (11,), "Pieces": (21, 22, 23, 24)}[kind]
 
-    def launch(self, name, function, blocks, threads, shared_bytes, parameters, *, together, lists):  # noqa: ARG002 - the real one counts them
+    def launch(self, name, function, blocks, threads, shared_bytes, parameters, *, together, lists):
         assert (function, blocks) == (77, 9)
-        self.launched.append((name, threads, shared_bytes, parameters, together))
+        self.launched.append((name, threads, shared_bytes, parameters, together, lists))
 
     def read(self, vote):
         return vote.slot * 10
@@ -111,7 +115,7 @@ def test_arguments_and_what_is_filled_in_lie_in_their_order():
     ]  # fmt: skip
     assert element.loaded == [("file", "kernel", {}, 256, True)]
     assert element.launched[0][:3] == ("file.kernel", 256, 4096)
-    assert element.launched[0][4]  # for its blocks wait for one another
+    assert element.launched[0][4:] == (True, True)  # its blocks wait for one another, and it lists pieces
     assert vote.kinds == "Qd"
     assert vote.read() == int(vote) == 10
 
@@ -121,7 +125,7 @@ def test_a_kernel_without_votes_gives_none():
     kernel = Launcher(element, "file", declared(("words", "Bits", ()), threads=1))
     assert kernel(OnGpu(64, "uint64", 1)) is None
     assert element.launched[0][:3] == ("file.kernel", 1, 0)
-    assert not element.launched[0][4]
+    assert element.launched[0][4:] == (False, False)
 
 
 def test_each_launch_has_its_own_arguments_and_slot():
@@ -132,6 +136,24 @@ def test_each_launch_has_its_own_arguments_and_slot():
         assert vote.slot == k
         assert seen(element, "Q", "QQQ") == [(k,), (1000, 2000, 3000 + k)]
     assert len(element.loaded) == 1
+    with pytest.raises(
+        ArgumentError, match=r"file\.kernel got a number that its argument's type does not hold"
+    ):
+        kernel(-1)
+    assert len(element.launched) == 4
+
+
+@pytest.mark.parametrize(("together", "lists"), [("Grid", False), ("Pieces", True)])
+def test_waiting_for_one_another_and_listing_pieces_are_told_apart(together, lists):
+    element = Element()
+    Launcher(element, "file", declared(("filled", together, ())))()
+    assert element.launched[0][4:] == (not lists, lists)
+
+
+def test_flags_of_a_byte_are_read_as_bytes():
+    element = Element()
+    Launcher(element, "file", declared(("flags", "Array", ("u8",))))(OnGpu(64, "bool", 5))
+    assert seen(element, "QQ") == [(64, 5)]
 
 
 def test_it_is_compiled_once_for_each_type_of_its_arrays():
@@ -204,3 +226,13 @@ def test_what_a_kernel_cannot_read_is_refused(name, wrong, kind):
 def test_too_few_or_many_arguments_are_refused(count):
     with pytest.raises(ValueError, match="argument"):
         Launcher(Element(), "file", TAKES)(*[*RIGHT.values(), 1][:count])
+
+
+@pytest.mark.parametrize("rows", [1, 511, 5_000, 1_000_000])
+@pytest.mark.parametrize("pieces", [1, 2, 3])
+def test_lists_have_room_for_twice_the_pieces_of_all_rows(rows, pieces):
+    """A row of more than LONG edges is cut into pieces of PIECE; here its last piece is a single edge."""
+    header = (Path(launch.__file__).parents[1] / "kernels/cuda/edges.cuh").read_text(encoding="utf-8")
+    long, piece = (int(re.search(rf"{name} = (\d+);", header)[1]) for name in ("LONG", "PIECE"))
+    edges = max(long, (pieces - 1) * piece) + 1
+    assert pieces_for(rows * edges) >= 2 * rows * pieces

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
+from apart import ApartElement
 from evener import memory
 from evener.build import rows_at
 from evener.partition import partition as place
@@ -139,6 +140,43 @@ def test_rows_long_and_short_of_a_skewed_graph(directed):
     pg = place(ev.Graph.from_edges(src, dst, np.arange(m), directed=directed, n=n), ["cpu:1"] * 3)
     check_index_space(pg)
     check_edges(pg)
+
+
+@pytest.mark.parametrize("leaves", [2**k for k in range(5, 13)])
+def test_the_last_vertex_has_a_bit_of_its_own(leaves):
+    """Numbers up to a power of two: without their highest bit the last would be sorted before the others."""
+    pg = place(ev.Graph.from_edges(np.zeros(leaves, int), np.arange(1, leaves + 1), directed=False))
+    check_index_space(pg)
+    check_edges(pg)
+
+
+class Halved(ApartElement):
+    """Notes how many edges stay with the host, and what it is to make ready for."""
+
+    def edges(self, length, dtype, far):
+        self.far.append(far)
+        return super().edges(length, dtype, far)
+
+    def reserve(self, edges):
+        self.reserved = edges
+
+
+@pytest.mark.parametrize(
+    ("mapped", "far"),
+    [(0.0, 0), (0.01, 32), (0.32, 32), (0.33, 64), (0.64, 64), (0.9, 96), (0.97, 100), (1.0, 100)],
+)
+def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
+    """Of 100, what has no room is rounded up to a multiple of 32."""
+    ends = np.random.default_rng(1).integers(0, 30, (2, 100))
+    g = ev.Graph.from_edges(*ends, np.ones(100, np.float32), n=30)
+    by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
+    numbering = HOME.number_vertices(by_degree, np.zeros(30, np.uint8), 1)
+    degree = g.out_degree().astype(np.uint32)
+    element = Halved("cpu:1", 0)
+    element.far = []
+    HOME.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, mapped=mapped)
+    assert element.far == [far] * 4  # targets and weights, of both directions
+    assert element.reserved == 100
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -127,6 +127,9 @@ def test_many_sources_are_worth_what_many_edges_are(graph, monkeypatch):
     assert where(ev.betweenness(graph, sources=graph.ids[:100])) == ["cpu"]
     assert where(ev.betweenness(graph, k=500)) == ["cuda"]
     assert where(ev.betweenness(graph)) == ["cuda"]
+    few = ev.read("rmat:8")
+    monkeypatch.setattr(auto, "_WORTH_MEASURING", 4 * few.m)
+    assert where(ev.betweenness(few)) == ["cpu"]  # 256 sources at most
 
 
 @pytest.mark.parametrize("asked", [{"gpu_memory": "1GiB"}, {"alpha": 0}], ids=str)
@@ -184,6 +187,7 @@ def test_a_gpu_that_others_fill_is_not_measured(monkeypatch):
         (16, 1 << 34, 1 << 40, (18, 22)),
         (16, 1 << 40, 4 << 30, (18, 22)),
         (2, 1 << 31, 1 << 40, (18, 20)),
+        (2, 1 << 20, 1 << 40, (18, 19)),  # two at least, to tell how rates grow
     ],
 )
 def test_graphs_to_measure_are_as_large_as_cores_and_memories_allow(monkeypatch, cores, memory, free, scales):
@@ -192,6 +196,75 @@ def test_graphs_to_measure_are_as_large_as_cores_and_memories_allow(monkeypatch,
     monkeypatch.setattr(profile.memory, "available", lambda: memory)
     monkeypatch.setattr(Gpu, "free", free)
     assert profile._scales("cuda:0") == scales
+
+
+# ---- what is planned, and with what ---------------------------------------------------------------------
+
+
+def test_edges_are_planned_for_in_the_directions_that_are_followed():
+    graph = ev.read("rmat:8,directed")
+    for algorithm, directions in (("pagerank", 1), ("bfs", 2)):
+        made = ev.plan(graph, algorithm, on="cpu")
+        assert sum(share.part.edges for share in made.shares) == directions * graph.m
+
+
+def test_a_plan_is_for_as_many_passes_as_are_asked_for(graph):
+    for passes in (0, 1, 10):
+        made = ev.plan(graph, "wcc", passes=passes)
+        once = ev.plan(graph, "wcc")
+        assert made.prediction.seconds == pytest.approx(passes * once.prediction.seconds)
+    assert ev.plan(graph, "wcc", passes=0).prediction.speedup_over_cpu is None
+
+
+def placed(graph, algorithm, *, on, policy="auto", alpha=None):
+    """A graph where an algorithm would have it."""
+    wanted = {"on": on, "policy": policy, "alpha": alpha, "gpu_memory": None, "directions": "in"}
+    return auto.place_by_plan(graph, algorithm, **wanted)
+
+
+def test_all_elements_that_are_named_are_used(graph):
+    """Though the GPU alone would be faster."""
+    assert ev.plan(graph, "bfs", on="cpu:1,cuda:0").on == ("cpu:1", "cuda:0")
+    assert [element.kind for element in placed(graph, "bfs", on="cpu:1,cuda:0").elements] == ["cpu", "cuda"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "planned"),
+    [
+        ({"on": "cpu:1,cuda:0"}, True),
+        ({"on": "cpu:1,cuda:0", "alpha": 0.5}, True),
+        ({"on": "cpu:1,cuda:0", "policy": "high"}, True),
+        ({"on": "cpu:1,cuda:0", "policy": "high", "alpha": 0.5}, False),
+        ({"on": "cpu:1,cpu:1", "policy": "high"}, False),
+        ({"on": "cuda:0"}, False),
+    ],
+    ids=str,
+)
+def test_what_is_left_open_is_planned(graph, asked, planned):
+    pg = placed(graph, "wcc", **asked)
+    assert (pg.forecast is not None) == planned
+    assert pg.policy == asked.get("policy", pg.policy)
+    if "alpha" in asked:
+        assert pg.statistics.alpha == pytest.approx(asked["alpha"], abs=0.05)
+
+
+def test_a_run_is_held_against_the_plan_for_its_algorithm_and_as_many_passes(graph, monkeypatch):
+    """The GPU does as it was told it would, alone: as many times as fast as itself as one."""
+    keep(monkeypatch)
+    result = ev.pagerank(graph, tol=0, max_iter=5)
+    assert where(result) == ["cuda"]
+    assert result.prediction.seconds == pytest.approx(5 * graph.m * 1e-15)
+    assert result.prediction.speedup_over_gpu == pytest.approx(1)
+    assert ev.wcc(result.partitioned).prediction is None
+
+
+def test_a_forecast_goes_by_the_mirrors_that_there_are(graph, monkeypatch):
+    """PageRank: 4 bytes for each mirror on the other element, at a byte a second."""
+    keep(monkeypatch, rates(c=1.0, copied=1.0))
+    pg = placed(graph, "pagerank", on="cpu:1,cuda:0", alpha=0.5)
+    expected = [4 * p.mirrors for p in reversed(pg.partitions)]
+    found = pg.forecast("pagerank", 1).elements
+    assert [one.exchange_seconds for one in found] == pytest.approx(expected)
 
 
 # ---- in a GPU's place ------------------------------------------------------------------------------------
@@ -315,6 +388,17 @@ def test_the_error_for_no_room_says_what_would_fit(monkeypatch, evener):
     keep(monkeypatch)
     done = evener("plan", "rmat:14", "--for", "pagerank", "--on", "cuda:0")
     assert (done.status, done.err) == (2, f"evener: {caught.value}\n")
+
+
+def test_what_would_fit_is_what_fits_the_memory_that_is_given():
+    graph = ev.read("rmat:14")
+    given = beside_edges(graph.n, 0, 0, graph.m, directions=1) // 2
+    with pytest.raises(
+        DeviceOutOfMemory, match=r'; it fits with on="cpu,cuda:0", policy="low", alpha='
+    ) as caught:
+        ev.pagerank(graph, on="cuda:0", gpu_memory=given)
+    alpha = float(str(caught.value).rpartition("alpha=")[2])
+    ev.partition(graph, "cpu:1,cuda:0", policy="low", alpha=alpha, gpu_memory=given, directions="in")
 
 
 def test_where_nothing_of_it_fits_the_cpu_is_named(graph, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import evener as ev
 from evener.planning.model import Degrees, Part, Share, parts_of, predict, totem_speedup
 from evener.planning.plan import Sizes
-from evener.planning.rates import Rate, Rates, keep, kept
+from evener.planning.rates import Rate, Rates, keep, kept, place_of
 
 MACHINE = {"processor": "of a test"}
 
@@ -158,6 +159,12 @@ def test_rates_lie_on_lines_over_the_logarithm_of_sizes():
     assert rate.seconds(1, 5, touched=2**15) == pytest.approx(2e-9)
 
 
+def test_beyond_the_largest_of_three_graphs_the_last_line_goes_on():
+    rate = Rate((2**10, 2**20, 2**22), (1e-9, 3e-9, 7e-9), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0)
+    assert rate.seconds(1, 2**21) == pytest.approx(5e-9)
+    assert rate.seconds(1, 2**23) == pytest.approx(9e-9)
+
+
 def test_the_bound_from_below_grows_with_the_graph_too():
     rate = Rate((2**10, 2**15, 2**20), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1e-9, 2e-9, 4e-9), 0.0)
     for vertices, each in ((2**10, 1e-9), (2**15, 2e-9), (2**20, 4e-9)):
@@ -194,13 +201,36 @@ def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):
     assert kept({"processor": "another"}) is None
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"machine": 1}', "\x00"])
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"machine": 1}', '{"cpu": [1], "gpu": {}}', "\x00"])
 def test_rates_that_cannot_be_read_are_measured_anew(tmp_path, monkeypatch, content):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     keep(rates())
     for place in (tmp_path / "evener" / "rates").iterdir():
         place.write_text(content)
     assert kept(MACHINE) is None
+
+
+@pytest.mark.parametrize("named", [None, ""])
+def test_rates_lie_in_the_home_directory_where_no_place_is_named(tmp_path, monkeypatch, named):
+    """An empty name is none, says the XDG Base Directory Specification."""
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if named is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", named)
+    assert place_of(MACHINE).parent == tmp_path / ".cache" / "evener" / "rates"
+
+
+def test_without_a_home_directory_there_are_no_rates(monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert kept(MACHINE) is None
+
+
+def test_a_machine_is_the_same_in_whatever_order_it_is_described():
+    assert place_of({"cores": 4, "gpus": []}) == place_of({"gpus": [], "cores": 4})
 
 
 # ---- sizes before there are partitions ---------------------------------------------------------------
@@ -290,6 +320,21 @@ def test_shares_of_real_partitions_are_counted():
         others = [one.vertices[one.owned :].tolist() for q, one in enumerate(placed.partitions) if q != p]
         assert share.part.elsewhere == sum(v in owned for other in others for v in other)
     assert sum(share.part.edges for share in Share.all_of(placed)) == placed.graph.m
+
+
+def test_edges_that_stay_with_the_host_are_counted():
+    placed = ev.partition(ev.read("rmat:8"), ["cpu:1"])
+    (partition,) = placed.partitions
+
+    class Mapped:
+        far = np.zeros(32, np.uint32)
+
+        def __len__(self):
+            return partition.out.count
+
+    edges = replace(partition.out, targets=Mapped())
+    placed.partitions = [replace(partition, out=edges, in_=edges)]
+    assert [share.mapped for share in Share.all_of(placed)] == [32]
 
 
 def test_degrees_are_counted():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from test_model import rates
 
@@ -12,7 +14,7 @@ from evener.elements import CpuElement
 from evener.memory import readable
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Part, Share, predict
-from evener.planning.plan import Sizes, make_plan
+from evener.planning.plan import Plan, Sizes, make_plan
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.report.units import seconds_text
 
@@ -144,6 +146,51 @@ def test_the_cpu_alone_is_all_of_its_elements(sizes):
     assert beside.alternatives["CPU alone"] == found.alternatives["CPU alone"]
 
 
+def test_several_cpus_take_the_share_that_is_given(sizes):
+    halves = [CpuElement("cpu:2#0", 2), CpuElement("cpu:2#1", 2)]
+    found = make_plan(sizes, "wcc", halves, rates(), alpha=0.3, all_of_them=True)
+    assert found.alpha == 0.3
+    shares = [share.part.edges / sizes.degrees.edges for share in found.shares]
+    assert shares == pytest.approx([0.3, 0.7], abs=1e-3)
+
+
+@pytest.mark.parametrize(("times_slower", "on"), [(49, ("cpu",)), (19, ("cpu", "cuda:0"))])
+def test_more_elements_have_to_promise_a_few_percent(sizes, times_slower, on):
+    """With a GPU at 1/49 of its speed beside it a CPU takes 0.98 times as long, with one at 1/19 0.95."""
+    known = rates(cpu=1e-9, gpu=times_slower * 1e-9, c=1e15, copied=1e15)
+    assert make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", GIB)], known).on == on
+
+
+@pytest.mark.parametrize(
+    ("alpha", "on", "choices"),
+    [
+        (0, ("cuda:0",), {"GPU alone", "CPU and GPU"}),
+        (0.5, ("cpu", "cuda:0"), {"CPU and GPU"}),
+        (1, ("cpu",), {"CPU alone", "CPU and GPU"}),
+    ],
+)
+def test_a_share_leaves_out_no_side_that_it_gives_edges_to(sizes, alpha, on, choices):
+    """Though the GPU alone would be faster."""
+    known = rates(gpu=1e-12, delay=1e-4)
+    found = make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", GIB)], known, alpha=alpha)
+    assert found.on == on
+    assert set(found.alternatives) == choices
+
+
+def test_what_fits_with_one_share_is_not_refused_for_another(graph, sizes):
+    """Half of the vertices have room on the GPU."""
+    elements = [CPU, Gpu("cuda:0", beside(graph) // 2)]
+    found = make_plan(sizes, "wcc", elements, rates(), policy="random")
+    assert set(found.refused) == {"GPU alone"}
+    assert set(found.alternatives) == {"CPU alone", "CPU and GPU"}
+
+
+def test_passes_take_as_long_as_one_so_many_times(sizes):
+    for passes in (0, 1, 10):
+        found = make_plan(sizes, "wcc", [CPU], rates(cpu=1e-9), passes=passes)
+        assert found.prediction.seconds == pytest.approx(passes * sizes.degrees.edges * 1e-9)
+
+
 def test_the_error_of_elements_that_were_named_is_theirs(sizes):
     """Not that of one of them alone, which fits as little."""
     elements = [CPU, Gpu("cuda:0", 1024), Gpu("cuda:1", 1024)]
@@ -174,6 +221,25 @@ def test_the_words_of_a_plan(sizes):
         f"GPU alone: {whole}",
         "Predicted: 2.00 times as fast as the CPU alone and 2.00 times as fast as the GPU alone.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "each"),
+    [("pagerank", "an iteration"), ("wcc", "a run"), ("bfs", "a run from one source")],
+)
+def test_each_cell_of_a_plan_and_what_its_seconds_are_of(algorithm, each):
+    shares = (
+        Share("cpu", "cpu", 4, Part(100, 20, 30, 1000)),
+        Share("cuda:0", "cuda", 1, Part(300, 30, 20, 7000), mapped=500),
+    )
+    parts = (ElementPrediction("cpu", 0.5, 0.25), ElementPrediction("cuda:0", 2.0, 0.0))
+    made = Plan(
+        algorithm, ("cpu", "cuda:0"), "low", 0.125, shares, (1024, 2048), Prediction(parts, 2.0), {}, {}
+    )
+    lines = text.planned(made).splitlines()
+    assert re.split(" {2,}", lines[3]) == ["cpu", "1,000", "-", "100", "20", "1.0 KiB", "500 ms", "250 ms"]
+    assert re.split(" {2,}", lines[4]) == ["cuda:0", "7,000", "500", "300", "30", "2.0 KiB", "2 s", "-"]
+    assert lines[6] == f"In all: 3.0 KiB, and 2 s {each}"
 
 
 def test_the_words_for_what_does_not_fit(sizes):
@@ -258,6 +324,8 @@ def test_the_command_line_shows_the_prediction_too(graph, capsys):
     shown = capsys.readouterr().out
     assert "Predicted: the run took " in shown
     assert "for 12 s" in shown
+    assert "  cpu:1: computing " in shown
+    assert " for 11 s, exchanging 0 µs for 1 s" in shown
     assert text.result_json(result, top=0, timeline=False)["prediction"] == {
         "elements": ({"name": "cpu:1", "compute_seconds": 11.0, "exchange_seconds": 1.0},),
         "seconds": 12.0,

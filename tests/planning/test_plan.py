@@ -229,8 +229,8 @@ def test_the_words_of_a_plan(sizes):
 )
 def test_each_cell_of_a_plan_and_what_its_seconds_are_of(algorithm, each):
     shares = (
-        Share("cpu", "cpu", 4, Part(100, 20, 30, 1000)),
-        Share("cuda:0", "cuda", 1, Part(300, 30, 20, 7000), mapped=500),
+        Share("cpu", "cpu", 4, Part(100, 100, 20, 30, 1000)),
+        Share("cuda:0", "cuda", 1, Part(300, 300, 30, 20, 7000), mapped=500),
     )
     parts = (ElementPrediction("cpu", 0.5, 0.25), ElementPrediction("cuda:0", 2.0, 0.0))
     made = Plan(
@@ -304,7 +304,7 @@ def test_the_command_line_plans(evener):
 def test_explain_puts_the_prediction_beside_what_came(graph):
     placed = ev.partition(graph, ["cpu:1", "cpu:1"])
     placed.forecast = lambda name, passes: predict(
-        [Share(f"cpu:1#{i}", "cpu", 1, Part(1, 1, 1, passes * 10**9)) for i in range(2)],
+        [Share(f"cpu:1#{i}", "cpu", 1, Part(1, 1, 1, 1, passes * 10**9)) for i in range(2)],
         name,
         rates(),
         passes=1,

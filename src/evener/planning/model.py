@@ -8,10 +8,10 @@ T12 (equations 1 to 4; T13 §3.2) has, for a partition p with edges E_p of which
              = (1 / r_cpu) / (beta / c + alpha / r_cpu)   where the CPU is the last to finish   (3, 4)
 
 with one CPU and one GPU. Here there are any number of elements; r depends on what a partition is made of,
-for an edge costs less where the values it leads to fit a cache, and every vertex has a cost of its own (T13
-§7.1); edges that a GPU reads from the host's memory cost what the bus takes; and of the boundary, one value
-travels for each mirror, in each exchange, which itself takes some time. Elements compute at the same time,
-and each sends when it is done, so the last to have sent counts.
+for an edge costs less where the values it leads to fit a cache, and every vertex that has an edge has a cost
+of its own (T13 §7.1); edges that a GPU reads from the host's memory cost what the bus takes; and of the
+boundary, one value travels for each mirror, in each exchange, which itself takes some time. Elements compute
+at the same time, and each sends when it is done, so the last to have sent counts.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class Part:
     ----------
     vertices : int
         That it owns.
+    connected : int
+        Those of them that have an edge.
     mirrors : int
         Of vertices that others own.
     elsewhere : int
@@ -90,6 +92,7 @@ class Part:
     """
 
     vertices: int
+    connected: int
     mirrors: int
     elsewhere: int
     edges: int
@@ -131,7 +134,7 @@ class Share:
             bounds = [other.mirror_bounds[p : p + 2] for other in partitions if other is not own]
             elsewhere = sum(int(end - begin) for begin, end in bounds)
             in_a_row = sum(len(r) for r in placed.routes if r.owner == p and r.first is not None)
-            part = Part(own.owned, own.mirrors, elsewhere, own.stored_edges, in_a_row)
+            part = Part(own.owned, own.connected, own.mirrors, elsewhere, own.stored_edges, in_a_row)
             room = element.kind == "cpu" or spare(own, element) >= BYTES_AN_EDGE * own.stored_edges
             columns = room or any("columns" in edges.prepared for edges in own.directions)
             shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges, columns))
@@ -192,12 +195,13 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: 
     mirrors = parts @ met.T  # [p, q]: of the vertices of p, at q
     np.fill_diagonal(mirrors, 0)
     # Vertices without edges are numbered after all others, so those with edges are one run.
-    connected = parts[:, degrees.degree > 0].sum(axis=1, keepdims=True)
-    in_a_row = (mirrors >= LONG_RUN) & (mirrors >= _FORESEEN * connected)
-    mirrors = np.where(in_a_row, connected, mirrors)
+    connected = parts[:, degrees.degree > 0].sum(axis=1)
+    in_a_row = (mirrors >= LONG_RUN) & (mirrors >= _FORESEEN * connected[:, None])
+    mirrors = np.where(in_a_row, connected[:, None], mirrors)
     return [
         Part(
             round(own.sum()),
+            round(connected[p]),
             round(mirrors[:, p].sum()),
             round(mirrors[p].sum()),
             round(stored * float(mine[p])),
@@ -214,15 +218,15 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
     elements = []
     for share in shares:
         part = share.part
-        touched = part.vertices + part.mirrors
+        touched = part.connected + part.mirrors
         if share.kind == "cpu":
             # More threads than were measured share the same memory, and are not counted on to be faster.
             rate, slower = rates.cpu[algorithm], max(rates.threads / share.threads, 1.0)
-            compute = rate.seconds(part.edges, part.vertices, touched=touched) * slower
+            compute = rate.seconds(part.edges, part.connected, touched=touched) * slower
         else:
             in_columns = share.columns and not share.mapped
             rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])
-            compute = rate.seconds(part.edges, part.vertices, touched=touched)
+            compute = rate.seconds(part.edges, part.connected, touched=touched)
             compute += share.mapped * rates.mapped[algorithm]
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled

@@ -16,6 +16,7 @@ from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.runs import runs
+from evener.kernels.cpu.turns import run_of_queue
 
 __all__ = [
     "arrive",
@@ -35,7 +36,7 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _NOBODY = np.uint32(0xFFFFFFFF)
-# Vertices of a level handed to a thread at a time: few, for the first of a level may be hubs.
+# Vertices of a level handed to a thread at a time, at most: few, for the first of a level may be hubs.
 _QUEUE_RUN = np.uint64(16)
 # A step over fewer edges is done by one thread: waking the others costs 3.5 us, and far more where they share
 # their cores with other programs. From all of 1000 vertices, two such threads took 14.5 s, and 1.2 s so.
@@ -91,9 +92,10 @@ def step_down(offsets, targets, order, bounds, level, edges, value, visited, arr
     if np.uint64(edges) < _FEW_EDGES:
         _down_run(offsets, targets, order, value, visited, arriving, arrived, begin, end)
         return
-    for r in prange(runs(end - begin, _QUEUE_RUN)):
-        first = begin + np.uint64(r) * _QUEUE_RUN
-        last = min(first + _QUEUE_RUN, end)
+    run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
+    for r in prange(runs(end - begin, run)):
+        first = begin + np.uint64(r) * run
+        last = min(first + run, end)
         _down_run(offsets, targets, order, value, visited, arriving, arrived, first, last)
 
 
@@ -256,9 +258,10 @@ def scatter(offsets, targets, owned, order, bounds, level, edges, value, visited
     if np.uint64(edges) < _FEW_EDGES:
         _scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, begin, end)
         return
-    for r in prange(runs(end - begin, _QUEUE_RUN)):
-        first = begin + np.uint64(r) * _QUEUE_RUN
-        last = min(first + _QUEUE_RUN, end)
+    run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
+    for r in prange(runs(end - begin, run)):
+        first = begin + np.uint64(r) * run
+        last = min(first + run, end)
         _scatter_run(
             offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, first, last
         )
@@ -321,9 +324,10 @@ def gather(offsets, targets, order, bounds, level, edges, value, frontier, arriv
     if np.uint64(edges) < _FEW_EDGES:
         _gather_run(offsets, targets, order, value, frontier, arriving, begin, end)
         return
-    for r in prange(runs(end - begin, _QUEUE_RUN)):
-        first = begin + np.uint64(r) * _QUEUE_RUN
-        last = min(first + _QUEUE_RUN, end)
+    run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
+    for r in prange(runs(end - begin, run)):
+        first = begin + np.uint64(r) * run
+        last = min(first + run, end)
         _gather_run(offsets, targets, order, value, frontier, arriving, first, last)
 
 

@@ -17,7 +17,7 @@ from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.turns import SHARES, first_turn, take
+from evener.kernels.cpu.turns import SHARES, first_turn, run_of_queue, take
 
 __all__ = [
     "arrive",
@@ -34,7 +34,7 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _NOBODY = np.uint32(0xFFFFFFFF)
-# Vertices of the queue that a thread takes at a time.
+# Vertices of the queue that a thread takes at a time, at most.
 _QUEUE_RUN = np.uint64(16)
 # Words of 64 vertices that a thread takes at a time.
 _WORD_RUN = np.uint64(64)
@@ -66,9 +66,10 @@ def _down_share(
     awake = _ZERO
     scout = _ZERO
     offers = _ZERO
-    first = take(turn, _QUEUE_RUN)
+    run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
+    first = take(turn, run)
     while first < queued:
-        for i in range(first, min(first + _QUEUE_RUN, queued)):
+        for i in range(first, min(first + run, queued)):
             u = np.uint64(queue[i])
             name = vertices[u]
             for e in range(offsets[u], offsets[u + _ONE]):
@@ -92,7 +93,7 @@ def _down_share(
                 if held == BUFFER:
                     append(buffer, held, next_queue, next_length)
                     held = 0
-        first = take(turn, _QUEUE_RUN)
+        first = take(turn, run)
     append(buffer, held, next_queue, next_length)
     return awake, scout, offers
 
@@ -125,9 +126,10 @@ def top_down_step(
 
 @inline_step
 def _flood_share(offsets, targets, vertices, owned, queue, queued, parent, visited, offered, turn):
-    first = take(turn, _QUEUE_RUN)
+    run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
+    first = take(turn, run)
     while first < queued:
-        for i in range(first, min(first + _QUEUE_RUN, queued)):
+        for i in range(first, min(first + run, queued)):
             u = np.uint64(queue[i])
             name = vertices[u]
             for e in range(offsets[u], offsets[u + _ONE]):
@@ -141,7 +143,7 @@ def _flood_share(offsets, targets, vertices, owned, queue, queued, parent, visit
                     offered[v] = name
                 else:
                     parent[v] = name
-        first = take(turn, _QUEUE_RUN)
+        first = take(turn, run)
 
 
 @parallel

@@ -16,17 +16,34 @@ import numpy as np
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.jit import inline_step
 
-__all__ = ["SHARES", "first_turn", "take"]
+__all__ = ["SHARES", "first_turn", "run_of_queue", "take"]
 
 # No fewer than an element has threads, nor than it has on a larger machine that is given the kernels compiled
 # here. (Asking Numba for the number inside a kernel would keep it from keeping that.) Each costs about 50 ns.
 SHARES = max(128, os.cpu_count() or 1)
+# Edges that are worth a turn.
+_ENOUGH = np.uint64(1 << 10)
+_ONE = np.uint64(1)
 
 
 @inline_step
 def first_turn():
     """A counter of what has been taken."""
     return np.zeros(1, np.uint64)
+
+
+@inline_step
+def run_of_queue(offsets, queue, queued, most):
+    """How many vertices of a queue to take at a time: `most`, or fewer if the first of them are hubs.
+
+    A queue may be no more than some hubs. A step down from seven of R-MAT 24's took one of 15 threads 7 ms.
+    """
+    first = min(queued, most)
+    edges = _ONE
+    for i in range(first):
+        u = np.uint64(queue[i])
+        edges += offsets[u + _ONE] - offsets[u]
+    return min(max(first * _ENOUGH // edges, _ONE), most)
 
 
 @inline_step

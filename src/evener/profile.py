@@ -4,7 +4,7 @@ T12 and T13 take r, the edges a second of each processor, and c, those that cros
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
 grow with the graph; on a GPU, once more with half of the edges in the host's memory, and PageRank without
-room for blocks of columns.
+room for blocks of columns, and with the vertices of lowest degree on the CPU.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import logging
 import platform
 import statistics
+from collections import defaultdict
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
-import scipy.optimize
+from scipy.optimize import nnls
 
 from evener import generate, memory
 from evener.algorithms.betweenness import betweenness
@@ -52,14 +53,18 @@ _SCALES = (18, 22, 24)
 _CORES_FOR_ALL = 16
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
+# The share of the edges that a CPU gets beside a GPU, those of the vertices of lowest degree.
+_LOW = 0.1
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
 _ITERATIONS, _REPEATS = 8, 3
 _MORE_REPEATS, _SECONDS = 9, 0.3
 # Bytes of an edge of these graphs: weights are int32.
 _TARGET_AND_WEIGHT = 8
-# Vertices of the ring whose exchange is timed, and values that are copied as they lie.
+# Vertices of the ring whose exchange is timed, and values that are copied as they lie; how often, after how
+# many times that do not count.
 _VALUES, _COPIED = 1 << 22, 1 << 24
+_EXCHANGES, _UNCOUNTED = 24, 8
 
 
 def machine() -> dict[str, Any]:
@@ -161,14 +166,22 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
     return rates
 
 
+class _Sample(NamedTuple):
+    """What a pass of an algorithm took, on so many edges and vertices that have one."""
+
+    scale: int
+    connected: int
+    edges: int
+    seconds: float
+
+
 class _Measured:
-    """What came of the runs: the seconds of a pass, by algorithm, tier and graph."""
+    """What came of the runs, by algorithm and tier, in the order of `graphs`."""
 
     def __init__(self, scales: tuple[int, ...]) -> None:
         self.scales = scales
         self.graphs = [(scale, factor) for scale in scales for factor in (_FEW, _MANY)]
-        self.sizes: dict[tuple[int, int], tuple[int, int]] = {}  # vertices that have an edge, and edges
-        self.times: dict[tuple[str, str, int, int], float] = {}
+        self.samples: defaultdict[tuple[str, str], list[_Sample]] = defaultdict(list)
         self.supersteps: dict[str, float] = {}
         self.mapped_edges = 0
 
@@ -178,33 +191,32 @@ class _Measured:
 
     def mapped_seconds(self) -> dict[str, float]:
         """What an edge costs more in the host's memory."""
-        largest = self.graphs[-1]
-        near = {name: "pulled" if name == "pagerank" else "gpu" for name in _RUNS}
-        more = {
-            name: self.times[name, "mapped", *largest] - self.times[name, near[name], *largest]
-            for name in _RUNS
-        }
-        return {name: max(seconds, 0.0) / max(self.mapped_edges, 1) for name, seconds in more.items()}
+        return {name: self._mapped_seconds(name) / max(self.mapped_edges, 1) for name in _RUNS}
+
+    def _mapped_seconds(self, name: str) -> float:
+        near = self.samples[name, "pulled" if name in _READ_ALL else "gpu"]
+        return max(self.samples[name, "mapped"][-1].seconds - near[-1].seconds, 0.0)
 
     def rate(self, name: str, tier: str) -> Rate:
         """What an edge costs, and a vertex that has one: by graphs of one size with many edges and with few.
 
         Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
-        nothing.
+        nothing. Of a graph with hubs a share without them says most, where one was measured.
         """
+        alone, beside = self.samples[name, tier], self.samples[name, f"{tier} beside"]
         # What a run takes however little there is to do is less than the shortest took; of that we take half.
-        fixed = min(self.times[name, tier, scale, factor] for scale, factor in self.graphs) / 2
+        fixed = min(sample.seconds for sample in alone) / 2
         edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
         for scale in self.scales:
-            sizes = np.array([self.sizes[scale, factor] for factor in (_FEW, _MANY)], dtype=float)
-            times = np.array([self.times[name, tier, scale, factor] for factor in (_FEW, _MANY)]) - fixed
-            # Never less than nothing: if one seems to, the other costs all of it.
-            each_vertex, each_edge = scipy.optimize.nnls(sizes, times)[0].tolist()
-            vertices, edges = self.sizes[scale, _MANY]
+            _, many = (sample for sample in alone if sample.scale == scale)
+            samples = np.array([sample[1:] for sample in (*alone, *beside) if sample.scale == scale], float)
+            times = np.maximum(samples[:, 2:] - fixed, fixed)
+            # Off by as little as may be, of each time; and nothing takes less than no time.
+            each_vertex, each_edge = nnls(samples[:, :2] / times, np.ones(len(times)))[0].tolist()
             edge_seconds.append(each_edge)
             vertex_seconds.append(each_vertex)
-            least_seconds.append(each_edge if name in _READ_ALL else float(times[1]) / edges)
-            counts.append(vertices)
+            least_seconds.append(each_edge if name in _READ_ALL else (many.seconds - fixed) / many.edges)
+            counts.append(many.connected)
         return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
 
 
@@ -232,10 +244,9 @@ def _measure(
     """Run every algorithm on one graph, in each tier of memory."""
     say(f"a graph of {1 << scale:,} vertices")
     graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
-    measured.sizes[scale, factor] = int(np.count_nonzero(graph.out_degree())), graph.m
-    tiers: dict[str, tuple[str, int | None]] = {
-        "cpu": (on_cpu, None)
-    }  # elements, and bytes there are for edges
+    connected = int(np.count_nonzero(graph.out_degree()))
+    # Elements, and the bytes there are for edges.
+    tiers: dict[str, tuple[str, int | None]] = {"cpu": (on_cpu, None)}
     if on_gpu is not None:
         edges = graph.m * _TARGET_AND_WEIGHT
         tiers |= {"gpu": (on_gpu, None), "pulled": (on_gpu, edges)}
@@ -250,15 +261,42 @@ def _measure(
         if tier == "mapped":
             measured.mapped_edges = placed.partitions[0].mapped_edges
         for name, (run, passes) in _RUNS.items():
-            if tier == "pulled" and name != "pagerank":
+            if tier == "pulled" and name not in _READ_ALL:
                 continue
-            supersteps = run(placed, source).timeline.supersteps  # the first run may compile
-            taken: list[float] = []
-            while len(taken) < _REPEATS or (len(taken) < _MORE_REPEATS and sum(taken) * passes < _SECONDS):
-                taken.append(run(placed, source).seconds / passes)
-            measured.times[name, tier, scale, factor] = statistics.median(taken)
-            measured.supersteps[name] = supersteps / passes
+            results = _repeated(run, placed, source)
+            seconds = statistics.median(result.seconds for result in results) / passes
+            measured.samples[name, tier].append(_Sample(scale, connected, graph.m, seconds))
+            measured.supersteps[name] = results[0].timeline.supersteps / passes
         del placed  # before the next one is made
+    if on_gpu is not None and factor == _MANY:
+        say(f"cpu beside gpu on {graph!r}")
+        placed = partition(graph, f"{on_cpu},{on_gpu}", policy="low", alpha=_LOW)
+        own = placed.partitions[0]
+        for name in _READ_ALL:
+            run, passes = _RUNS[name]
+            results = _repeated(run, placed, source)
+            seconds = statistics.median(_first_computes(result) for result in results) / passes
+            sample = _Sample(scale, own.connected, own.stored_edges, seconds)
+            measured.samples[name, "cpu beside"].append(sample)
+
+
+def _repeated(
+    run: Callable[[PartitionedGraph, Any], Result], placed: PartitionedGraph, source: Any
+) -> list[Result]:
+    """Runs enough to take a median of, after one that may compile."""
+    run(placed, source)
+    results: list[Result] = []
+    while len(results) < _REPEATS or (
+        len(results) < _MORE_REPEATS and sum(result.seconds for result in results) < _SECONDS
+    ):
+        results.append(run(placed, source))
+    return results
+
+
+def _first_computes(result: Result) -> float:
+    """Seconds that the first element of a run was in kernels."""
+    timeline = result.timeline
+    return sum(span.compute for span in timeline.spans if span.element == timeline.spans[0].element)
 
 
 # A pass of each algorithm, and how many of them its run has.
@@ -271,8 +309,8 @@ _RUNS: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
 }
 
 
-# Those that read every edge in a pass.
-_READ_ALL = frozenset({"pagerank"})
+# Those that read every edge in a pass; on a GPU from blocks of columns where it has room for them.
+_READ_ALL = ("pagerank",)
 
 
 def _scales(on_gpu: str | None) -> tuple[int, ...]:
@@ -306,7 +344,7 @@ def _exchange(on: str) -> tuple[float, float]:
         engine = Engine(partition(graph, on, policy="random", alpha=0.5), "exchange")
         array = engine.array("float32", 0)
         taken = []
-        for _ in range(_ITERATIONS):
+        for _ in range(_UNCOUNTED + _EXCHANGES):
             engine.superstep("exchange")
             engine.pull(array)
             spans = [
@@ -314,7 +352,7 @@ def _exchange(on: str) -> tuple[float, float]:
             ]
             taken.append(max(span.seconds for span in spans))
         moved = max(partition.mirrors for partition in engine.partitions) * 4
-        times[count] = (moved, statistics.median(taken))
+        times[count] = (moved, statistics.median(taken[_UNCOUNTED:]))
     (_, delay), (moved, seconds) = times[64], times[_VALUES]
     return moved / max(seconds - delay, 1e-9), delay
 
@@ -323,14 +361,14 @@ def _copy(sender: Element, receiver: Element) -> float:
     """Bytes a second of an array on its way between two elements."""
     source, target = sender.array(_COPIED, "float32", 0), receiver.array(_COPIED, "float32")
     taken = []
-    for _ in range(_ITERATIONS):
+    for _ in range(_UNCOUNTED + _EXCHANGES):
         receiver.begin_round()
         receiver.wait()
         begin = perf_counter()
         receiver.receive(sender.send(source, receiver, target))
         receiver.wait()
         taken.append(perf_counter() - begin)
-    return 4 * _COPIED / statistics.median(taken)
+    return 4 * _COPIED / statistics.median(taken[_UNCOUNTED:])
 
 
 def _pairs(count: int) -> Graph:

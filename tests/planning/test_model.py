@@ -205,19 +205,38 @@ def test_vertices_without_an_edge_take_no_time():
         (40 * 2 + 30 * 5, 60 * 2 + 300 * 5, 5, 2),
         (30 * 5, 300 * 5, 5, 0),
         (40 * 2, 60 * 2, 0, 2),
-        (40, 600, 2, 0),  # each of many edges costs more than each of few
+        # Each of many edges costs more than each of few: 30 and 300 of them are off by as little as may be.
+        (40, 600, (30 / 40 + 300 / 600) / ((30 / 40) ** 2 + (300 / 600) ** 2), 0),
     ],
 )
 def test_a_rate_is_taken_from_few_edges_and_from_many(few, many, edge, vertex):
     measured = profile._Measured((10,))
-    measured.sizes = {(10, 2): (40, 30), (10, 16): (60, 300)}
     # Half of the shortest time is taken for what a run takes without any work.
-    measured.times = {("wcc", "cpu", 10, 2): 2 * few, ("wcc", "cpu", 10, 16): many + few}
+    measured.samples["wcc", "cpu"] = [
+        profile._Sample(10, 40, 30, 2 * few),
+        profile._Sample(10, 60, 300, many + few),
+    ]
     rate = measured.rate("wcc", "cpu")
     assert rate.fixed_seconds == few
     assert rate.vertices == (60,)
     assert rate.edge_seconds == pytest.approx([edge], rel=0.01)
     assert rate.vertex_seconds == pytest.approx([vertex], rel=0.01)
+
+
+def test_a_share_without_hubs_says_what_a_vertex_costs():
+    """Two graphs that say 6 an edge and nothing a vertex, and a share that says 2 and 5: all are off a little."""
+    measured = profile._Measured((10,))
+    alone, beside = [(40, 30, 180), (60, 300, 1800)], (100, 40, 400)
+    measured.samples["pagerank", "cpu"] = [profile._Sample(10, v, e, t + 180) for v, e, t in alone]
+    assert measured.rate("pagerank", "cpu").vertex_seconds == pytest.approx([0])
+    measured.samples["pagerank", "cpu beside"] = [profile._Sample(10, *beside[:2], beside[2] + 180)]
+    rate = measured.rate("pagerank", "cpu")
+    # By another way than the one taken: the least of the squares, where their slopes are level.
+    sizes = np.array([(v / t, e / t) for v, e, t in (*alone, beside)])
+    vertex, edge = np.linalg.solve(sizes.T @ sizes, sizes.sum(axis=0))
+    assert rate.vertex_seconds == pytest.approx([vertex])
+    assert rate.edge_seconds == pytest.approx([edge])
+    assert vertex > 1
 
 
 def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):

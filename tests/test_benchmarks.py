@@ -96,8 +96,9 @@ def written(figures, monkeypatch, tmp_path):
         {},
         {},
         {},
+        {},
         dict.fromkeys(tasks, 5.0),
-        float("inf"),
+        {},
         float("inf"),
         0.0,
     )

@@ -141,7 +141,7 @@ class Bench:
             "edges_per_second": harness.median([result.edges / result.seconds for result in results]),
             "predicted_seconds": expected.seconds,
             # c of the papers, in values of 4 bytes; elements that share a memory have no bus between them.
-            "values_per_second": self._rates.bytes_per_second / 4 if self._rates.gpu else None,
+            "values_per_second": min(self._rates.bytes_per_second.values()) / 4 if self._rates.gpu else None,
             "busy": _busy(results, passes),
         }
         if task == "bfs":

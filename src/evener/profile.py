@@ -4,7 +4,7 @@ T12 and T13 take r, the edges a second of each processor, and c, those that cros
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
 grow with the graph; on a GPU, once more with half of the edges in the host's memory, and PageRank without
-room for blocks of columns, and with the vertices of lowest degree on the CPU.
+room for blocks of columns, and on CPU and GPU together.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _SCALES = (18, 22, 24)
 _CORES_FOR_ALL = 16
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
-# The share of the edges that a CPU gets beside a GPU, those of the vertices of lowest degree.
-_LOW = 0.1
+# The share of the edges that a CPU gets beside a GPU: of many vertices, and of few.
+_BESIDE = {"low": 0.1, "high": 0.2}
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
 _ITERATIONS, _REPEATS = 8, 3
@@ -142,20 +142,21 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
         _require_room(on_gpu, *measured.graphs[-1])
     for scale, factor in measured.graphs:
         _measure(measured, scale, factor, on_cpu, on_gpu, say)
-    speed = copied = float("inf")
-    delay = 0.0
+    speeds: dict[str, float] = {}
+    copied, delay = float("inf"), 0.0
     if on_gpu is not None:
-        speed, delay = _exchange(f"{on_cpu},{on_gpu}")
+        speeds, delay = _exchange(f"{on_cpu},{on_gpu}")
         copied = _copy(*parse_elements(f"{on_cpu},{on_gpu}"))
     rates = Rates(
         machine=here,
         threads=cpu.threads,
         cpu=measured.rates("cpu"),
         gpu=measured.rates("gpu") if has_gpu else {},
-        pulled={"pagerank": measured.rate("pagerank", "pulled")} if has_gpu else {},
+        pulled={name: measured.rate(name, "pulled") for name in _READ_ALL} if has_gpu else {},
+        beside={name: measured.rate(name, "beside") for name in _READ_ALL} if has_gpu else {},
         mapped=measured.mapped_seconds() if has_gpu else {},
         supersteps=measured.supersteps,
-        bytes_per_second=speed,
+        bytes_per_second=speeds,
         copied_bytes_per_second=copied,
         exchange_seconds=delay,
     )
@@ -167,9 +168,13 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
 
 
 class _Sample(NamedTuple):
-    """What a pass of an algorithm took, on so many edges and vertices that have one."""
+    """What a pass of an algorithm took, on so many edges and vertices that have one.
+
+    `touched` counts the vertices whose values were read, mirrors too.
+    """
 
     scale: int
+    touched: int
     connected: int
     edges: int
     seconds: float
@@ -198,25 +203,26 @@ class _Measured:
         return max(self.samples[name, "mapped"][-1].seconds - near[-1].seconds, 0.0)
 
     def rate(self, name: str, tier: str) -> Rate:
-        """What an edge costs, and a vertex that has one: by graphs of one size with many edges and with few.
+        """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
 
         Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
-        nothing. Of a graph with hubs a share without them says most, where one was measured.
+        nothing.
         """
-        alone, beside = self.samples[name, tier], self.samples[name, f"{tier} beside"]
+        samples = self.samples[name, tier]
         # What a run takes however little there is to do is less than the shortest took; of that we take half.
-        fixed = min(sample.seconds for sample in alone) / 2
+        fixed = min(sample.seconds for sample in samples) / 2
         edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
         for scale in self.scales:
-            _, many = (sample for sample in alone if sample.scale == scale)
-            samples = np.array([sample[1:] for sample in (*alone, *beside) if sample.scale == scale], float)
-            times = np.maximum(samples[:, 2:] - fixed, fixed)
-            # Off by as little as may be, of each time; and nothing takes less than no time.
-            each_vertex, each_edge = nnls(samples[:, :2] / times, np.ones(len(times)))[0].tolist()
+            own = [sample for sample in samples if sample.scale == scale]
+            sizes = np.array([(sample.connected, sample.edges) for sample in own], dtype=float)
+            times = np.array([sample.seconds for sample in own]) - fixed
+            # Never less than nothing: if one seems to, the other costs all of it.
+            each_vertex, each_edge = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
             edge_seconds.append(each_edge)
             vertex_seconds.append(each_vertex)
-            least_seconds.append(each_edge if name in _READ_ALL else (many.seconds - fixed) / many.edges)
-            counts.append(many.connected)
+            most = max(own, key=lambda sample: sample.edges)
+            least_seconds.append(each_edge if name in _READ_ALL else (most.seconds - fixed) / most.edges)
+            counts.append(max(sample.touched for sample in own))
         return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
 
 
@@ -265,19 +271,29 @@ def _measure(
                 continue
             results = _repeated(run, placed, source)
             seconds = statistics.median(result.seconds for result in results) / passes
-            measured.samples[name, tier].append(_Sample(scale, connected, graph.m, seconds))
+            measured.samples[name, tier].append(_Sample(scale, connected, connected, graph.m, seconds))
             measured.supersteps[name] = results[0].timeline.supersteps / passes
         del placed  # before the next one is made
     if on_gpu is not None and factor == _MANY:
-        say(f"cpu beside gpu on {graph!r}")
-        placed = partition(graph, f"{on_cpu},{on_gpu}", policy="low", alpha=_LOW)
-        own = placed.partitions[0]
-        for name in _READ_ALL:
-            run, passes = _RUNS[name]
-            results = _repeated(run, placed, source)
-            seconds = statistics.median(_first_computes(result) for result in results) / passes
-            sample = _Sample(scale, own.connected, own.stored_edges, seconds)
-            measured.samples[name, "cpu beside"].append(sample)
+        for policy, alpha in _BESIDE.items():
+            say(f"cpu beside gpu, {policy}, on {graph!r}")
+            placed = partition(
+                graph, f"{on_cpu},{on_gpu}", policy=policy, alpha=alpha, gpu_memory=beside + edges // 2
+            )
+            _measure_beside(measured, scale, placed)
+            del placed
+
+
+def _measure_beside(measured: _Measured, scale: int, placed: PartitionedGraph) -> None:
+    """What a CPU's share takes while a GPU reads the memory of both."""
+    own = placed.partitions[0]
+    for name in _READ_ALL:
+        run, passes = _RUNS[name]
+        seconds = (
+            statistics.median(_first_computes(result) for result in _repeated(run, placed, None)) / passes
+        )
+        sample = _Sample(scale, len(own.vertices), own.connected, own.stored_edges, seconds)
+        measured.samples[name, "beside"].append(sample)
 
 
 def _repeated(
@@ -296,7 +312,8 @@ def _repeated(
 def _first_computes(result: Result) -> float:
     """Seconds that the first element of a run was in kernels."""
     timeline = result.timeline
-    return sum(span.compute for span in timeline.spans if span.element == timeline.spans[0].element)
+    first = timeline.spans[0].element
+    return sum(span.compute for span in timeline.spans if span.element == first)
 
 
 # A pass of each algorithm, and how many of them its run has.
@@ -336,25 +353,30 @@ def _on_gpu(on_gpu: str | None, scale: int) -> bool:
     return needed <= room
 
 
-def _exchange(on: str) -> tuple[float, float]:
-    """Bytes a second between CPU and GPU when many values travel, and the seconds when next to none do."""
-    times = {}
-    for count in (64, _VALUES):
+def _exchange(on: str) -> tuple[dict[str, float], float]:
+    """Bytes a second from CPU and from GPU when many values travel, and the seconds when next to none do."""
+    taken: dict[int, dict[str, list[float]]] = {}
+    whole: list[float] = []
+    for count in (_VALUES, 64):
         graph = _pairs(count)
         engine = Engine(partition(graph, on, policy="random", alpha=0.5), "exchange")
         array = engine.array("float32", 0)
-        taken = []
+        taken[count] = {element.kind: [] for element in engine.elements}
+        whole.clear()
         for _ in range(_UNCOUNTED + _EXCHANGES):
             engine.superstep("exchange")
             engine.pull(array)
-            spans = [
-                span for span in engine.timeline.spans if span.superstep == engine.timeline.supersteps - 1
-            ]
-            taken.append(max(span.seconds for span in spans))
-        moved = max(partition.mirrors for partition in engine.partitions) * 4
-        times[count] = (moved, statistics.median(taken[_UNCOUNTED:]))
-    (_, delay), (moved, seconds) = times[64], times[_VALUES]
-    return moved / max(seconds - delay, 1e-9), delay
+            both = engine.timeline.spans[-2:]
+            for sender, receiver, element in zip(both, both[::-1], engine.elements, strict=True):
+                taken[count][element.kind].append(sender.send + receiver.receive)
+            whole.append(max(span.seconds for span in both))
+        if count == _VALUES:
+            moved = [4 * own.mirrors for own in engine.partitions[::-1]]
+    speeds = {}
+    for kind, nbytes in zip(taken[64], moved, strict=True):
+        many, few = (statistics.median(taken[count][kind][_UNCOUNTED:]) for count in (_VALUES, 64))
+        speeds[kind] = nbytes / max(many - few, 1e-9)
+    return speeds, statistics.median(whole[_UNCOUNTED:])
 
 
 def _copy(sender: Element, receiver: Element) -> float:

@@ -24,7 +24,9 @@ def flat(edge, vertex=0.0, fixed=0.0):
     return Rate((1,), (edge,), (vertex,), (edge,), fixed)
 
 
-def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, steps=1.0, pulled=None):
+def rates(
+    *, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, steps=1.0, pulled=None, beside=None
+):
     names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
     return Rates(
         MACHINE,
@@ -32,9 +34,10 @@ def rates(*, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, ste
         dict.fromkeys(names, flat(cpu)),
         dict.fromkeys(names, flat(gpu)),
         {} if pulled is None else {"pagerank": flat(pulled)},
+        {} if beside is None else {"pagerank": flat(beside)},
         dict.fromkeys(names, mapped),
         dict.fromkeys(names, steps),
-        c,
+        c if isinstance(c, dict) else {"cpu": c, "cuda": c},
         copied,
         delay,
     )
@@ -213,8 +216,8 @@ def test_a_rate_is_taken_from_few_edges_and_from_many(few, many, edge, vertex):
     measured = profile._Measured((10,))
     # Half of the shortest time is taken for what a run takes without any work.
     measured.samples["wcc", "cpu"] = [
-        profile._Sample(10, 40, 30, 2 * few),
-        profile._Sample(10, 60, 300, many + few),
+        profile._Sample(10, 40, 40, 30, 2 * few),
+        profile._Sample(10, 60, 60, 300, many + few),
     ]
     rate = measured.rate("wcc", "cpu")
     assert rate.fixed_seconds == few
@@ -223,20 +226,32 @@ def test_a_rate_is_taken_from_few_edges_and_from_many(few, many, edge, vertex):
     assert rate.vertex_seconds == pytest.approx([vertex], rel=0.01)
 
 
-def test_a_share_without_hubs_says_what_a_vertex_costs():
-    """Two graphs that say 6 an edge and nothing a vertex, and a share that says 2 and 5: all are off a little."""
+def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
+    """By hand: a share with few edges to a vertex, and one with many that reads as much of the graph."""
     measured = profile._Measured((10,))
-    alone, beside = [(40, 30, 180), (60, 300, 1800)], (100, 40, 400)
-    measured.samples["pagerank", "cpu"] = [profile._Sample(10, v, e, t + 180) for v, e, t in alone]
-    assert measured.rate("pagerank", "cpu").vertex_seconds == pytest.approx([0])
-    measured.samples["pagerank", "cpu beside"] = [profile._Sample(10, *beside[:2], beside[2] + 180)]
-    rate = measured.rate("pagerank", "cpu")
-    # By another way than the one taken: the least of the squares, where their slopes are level.
-    sizes = np.array([(v / t, e / t) for v, e, t in (*alone, beside)])
-    vertex, edge = np.linalg.solve(sizes.T @ sizes, sizes.sum(axis=0))
-    assert rate.vertex_seconds == pytest.approx([vertex])
-    assert rate.edge_seconds == pytest.approx([edge])
-    assert vertex > 1
+    measured.samples["pagerank", "beside"] = [
+        profile._Sample(10, 500, 400, 100, 20 + 400 * 2 + 100 * 3),
+        profile._Sample(10, 450, 1, 6, 20 + 1 * 2 + 6 * 3),
+    ]
+    rate = measured.rate("pagerank", "beside")
+    assert rate.vertices == (500,)
+    assert rate.fixed_seconds == 20
+    assert rate.vertex_seconds == pytest.approx([2])
+    assert rate.edge_seconds == pytest.approx([3])
+
+
+def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
+    shares = [cpu_share(10**9), gpu_share(10**9)]
+    reading = [cpu_share(10**9), gpu_share(10**9, mapped=10**8)]
+    known = rates(cpu=1.0, beside=3.0)
+    for algorithm, of, seconds in (("pagerank", shares, 1), ("pagerank", reading, 3), ("wcc", reading, 1)):
+        assert predict(of, algorithm, known).elements[0].compute_seconds == pytest.approx(seconds * 1e9)
+
+
+def test_values_travel_as_fast_as_their_sender_picks_them_out():
+    shares = [cpu_share(0, elsewhere=1000), gpu_share(0, elsewhere=1000)]
+    found = predict(shares, "pagerank", rates(c={"cpu": 8.0, "cuda": 40.0}))
+    assert [e.exchange_seconds for e in found.elements] == pytest.approx([500, 100])
 
 
 def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ at the same time, and each sends when it is done, so the last to have sent count
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -214,6 +215,8 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: 
 def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0) -> Prediction:
     """How long a run will take (equations 1 and 2)."""
     several = len(shares) > 1
+    # While a GPU reads the host's memory a CPU takes longer for the same.
+    on_cpu = {**rates.cpu, **(rates.beside if any(share.mapped for share in shares) else {})}
     travels = TRAVELS[algorithm]
     elements = []
     for share in shares:
@@ -221,7 +224,7 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
         touched = part.connected + part.mirrors
         if share.kind == "cpu":
             # More threads than were measured share the same memory, and are not counted on to be faster.
-            rate, slower = rates.cpu[algorithm], max(rates.threads / share.threads, 1.0)
+            rate, slower = on_cpu[algorithm], max(rates.threads / share.threads, 1.0)
             compute = rate.seconds(part.edges, part.connected, touched=touched) * slower
         else:
             in_columns = share.columns and not share.mapped
@@ -230,7 +233,9 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
             compute += share.mapped * rates.mapped[algorithm]
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
-        sending = picked / rates.bytes_per_second + copied * travels.pulled / rates.copied_bytes_per_second
+        # Without a GPU none is measured: elements of one CPU share its memory.
+        sending = picked / rates.bytes_per_second.get(share.kind, math.inf)
+        sending += copied * travels.pulled / rates.copied_bytes_per_second
         waiting = rates.supersteps[algorithm] * rates.exchange_seconds
         exchange = sending + waiting if several else 0.0
         elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))

@@ -80,12 +80,15 @@ class Rates:
         is one iteration, of the others a whole run from one source.
     pulled : mapping of str to Rate
         Of a GPU without room for blocks of columns, for the algorithms that take them: PageRank.
+    beside : mapping of str to Rate
+        Of the CPU while a GPU reads the same memory, for the algorithms that read every edge: PageRank.
     mapped : mapping of str to float
         Seconds that an edge costs more when it lies in the host's memory.
     supersteps : mapping of str to float
         How many a pass has.
-    bytes_per_second : float
-        Of values on their way between the memories of CPU and GPU, that are picked out first.
+    bytes_per_second : mapping of str to float
+        Of values on their way between the memories of CPU and GPU, that an element of this kind picks out
+        first; empty where there is no GPU.
     copied_bytes_per_second : float
         Of values that travel as they lie.
     exchange_seconds : float
@@ -97,9 +100,10 @@ class Rates:
     cpu: Mapping[str, Rate]
     gpu: Mapping[str, Rate]
     pulled: Mapping[str, Rate]
+    beside: Mapping[str, Rate]
     mapped: Mapping[str, float]
     supersteps: Mapping[str, float]
-    bytes_per_second: float
+    bytes_per_second: Mapping[str, float]
     copied_bytes_per_second: float
     exchange_seconds: float
 
@@ -131,7 +135,7 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
     """The rates that were measured on this machine before; None if there are none that can be read."""
     try:
         document = json.loads(place_of(machine).read_text(encoding="utf-8"))
-        for tier in ("cpu", "gpu", "pulled"):
+        for tier in ("cpu", "gpu", "pulled", "beside"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
         return Rates(**document)
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):

@@ -54,18 +54,19 @@ def main():
         for policy in options.policies:
             for alpha in np.round(np.arange(options.step, options.most, options.step), 3).tolist():
                 rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
-            found = _summary(rows, options.tasks)
-            if not options.no_record:  # after each policy, for a long sweep may not come to an end
+                if options.no_record:
+                    continue
                 more = {
                     "graph": f"rmat:{options.scale}",
                     "stored edges": graph.m,
                     "fits": fits,
                     "bus, bytes a second": link,
-                    "summary": found,
+                    "summary": _summary(rows, options.tasks),
                 }
+                # After each placement, for a long sweep may not come to an end.
                 name = f"hybrid_{options.scale}_{fits:g}"
                 harness.record(name, question=__doc__.splitlines()[0], rows=rows, script="hybrid", **more)
-        for task, one in found.items():
+        for task, one in _summary(rows, options.tasks).items():
             shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in one.items()}
             print(f"{task}, {fits:g} fits:", shown)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import numpy as np
 
@@ -88,16 +89,18 @@ class _Locked:
     def __init__(self, pages: NDArray[np.uint64]) -> None:
         from cupy.cuda import runtime
 
-        self._pages = pages
-        self._at = pages.ctypes.data
-        runtime.hostRegister(self._at, pages.nbytes, runtime.hostAllocPortable)
-        self._unlock = runtime.hostUnregister
+        runtime.hostRegister(pages.ctypes.data, pages.nbytes, runtime.hostAllocPortable)
         self.__array_interface__: dict[str, Any] = pages.__array_interface__
+        # As the process ends the system unlocks them.
+        finalize(self, _unlock, pages).atexit = False
 
-    def __del__(self) -> None:
-        # Not if they could not be locked, nor for a GPU that has failed: it answers nothing any more.
-        with contextlib.suppress(Exception):
-            self._unlock(self._at)
+
+def _unlock(pages: NDArray[np.uint64]) -> None:
+    """Unlock pages, which go with this; a GPU that has failed answers nothing any more."""
+    from cupy.cuda import runtime
+
+    with contextlib.suppress(runtime.CUDARuntimeError):
+        runtime.hostUnregister(pages.ctypes.data)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from threading import RLock
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import numpy as np
 
@@ -83,11 +84,9 @@ class _Lease:
     """What NumPy takes for the owner of an array's memory."""
 
     def __init__(self, pool: Pool, pages: NDArray[np.uint64]) -> None:
-        self._pool, self._pages = pool, pages
         self.__array_interface__: dict[str, Any] = pages.__array_interface__
-
-    def __del__(self) -> None:
-        self._pool.keep(self._pages)
+        # Not as the process ends: then nothing is kept, and what keeping needs is gone.
+        finalize(self, pool.keep, pages).atexit = False
 
 
 def _rounded(nbytes: int) -> int:

@@ -125,6 +125,10 @@ def test_a_result_keeps_its_values_while_others_run(pages):
 
 def test_nothing_is_said_of_arrays_that_are_there_as_the_process_ends():
     """What keeping their pages needs may be gone by then."""
-    code = "from evener.elements import parse_elements; array = parse_elements('cpu:1')[0].array(1 << 20, 'u8', 0)"
+    code = """
+import threading
+from evener.elements import parse_elements
+threading.kept = parse_elements("cpu:1")[0].array(1 << 20, "u8", 0)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""

@@ -28,6 +28,9 @@ _LOAD_BEFORE = os.getloadavg()[0]
 # A median of fewer says nothing.
 _LEAST_TIMES = 3
 
+# Values compared at a time, few enough for a cache: of 67 million in 0.06 s, all at once in 1.3 s.
+_PIECE = 1 << 16
+
 
 def clocked(call):
     """Make of a function of the round's number one that returns its seconds and its answer."""
@@ -101,16 +104,20 @@ def agree(result, name, expected, *, apart, of_largest=0.0):
     from evener import VerificationError
 
     found = result[name]
-    if np.array_equal(found, expected):
-        return
-    off = np.abs(found - expected) > apart * np.abs(expected) + of_largest * np.abs(expected).max()
-    if off.any():
-        v = int(np.flatnonzero(off)[0])
-        msg = (
-            f"{result.algorithm} has {found[v]} for vertex {result.graph.ids[v]} where a verified run "
-            f"has {expected[v]}"
-        )
-        raise VerificationError(msg)
+    more = of_largest * np.abs(expected).max() if of_largest else 0.0
+    for begin in range(0, len(found), _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        ours, theirs = found[piece], expected[piece]
+        with np.errstate(invalid="ignore"):  # where both are infinite
+            near = np.abs(ours - theirs) <= apart * np.abs(theirs) + more
+        off = (ours != theirs) & ~(near & np.isfinite(theirs))
+        if off.any():
+            v = begin + int(np.flatnonzero(off)[0])
+            msg = (
+                f"{result.algorithm} has {found[v]} for vertex {result.graph.ids[v]} where a verified run "
+                f"has {expected[v]}"
+            )
+            raise VerificationError(msg)
 
 
 def duration(value):

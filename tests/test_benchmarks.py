@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import evener as ev
@@ -304,14 +305,25 @@ def test_a_wrong_answer_has_no_time(figures, written, monkeypatch):
     assert set(read_record(written, "runs")["left out"].values()) == {"it is wrong"}
 
 
-def test_ranks_that_differ_from_a_verified_run_are_refused(figures):
-    graph = ev.read("rmat:5")
-    result = ev.pagerank(graph, tol=0, max_iter=2)
+@pytest.mark.parametrize("wrong", [1.001, np.nan, np.inf])
+def test_ranks_that_differ_from_a_verified_run_are_refused(figures, monkeypatch, wrong):
+    monkeypatch.setattr(figures.harness, "_PIECE", 7)
+    result = ev.pagerank(ev.read("rmat:5"), tol=0, max_iter=2)
     expected = result["rank"].copy()
-    figures.bench.harness.agree(result, "rank", expected, apart=2e-6)
-    expected[3] *= 1.001
-    with pytest.raises(ev.VerificationError, match="vertex 3"):
-        figures.bench.harness.agree(result, "rank", expected, apart=2e-6)
+    figures.harness.agree(result, "rank", expected, apart=2e-6)
+    expected *= 1 + 1e-6
+    figures.harness.agree(result, "rank", expected, apart=2e-6)
+    expected[17] *= wrong
+    with pytest.raises(ev.VerificationError, match="vertex 17"):
+        figures.harness.agree(result, "rank", expected, apart=2e-6)
+
+
+def test_what_is_unreached_in_both_runs_agrees(figures):
+    result = ev.sssp(ev.Graph.from_edges([0, 2], [1, 3], weights=[0.5, 1.0]), source=0)
+    assert np.isinf(result["distance"]).any()
+    figures.harness.agree(result, "distance", np.array([0, 0.5, np.inf, np.inf]), apart=1e-6)
+    with pytest.raises(ev.VerificationError, match="vertex 2"):
+        figures.harness.agree(result, "distance", np.array([0, 0.5, 7, np.inf]), apart=1e-6)
 
 
 def test_a_plot_is_the_same_each_time(figures, monkeypatch, tmp_path):

@@ -3,8 +3,8 @@
 The GPU's memory is capped so that only some of the edges fit; the others it reads from the host's memory, or
 the CPU takes them. For every share of edges on the CPU (alpha, in steps) and every policy: the time, the time
 that the model predicted from rates measured once on this machine, and at the end how well the two agree (T12
-figure 7, T13 figures 7, 9 and 15). The automatic plan is run beside them. Each part that fits has a record of
-its own, with the CPU alone in it: hybrid_24_0.5.json.
+figure 7, T13 figures 7, 9 and 15). The automatic plan is run beside them. Each algorithm and part that fits
+has a record of its own, with the CPU alone in it: hybrid_pagerank_24_0.5.json.
 
     python benchmarks/hybrid.py --scale 24 --fits 0.5 0.25 0.125
 
@@ -55,21 +55,23 @@ def main():
         for policy in options.policies:
             for alpha in np.round(np.arange(options.step, options.most, options.step), 3).tolist():
                 rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
-                if options.no_record:
-                    continue
-                more = {
-                    "graph": f"rmat:{options.scale}",
-                    "stored edges": graph.m,
-                    "fits": fits,
-                    "bus, bytes a second": link,
-                    "summary": _summary(rows, options.tasks),
-                }
                 # After each placement, for a long sweep may not come to an end.
-                name = f"hybrid_{options.scale}_{fits:g}"
-                harness.record(name, question=__doc__.splitlines()[0], rows=rows, script="hybrid", **more)
-        for task, one in _summary(rows, options.tasks).items():
-            shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in one.items()}
+                if not options.no_record:
+                    _record(options.scale, graph, fits, link, rows)
+        for task in options.tasks:
+            found = _summary([row for row in rows if row["task"] == task])
+            shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in found.items()}
             print(f"{task}, {fits:g} fits:", shown)
+
+
+def _record(scale, graph, fits, link, rows):
+    more = {"graph": f"rmat:{scale}", "stored edges": graph.m, "fits": fits, "bus, bytes a second": link}
+    for task in dict.fromkeys(row["task"] for row in rows):
+        own = [row for row in rows if row["task"] == task]
+        name = f"hybrid_{task}_{scale}_{fits:g}"
+        harness.record(
+            name, question=__doc__.splitlines()[0], rows=own, script="hybrid", summary=_summary(own), **more
+        )
 
 
 class _Bench:
@@ -178,29 +180,23 @@ def _show(row):
     )
 
 
-def _summary(rows, tasks):
-    """For each task: hybrid against the better alone, automatic against best, model against time."""
-    found = {}
-    for task in tasks:
-        own = [r for r in rows if r["task"] == task]
-        cpu, gpu = (
-            next(r for r in own if r["on"] == one and not r["automatic"]) for one in ("cpu", "cuda:0")
-        )
-        auto = next(r for r in own if r["automatic"])
-        hybrids = [r for r in own if r["policy"] and not r["automatic"]]
-        alone = min(cpu["median_seconds"], gpu["median_seconds"])
-        best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
-        achieved = np.array([cpu["median_seconds"] / r["median_seconds"] for r in [gpu, *hybrids]])
-        predicted = np.array([cpu["predicted_seconds"] / r["predicted_seconds"] for r in [gpu, *hybrids]])
-        found[task] = {
-            "automatic_over_alone": alone / auto["median_seconds"],
-            "best_over_alone": alone / best["median_seconds"],
-            "automatic_over_best": auto["median_seconds"] / best["median_seconds"],
-            "best": {name: best[name] for name in ("on", "policy", "alpha")},
-            "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(achieved) > 1 else None,
-            "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()),
-        }
-    return found
+def _summary(rows):
+    """Of one task: hybrid against the better alone, automatic against best, model against time."""
+    cpu, gpu = (next(r for r in rows if r["on"] == one and not r["automatic"]) for one in ("cpu", "cuda:0"))
+    auto = next(r for r in rows if r["automatic"])
+    hybrids = [r for r in rows if r["policy"] and not r["automatic"]]
+    alone = min(cpu["median_seconds"], gpu["median_seconds"])
+    best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
+    achieved = np.array([cpu["median_seconds"] / r["median_seconds"] for r in [gpu, *hybrids]])
+    predicted = np.array([cpu["predicted_seconds"] / r["predicted_seconds"] for r in [gpu, *hybrids]])
+    return {
+        "automatic_over_alone": alone / auto["median_seconds"],
+        "best_over_alone": alone / best["median_seconds"],
+        "automatic_over_best": auto["median_seconds"] / best["median_seconds"],
+        "best": {name: best[name] for name in ("on", "policy", "alpha")},
+        "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(achieved) > 1 else None,
+        "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()),
+    }
 
 
 def _options():

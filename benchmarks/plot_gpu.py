@@ -35,7 +35,7 @@ def main():
             _rivals(_read(rivals))
         sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
         if sweeps:
-            _hybrid(sorted(sweeps, key=lambda sweep: (sweep["stored edges"], -sweep["fits"])))
+            _hybrid(sweeps)
 
 
 def _read(path):
@@ -67,17 +67,18 @@ def _rivals(document):
 
 
 def _hybrid(sweeps):
-    tasks = list(dict.fromkeys(row["task"] for sweep in sweeps for row in sweep["rows"]))
+    rows_of = {(sweep["rows"][0]["task"], sweep["graph"], sweep["fits"]): sweep["rows"] for sweep in sweeps}
+    tasks = sorted({task for task, _, _ in rows_of}, reverse=True)
+    columns = sorted({(graph, fits) for _, graph, fits in rows_of}, key=lambda one: (one[0], -one[1]))
     figure, panels = plt.subplots(
-        len(tasks), len(sweeps), figsize=(4.1 * len(sweeps), 3.4 * len(tasks)), squeeze=False, sharex=True,
+        len(tasks), len(columns), figsize=(4.1 * len(columns), 3.4 * len(tasks)), squeeze=False, sharex=True,
         layout="constrained",
     )  # fmt: skip
     for task, line in zip(tasks, panels, strict=True):
-        for sweep, panel in zip(sweeps, line, strict=True):
-            rows = [row for row in sweep["rows"] if row["task"] == task]
-            if rows:
+        for (graph, fits), panel in zip(columns, line, strict=True):
+            if rows := rows_of.get((task, graph, fits)):
                 _sweep(panel, rows)
-            panel.set_title(f"{task}, {sweep['graph']}, {Fraction(sweep['fits'])} fits", fontsize=10)
+            panel.set_title(f"{task}, {graph}, {Fraction(fits)} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")
     for panel in panels[-1]:
         panel.set_xlabel("share of the edges on the CPU")

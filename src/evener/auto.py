@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
@@ -56,7 +57,8 @@ def plan(
     policy : {"auto", "random", "high", "low"}
         How vertices are dealt out to a CPU and GPUs.
     alpha : float, optional
-        Share of the edges on the CPU side. Default: the one with the least predicted time.
+        Share of the edges on the CPU side; of several elements of one kind, of the one named first. Default:
+        the one with the least predicted time, and even shares.
     gpu_memory : str or int, optional
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Default: what is free.
     passes : float, default 1
@@ -81,7 +83,7 @@ def plan(
     ('cpu',)
     """
     _check(graph, algorithm, policy, alpha)
-    if isinstance(passes, bool) or not isinstance(passes, (int, float)) or not 0 <= passes < math.inf:
+    if isinstance(passes, bool) or not isinstance(passes, Real) or not 0 <= passes < math.inf:
         msg = f"passes is a finite number of at least 0, not {passes!r}"
         raise ArgumentError(msg)
     directions = directions_of(algorithm)
@@ -169,9 +171,10 @@ def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> Partition
 
 def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) -> tuple[Plan, Rates]:
     """A plan, and the rates it goes by; these are measured when it is clear that the elements are there."""
-    names = _all_elements() if wanted["on"] is None else wanted["on"]
-    elements = parse_elements(names, gpu_memory=_most(wanted))
-    rates = rates_of_this_machine()
+    free = wanted["on"] is None
+    elements = parse_elements(_all_elements() if free else wanted["on"], gpu_memory=_most(wanted))
+    gpu = next((element.name.partition("#")[0] for element in elements if element.kind != "cpu"), None)
+    rates = rates_of_this_machine(gpu)
     with _saying_what_fits(graph, wanted):
         made = make_plan(
             Sizes.of(graph, wanted["directions"]),
@@ -181,7 +184,8 @@ def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) 
             policy=wanted["policy"],
             alpha=wanted["alpha"],
             passes=passes,
-            all_of_them=wanted["on"] is not None,
+            all_of_them=not free,
+            cpu_alone=parse_elements("cpu")[0] if free else None,
         )
     return made, rates
 

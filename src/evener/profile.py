@@ -13,6 +13,7 @@ import logging
 import platform
 import statistics
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +31,9 @@ from evener.algorithms.wcc import wcc
 from evener.elements import parse_elements, usable_cores
 from evener.elements.failure import failed
 from evener.engine import Engine
-from evener.errors import DeviceOutOfMemory
+from evener.errors import DeviceError, DeviceOutOfMemory
 from evener.partition import PartitionedGraph, partition
+from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
 from evener.planning.rates import Rate, Rates, keep, kept
 
@@ -67,7 +69,7 @@ _VALUES, _COPIED = 1 << 22, 1 << 24
 _EXCHANGES, _UNCOUNTED = 24, 8
 
 
-def machine() -> dict[str, Any]:
+def machine(*, with_gpus: bool = True) -> dict[str, Any]:
     """What rates depend on: processors, GPUs, driver, and the versions of what compiles and runs kernels.
 
     Raises
@@ -84,7 +86,7 @@ def machine() -> dict[str, Any]:
         "versions": {"evener": __version__, "numba": numba.__version__, "numpy": np.__version__},
         "gpus": [],
     }
-    if gpus():
+    if with_gpus and gpus():
         import cupy
 
         runtime = cupy.cuda.runtime
@@ -97,28 +99,34 @@ def machine() -> dict[str, Any]:
     return found
 
 
-def rates_kept() -> Rates | None:
+def rates_kept(*, with_gpus: bool = True) -> Rates | None:
     """The rates kept for this machine, if it has been measured."""
-    return kept(machine())
+    if not with_gpus:
+        with suppress(DeviceError):  # what was measured with them does for the CPU as well
+            return kept(machine()) or kept(machine(with_gpus=False))
+    return kept(machine(with_gpus=with_gpus))
 
 
-def rates_of_this_machine() -> Rates:
+def rates_of_this_machine(gpu: str | None = "cuda:0") -> Rates:
     """The rates kept for this machine; measured now, which takes a minute or two, if there are none.
 
-    That is told to the log "evener": once as a warning, and each step.
+    That is told to the log "evener": once as a warning, and each step. `gpu` is the one to measure, which
+    stands for all; None where no rates of GPUs are needed.
     """
-    found = rates_kept()
+    found = rates_kept(with_gpus=gpu is not None)
     if found is None:
         _log.warning("measuring this machine, once, for a minute or two: plans go by its rates")
-        found = calibrate(say=lambda step: _log.info("measuring this machine, once: %s", step))
+        found = calibrate(gpu, say=lambda step: _log.info("measuring this machine, once: %s", step))
     return found
 
 
-def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
+def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None = None) -> Rates:
     """Measure this machine and keep its rates in the user's cache directory.
 
     Parameters
     ----------
+    gpu : str, optional
+        The GPU to measure, which stands for all, if the machine has any. None measures the CPU alone.
     say : callable, optional
         Called with a line for each step.
 
@@ -132,11 +140,11 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
         If there is a GPU that cannot be used, or that has too little room to be measured.
     """
     say = say or (lambda _: None)
-    here = machine()
-    has_gpu = bool(here["gpus"])
+    here = machine(with_gpus=gpu is not None)
+    on_gpu = gpu if here["gpus"] else None
     # Beside a GPU the CPU element leaves it a core, so it is measured without that core.
-    cpu = parse_elements("cpu,cuda:0" if has_gpu else "cpu")[0]
-    on_cpu, on_gpu = f"cpu:{cpu.threads}", "cuda:0" if has_gpu else None
+    cpu = parse_elements("cpu" if on_gpu is None else f"cpu,{on_gpu}")[0]
+    on_cpu = f"cpu:{cpu.threads}"
     measured = _Measured(_scales(on_gpu))
     if on_gpu is not None:
         _require_room(on_gpu, *measured.graphs[-1])
@@ -151,10 +159,10 @@ def calibrate(*, say: Callable[[str], None] | None = None) -> Rates:
         machine=here,
         threads=cpu.threads,
         cpu=measured.rates("cpu"),
-        gpu=measured.rates("gpu") if has_gpu else {},
-        pulled={name: measured.rate(name, "pulled") for name in _READ_ALL} if has_gpu else {},
-        beside={name: measured.rate(name, "beside") for name in _READ_ALL} if has_gpu else {},
-        mapped=measured.mapped_seconds() if has_gpu else {},
+        gpu=measured.rates("gpu") if on_gpu else {},
+        pulled={name: measured.rate(name, "pulled") for name in _READ_ALL} if on_gpu else {},
+        beside={name: measured.rate(name, "beside") for name in _READ_ALL} if on_gpu else {},
+        mapped=measured.mapped_seconds() if on_gpu else {},
         supersteps=measured.supersteps,
         bytes_per_second=speeds,
         copied_bytes_per_second=copied,
@@ -221,7 +229,9 @@ class _Measured:
             edge_seconds.append(each_edge)
             vertex_seconds.append(each_vertex)
             most = max(own, key=lambda sample: sample.edges)
-            least_seconds.append(each_edge if name in _READ_ALL else (most.seconds - fixed) / most.edges)
+            # What reads every edge pays for every edge; if that is lost in the noise, a bound is better.
+            known = name in _READ_ALL and each_edge > 0
+            least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
             counts.append(max(sample.touched for sample in own))
         return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
 
@@ -238,10 +248,10 @@ def _require_room(on_gpu: str, scale: int, factor: int) -> None:
 
 
 def _room(on_gpu: str, scale: int, factor: int) -> tuple[int, int]:
-    """Bytes that a graph takes there, and bytes that there are."""
+    """Bytes that a graph takes there, in blocks of columns as well, and bytes that there are."""
     n, m = 1 << scale, 2 * factor << scale
     room = parse_elements(on_gpu)[0].room() or 0
-    return beside_edges(n, 0, 0, m, directions=1) + m * _TARGET_AND_WEIGHT, room
+    return beside_edges(n, 0, 0, m, directions=1) + m * (_TARGET_AND_WEIGHT + BYTES_AN_EDGE), room
 
 
 def _measure(
@@ -292,7 +302,8 @@ def _measure_beside(measured: _Measured, scale: int, placed: PartitionedGraph) -
         seconds = (
             statistics.median(_first_computes(result) for result in _repeated(run, placed, None)) / passes
         )
-        sample = _Sample(scale, len(own.vertices), own.connected, own.stored_edges, seconds)
+        touched = own.connected + own.mirrors
+        sample = _Sample(scale, touched, own.connected, own.stored_edges, seconds)
         measured.samples[name, "beside"].append(sample)
 
 
@@ -333,7 +344,7 @@ _READ_ALL = ("pagerank",)
 def _scales(on_gpu: str | None) -> tuple[int, ...]:
     """The sizes to measure: as large as they should be, or as an eighth of the memory allows."""
     smaller, larger, *largest = _SCALES
-    while larger > smaller + 1 and not _in_memory(larger):
+    while larger > smaller + 1 and not (_in_memory(larger) and _on_gpu(on_gpu, larger)):
         larger -= 1
     if usable_cores() < _CORES_FOR_ALL:
         largest.clear()
@@ -375,7 +386,7 @@ def _exchange(on: str) -> tuple[dict[str, float], float]:
     speeds = {}
     for kind, nbytes in zip(taken[64], moved, strict=True):
         many, few = (statistics.median(taken[count][kind][_UNCOUNTED:]) for count in (_VALUES, 64))
-        speeds[kind] = nbytes / max(many - few, 1e-9)
+        speeds[kind] = nbytes / max(many - few, many / 2)  # whatever others on the machine did meanwhile
     return speeds, statistics.median(whole[_UNCOUNTED:])
 
 

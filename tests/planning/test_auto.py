@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -12,8 +13,8 @@ from test_model import rates
 import evener as ev
 import reference
 from apart import ApartElement
-from evener import auto, profile
-from evener.elements import cuda, gpus
+from evener import auto, elements, profile
+from evener.elements import cpu, cuda, gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.partition.footprint import beside_edges
 
@@ -23,6 +24,9 @@ LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
 FULL = DeviceOutOfMemory("cuda:0 has 2.0 MiB free and 3.0 GiB more are needed", needed=3, available=2)
 UNLOCKED = DeviceOutOfMemory("3.0 GiB cannot be locked", needed=3, available=2)
 FAILURES = [LOST, FULL, UNLOCKED]
+
+
+CALIBRATE = profile.calibrate
 
 
 class Gpu(ApartElement):
@@ -45,6 +49,14 @@ class Gpu(ApartElement):
     def room_beside(self, taken):
         return self._room - taken
 
+    def bring(self, source, target):
+        return partial(np.copyto, self._seen(target), source)
+
+    def send(self, source, receiver, target):
+        if isinstance(receiver, ApartElement):
+            return super().send(source, receiver, target)
+        return partial(np.copyto, target, self._seen(source))()
+
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
@@ -53,7 +65,7 @@ def machine(monkeypatch):
     monkeypatch.setattr(gpus, "missing", lambda: None)
     for module in (cuda, auto):
         monkeypatch.setattr(module, "gpus", lambda: 1)
-    monkeypatch.setattr(profile, "machine", lambda: {"of": "a test"})
+    monkeypatch.setattr(profile, "machine", lambda **_: {"of": "a test"})
     monkeypatch.setattr(profile, "kept", lambda _: None)
     monkeypatch.setattr(profile, "calibrate", measured(rates(gpu=1e-15)))
 
@@ -61,7 +73,8 @@ def machine(monkeypatch):
 def measured(found):
     """What stands for measuring: it gives rates, or raises."""
 
-    def calibrate(*, say):
+    def calibrate(gpu, *, say):
+        assert gpu in (None, "cuda:0")
         say("cpu on a graph")
         if isinstance(found, Exception):
             raise found
@@ -187,6 +200,12 @@ def test_a_gpu_that_others_fill_is_not_measured(monkeypatch):
         (16, 1 << 34, 1 << 40, (18, 22)),
         (16, 1 << 40, 4 << 30, (18, 22)),
         (2, 1 << 31, 1 << 40, (18, 20)),
+        (
+            2,
+            1 << 40,
+            1 << 29,
+            (18, 20),
+        ),  # 32 << 20 edges of 12 bytes are 3/4 of 1 << 29, twice as many are not
         (2, 1 << 20, 1 << 40, (18, 19)),  # two at least, to tell how rates grow
     ],
 )
@@ -275,7 +294,7 @@ def starting(monkeypatch, error):
 
 
 def looking_for_rates(monkeypatch, error):
-    def machine():
+    def machine(**_):
         raise error
 
     monkeypatch.setattr(profile, "machine", machine)
@@ -345,14 +364,79 @@ def test_who_names_a_gpu_gets_its_error(graph, evener, monkeypatch, fails, error
     assert done.err.count("\n") == 1
 
 
-def test_where_one_gpu_cannot_be_started_the_other_is_used(graph, monkeypatch):
-    keep(monkeypatch)
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize("known", [True, False])
+def test_where_one_gpu_cannot_be_started_the_other_is_used(graph, monkeypatch, known):
+    asked = []
+    monkeypatch.setattr(profile, "calibrate", lambda gpu, **_: asked.append(gpu) or rates(gpu=1e-15))
+    if known:
+        keep(monkeypatch)
     for module in (cuda, auto):
         monkeypatch.setattr(module, "gpus", lambda: 2)
     starting(monkeypatch, LOST)
     result = ev.bfs(graph, source=1)
     assert [element.name for element in result.partitioned.elements] == ["cuda:1"]
+    assert asked == ([] if known else ["cuda:1"])
     check(graph, result)
+
+
+@pytest.mark.parametrize("fails", [starting, looking_for_rates])
+def test_a_plan_for_the_cpu_asks_no_gpu(graph, monkeypatch, fails):
+    asked = []
+    monkeypatch.setattr(profile, "calibrate", lambda gpu, **_: asked.append(gpu) or rates(gpu=1e-15))
+    monkeypatch.setattr(profile, "usable_cores", lambda: 4)
+    described = []
+
+    def machine(*, with_gpus=True):
+        if with_gpus:
+            raise LOST
+        described.append(with_gpus)
+        return {"of": "a test"}
+
+    fails(monkeypatch, LOST)
+    monkeypatch.setattr(profile, "machine", machine)
+    assert ev.plan(graph, "bfs", on="cpu").on == ("cpu",)
+    assert asked == [None]
+    assert described == [False]
+
+
+def test_rates_of_a_machine_with_its_gpus_do_for_its_cpu(monkeypatch):
+    keep(monkeypatch, rates(cpu=7.0))
+    assert profile.rates_of_this_machine(None) == rates(cpu=7.0)
+
+
+@pytest.mark.parametrize("on", ["cpu:1,cuda:0", "cuda:0,cpu:1"])
+def test_elements_keep_their_order(graph, monkeypatch, on):
+    """`high` gives the hubs to the one that is named first."""
+    keep(monkeypatch, rates(gpu=1e-9, c=1e15, copied=1e15))
+    made = ev.plan(graph, "pagerank", on=on, policy="high", alpha=0.5)
+    assert ",".join(made.on) == on
+    assert made.shares[0].part.vertices < made.shares[1].part.vertices / 5
+    wanted = {"on": on, "alpha": None, "gpu_memory": None, "directions": "in"}
+    placed = auto.place_by_plan(graph, "pagerank", policy="high", **wanted)
+    assert [element.name for element in placed.elements] == list(made.on)
+    hubs, others = (graph.out_degree()[own.vertices[: own.owned]] for own in placed.partitions)
+    assert hubs.min() >= others.max() - 1  # the share ends within a degree
+
+
+def test_of_several_gpus_the_first_gets_the_share_that_is_named(graph, monkeypatch):
+    keep(monkeypatch)
+    for module in (cuda, auto):
+        monkeypatch.setattr(module, "gpus", lambda: 2)
+    made = ev.plan(graph, "wcc", on="cuda:0,cuda:1", alpha=0.3)
+    placed = ev.partition(graph, "cuda:0,cuda:1", alpha=0.3)
+    for share, own in zip(made.shares, placed.partitions, strict=True):
+        assert share.part.edges == pytest.approx(own.stored_edges, rel=0.1)
+    assert made.alpha == 0.3
+
+
+def test_alone_the_cpu_keeps_no_thread_back_for_gpus(graph, monkeypatch):
+    keep(monkeypatch, rates(gpu=1))
+    monkeypatch.setattr(elements, "usable_cores", lambda: 4)
+    for module in (cuda, auto):
+        monkeypatch.setattr(module, "gpus", lambda: 2)
+    assert [share.threads for share in ev.plan(graph, "wcc").shares] == [4]
+    assert ev.plan(graph, "wcc", on="cpu,cuda:0,cuda:1").shares[0].threads == 2
 
 
 def test_a_gpu_that_has_no_room_for_any_share_is_told_of(graph, monkeypatch):
@@ -368,6 +452,41 @@ def test_a_gpu_that_has_no_room_for_any_share_is_told_of(graph, monkeypatch):
 def test_where_the_cpu_is_faster_nothing_is_told(graph, monkeypatch):
     keep(monkeypatch, rates(gpu=1))
     assert where(ev.bfs(graph, source=1)) == ["cpu"]
+
+
+# ---- a whole measurement ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gpu", ["cuda:0", None])
+def test_a_machine_is_measured(monkeypatch, gpu):
+    kept = []
+    monkeypatch.setattr(profile, "_SCALES", (8, 10))
+    monkeypatch.setattr(profile, "_VALUES", 1 << 12)
+    monkeypatch.setattr(profile, "_COPIED", 1 << 12)
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
+    monkeypatch.setattr(profile, "keep", kept.append)
+    said = []
+    found = CALIBRATE(gpu, say=said.append)
+    assert kept == [found]
+    names = {"bfs", "pagerank", "wcc", "sssp", "betweenness"}
+    assert set(found.cpu) == names
+    for tier in (found.gpu, found.mapped):
+        assert set(tier) == (names if gpu else set())
+    for tier in (found.pulled, found.beside):
+        assert set(tier) == ({"pagerank"} if gpu else set())
+    assert set(found.bytes_per_second) == ({"cpu", "cuda"} if gpu else set())
+    for rate in (*found.cpu.values(), *found.gpu.values(), *found.pulled.values(), *found.beside.values()):
+        assert len(rate.vertices) == len(rate.edge_seconds) == len(rate.vertex_seconds) == 2
+        assert 0 < rate.vertices[0] < rate.vertices[1]
+        assert rate.fixed_seconds > 0
+        assert all(seconds >= 0 for seconds in (*rate.edge_seconds, *rate.vertex_seconds))
+        assert all(seconds > 0 for seconds in rate.least_edge_seconds)
+    assert all(seconds >= 0 for seconds in found.mapped.values())
+    assert all(0 < speed < 1e13 for speed in found.bytes_per_second.values())
+    assert found.supersteps["pagerank"] == 1.125  # eight iterations and what comes before
+    assert found.supersteps["wcc"] == 1
+    assert any("beside" in step for step in said) == bool(gpu)
 
 
 # ---- what would fit --------------------------------------------------------------------------------------

@@ -332,3 +332,17 @@ def test_the_command_line_shows_the_prediction_too(graph, capsys):
         "speedup_over_cpu": None,
         "speedup_over_gpu": None,
     }
+
+
+@pytest.mark.parametrize("of_all", [False, True])
+def test_of_gpus_that_others_use_those_with_room_are_taken(sizes, graph, of_all):
+    elements = [CPU, Gpu("cuda:0", 1024), Gpu("cuda:1", GIB), Gpu("cuda:2", GIB)]
+    equal = rates(gpu=1e-9, c=1e15)
+    if of_all:
+        with pytest.raises(ev.DeviceOutOfMemory, match="cuda:0"):
+            make_plan(sizes, "pagerank", elements, equal, all_of_them=True)
+        return
+    found = make_plan(sizes, "pagerank", elements, equal)
+    assert found.on == ("cpu", "cuda:1", "cuda:2")
+    assert sum(share.part.edges for share in found.shares) == pytest.approx(graph.m, rel=0.01)
+    assert "several GPUs" in found.alternatives

@@ -178,8 +178,10 @@ def planned(plan: Plan) -> str:
         for share, nbytes, element in zip(plan.shares, plan.nbytes, plan.prediction.elements, strict=True)
     ]
     placed = f"{plan.algorithm} on {', '.join(plan.on)}"
+    if len(plan.shares) > 1:
+        placed += f"; policy {plan.policy}"
     if plan.alpha is not None:
-        placed += f"; policy {plan.policy}, alpha {plan.alpha:.2f}, the share of the edges on the CPU side"
+        placed += f", alpha {plan.alpha:.2f}, the share of the edges on the CPU side"
     each, took = _PASSES.get(plan.algorithm, "a run from one source"), seconds_text(plan.prediction.seconds)
     lines = [placed, "", columns(heads, rows, left=1), ""]
     lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]

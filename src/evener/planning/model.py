@@ -16,7 +16,6 @@ at the same time, and each sends when it is done, so the last to have sent count
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -144,55 +143,69 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """A graph's vertices by degree, descending: how many there are of each.
+    """A graph's vertices by degree, descending: how many there are of each, and with how many edges.
 
     Attributes
     ----------
     degree, count : ndarray of int64
+        By all edges, as policies deal vertices out.
+    stored : ndarray of float64
+        The edges stored with the vertices of each degree.
+    met : ndarray of float64
+        How often these vertices are the neighbours at the other ends of stored edges.
     edges : int
-        Stored edges: the sum of degrees.
+        The sum of degrees.
     """
 
     degree: NDArray[np.int64]
     count: NDArray[np.int64]
+    stored: NDArray[np.float64]
+    met: NDArray[np.float64]
     edges: int
 
     @classmethod
-    def of(cls, degree: NDArray[np.unsignedinteger]) -> Degrees:
-        """Count the vertices of each degree."""
-        counts = np.bincount(degree.astype(np.int64)) if len(degree) else np.zeros(1, np.int64)
+    def of(
+        cls,
+        degree: NDArray[np.unsignedinteger],
+        stored: NDArray[np.unsignedinteger] | None = None,
+        met: NDArray[np.unsignedinteger] | None = None,
+    ) -> Degrees:
+        """Count the vertices of each degree; `stored` and `met` are as `degree` where they are not given."""
+        by = degree.astype(np.int64)
+        counts = np.bincount(by, minlength=1)
         present = np.flatnonzero(counts)[::-1]
-        return cls(present, counts[present], int((present * counts[present]).sum()))
+        of_all = (present * counts[present]).astype(np.float64)
+        own = of_all if stored is None else np.bincount(by, stored, minlength=1)[present].astype(np.float64)
+        others = of_all if met is None else np.bincount(by, met, minlength=1)[present].astype(np.float64)
+        return cls(present, counts[present], own, others, int(of_all.sum()))
 
 
-def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: float = 1.0) -> list[Part]:
+def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Part]:
     """The sizes of partitions, when elements get these shares of the edges.
 
-    A neighbour of the edges of a partition is taken to be any vertex, in proportion to its degree, so one of
-    degree d that is owned elsewhere has a mirror unless all E edges miss it: a chance of exp(-E d / m).
-    Vertices are dealt out by all edges; `stored` is the part of them that partitions store.
+    A neighbour of the edges of a partition is taken to be any vertex, as often as it is one in the whole
+    graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
+    edges of the partition miss it: a chance of exp(-E f / M).
     """
     edges = degrees.degree * degrees.count
     parts = np.empty((len(shares), len(edges)))  # of each degree, the vertices that each partition owns
-    if policy == "random":
+    if policy == "random" or degrees.edges == 0:
         parts[:] = np.outer(shares, degrees.count)
     else:
         order = slice(None) if policy == "high" else slice(None, None, -1)
         count, each = degrees.count[order].astype(float), degrees.degree[order].astype(float)
         ends = np.cumsum(count * each)
-        if degrees.edges == 0:
-            parts[:] = np.outer(shares, degrees.count)
-        else:
-            cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
-            cuts[-1] = ends[-1]
-            begins = ends - count * each
-            for p in range(len(shares)):
-                inside = np.minimum(ends, cuts[p + 1]) - np.maximum(begins, cuts[p])
-                parts[p] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)[order]
-            # Vertices without edges go with the others of low degree.
-            parts[-1 if policy == "high" else 0, degrees.degree == 0] += degrees.count[degrees.degree == 0]
-    mine = parts @ degrees.degree
-    met = 1 - np.exp(-stored * np.outer(mine, degrees.degree) / max(degrees.edges, 1))
+        cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
+        cuts[-1] = ends[-1]
+        begins = ends - count * each
+        for p in range(len(shares)):
+            inside = np.minimum(ends, cuts[p + 1]) - np.maximum(begins, cuts[p])
+            parts[p] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)[order]
+        # Vertices without edges go with the others of low degree.
+        given = np.flatnonzero(np.asarray(shares) > 0)
+        parts[given[-1 if policy == "high" else 0], degrees.degree == 0] += degrees.count[degrees.degree == 0]
+    mine = parts @ (degrees.stored / degrees.count)
+    met = 1 - np.exp(-np.outer(mine, degrees.met / degrees.count) / max(degrees.stored.sum(), 1))
     mirrors = parts @ met.T  # [p, q]: of the vertices of p, at q
     np.fill_diagonal(mirrors, 0)
     # Vertices without edges are numbered after all others, so those with edges are one run.
@@ -205,7 +218,7 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: 
             round(connected[p]),
             round(mirrors[:, p].sum()),
             round(mirrors[p].sum()),
-            round(stored * float(mine[p])),
+            round(float(mine[p])),
             round(mirrors[p, in_a_row[p]].sum()),
         )
         for p, own in enumerate(parts)
@@ -214,7 +227,8 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float], *, stored: 
 
 def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0) -> Prediction:
     """How long a run will take (equations 1 and 2)."""
-    several = len(shares) > 1
+    # Elements of the CPU share its memory: what they exchange is little beside it, and is not foreseen.
+    exchanges = len(shares) > 1 and any(share.kind != "cpu" for share in shares)
     # While a GPU reads the host's memory a CPU takes longer for the same.
     on_cpu = {**rates.cpu, **(rates.beside if any(share.mapped for share in shares) else {})}
     travels = TRAVELS[algorithm]
@@ -233,11 +247,11 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
             compute += share.mapped * rates.mapped[algorithm]
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
-        # Without a GPU none is measured: elements of one CPU share its memory.
-        sending = picked / rates.bytes_per_second.get(share.kind, math.inf)
-        sending += copied * travels.pulled / rates.copied_bytes_per_second
-        waiting = rates.supersteps[algorithm] * rates.exchange_seconds
-        exchange = sending + waiting if several else 0.0
+        exchange = 0.0
+        if exchanges:
+            exchange += picked / rates.bytes_per_second[share.kind]
+            exchange += copied * travels.pulled / rates.copied_bytes_per_second
+            exchange += rates.supersteps[algorithm] * rates.exchange_seconds
         elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))
     slowest = max(e.compute_seconds + e.exchange_seconds for e in elements)
     return Prediction(tuple(elements), slowest)

@@ -84,23 +84,23 @@ class Sizes:
         Adjacencies that are stored: 2 for both directions of a directed graph.
     edge_bytes : int
         Of a target and its weight.
-    stored : float
-        The part of the edges in `degrees` that is stored: half, for one direction of a directed graph.
     """
 
     degrees: Degrees
     directions: int
     edge_bytes: int
-    stored: float
 
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> Sizes:
         """Those of a graph."""
-        degree = graph.out_degree() + graph.in_degree() if graph.directed else graph.out_degree()
-        both = graph.directed and directions == "both"
         weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
-        stored = 0.5 if graph.directed and not both else 1.0
-        return cls(Degrees.of(degree), 2 if both else 1, 4 + weight, stored)
+        if not graph.directed:
+            return cls(Degrees.of(graph.out_degree()), 1, 4 + weight)
+        into, out = graph.in_degree(), graph.out_degree()
+        if directions == "both":
+            return cls(Degrees.of(into + out), 2, 4 + weight)
+        stored, met = (into, out) if directions == "in" else (out, into)
+        return cls(Degrees.of(into + out, stored, met), 1, 4 + weight)
 
 
 def make_plan(
@@ -113,6 +113,7 @@ def make_plan(
     alpha: float | None = None,
     passes: float = 1.0,
     all_of_them: bool = False,
+    cpu_alone: Element | None = None,
 ) -> Plan:
     """Choose the elements, the policy and the share of the CPU side that will be done first.
 
@@ -131,6 +132,8 @@ def make_plan(
         How many passes the run will have: iterations of PageRank, sources.
     all_of_them : bool
         Whether every element has to be used; the others are alternatives then.
+    cpu_alone : Element, optional
+        The CPU as it is without GPUs beside it, for which it keeps threads back. Default: as in `elements`.
 
     Raises
     ------
@@ -147,7 +150,9 @@ def make_plan(
     found: dict[str, Plan] = {}
     refused: dict[str, DeviceOutOfMemory] = {}
     whole: str | None = None
-    for kind, members, own_policies, alphas in _candidates(elements, policies, alpha):
+    for kind, members, own_policies, alphas in _candidates(
+        elements, policies, alpha, all_of_them=all_of_them, cpu_alone=cpu_alone
+    ):
         if all_of_them and len(members) == len(elements):
             whole = kind
         for one_policy in own_policies:
@@ -186,23 +191,44 @@ def fitting(sizes: Sizes, elements: Sequence[Element]) -> tuple[str, float] | No
 
 
 def _candidates(
-    elements: Sequence[Element], policies: list[str], alpha: float | None
+    elements: Sequence[Element],
+    policies: list[str],
+    alpha: float | None,
+    *,
+    all_of_them: bool,
+    cpu_alone: Element | None,
 ) -> Iterable[tuple[str, list[Element], list[str], Sequence[float | None]]]:
-    """What may be tried: each kind of choice by name, its elements, policies, and shares of the CPU side."""
+    """What may be tried: each kind of choice by name, its elements, policies, and shares of the CPU side.
+
+    Elements keep their order, for `high` and `low` begin with the first.
+    """
     on_cpu = [e for e in elements if e.kind == "cpu"]
     on_gpu = [e for e in elements if e.kind != "cpu"]
     plain = ["random"] if "random" in policies else policies[:1]
+    groups = [on_gpu]
+    roomy = _roomy(on_gpu)
+    if len(roomy) < len(on_gpu) and not all_of_them:
+        groups.append(roomy)
     if on_cpu and on_gpu:
-        yield "CPU and GPU", [*on_cpu, *on_gpu], policies, _ALPHAS if alpha is None else [alpha]
+        for group in groups:
+            members = [e for e in elements if e in on_cpu or e in group]
+            yield "CPU and GPU", members, policies, _ALPHAS if alpha is None else [alpha]
     # A share between two sides leaves neither of them out; where there is one side, all edges are its.
     if on_cpu and (not on_gpu or alpha in (None, 1)):
-        several = len(on_cpu) > 1
-        yield "CPU alone", on_cpu, policies if several else plain, [alpha if several and not on_gpu else None]
+        of_several = alpha if len(on_cpu) > 1 and not on_gpu else None
+        yield "CPU alone", [cpu_alone] if cpu_alone is not None else on_cpu, plain, [of_several]
     if on_gpu and (not on_cpu or alpha in (None, 0)):
-        for gpu in on_gpu:  # some may be in use by others
+        for gpu in on_gpu:
             yield "GPU alone", [gpu], plain, [None]
-        if len(on_gpu) > 1:
-            yield "several GPUs", on_gpu, plain, [None]
+        for group in groups:
+            if len(group) > 1:
+                yield "several GPUs", group, plain, [None if on_cpu else alpha]
+
+
+def _roomy(on_gpu: list[Element]) -> list[Element]:
+    """The GPUs without those that others use: such as have half the room of the one with most, or more."""
+    rooms = [gpu.room() or 0 for gpu in on_gpu]
+    return [gpu for gpu, room in zip(on_gpu, rooms, strict=True) if 2 * room >= max(rooms)]
 
 
 def _one(
@@ -231,7 +257,7 @@ def _shares(
         If a share does not fit its GPU.
     """
     of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    parts = parts_of(sizes.degrees, policy, of_edges.tolist(), stored=sizes.stored)
+    parts = parts_of(sizes.degrees, policy, of_edges.tolist())
     shares, nbytes = [], []
     for element, part in zip(elements, parts, strict=True):
         beside = beside_edges(

@@ -52,20 +52,22 @@ def main():
         rows = on_cpu + bench.placed_as(fits, "cuda:0", "random", None, memory)
         for task in options.tasks:
             rows += bench.placed_by_plan(fits, task, memory)
-        for policy in options.policies:
-            for alpha in np.round(np.arange(options.step, options.most, options.step), 3).tolist():
-                rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
-                # After each placement, for a long sweep may not come to an end.
-                if not options.no_record:
-                    _record(options.scale, graph, fits, link, rows)
+        alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
+        sweep = [(policy, alpha) for policy in options.policies for alpha in alphas]
+        for i, (policy, alpha) in enumerate(sweep, 1):
+            rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
+            # After each placement, for a long sweep may not come to an end.
+            if not options.no_record:
+                _record(options.scale, graph, fits, link, f"{i} of {len(sweep)} placements", rows)
         for task in options.tasks:
             found = _summary([row for row in rows if row["task"] == task])
             shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in found.items()}
             print(f"{task}, {fits:g} fits:", shown)
 
 
-def _record(scale, graph, fits, link, rows):
+def _record(scale, graph, fits, link, swept, rows):
     more = {"graph": f"rmat:{scale}", "stored edges": graph.m, "fits": fits, "bus, bytes a second": link}
+    more["swept"] = swept
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         name = f"hybrid_{task}_{scale}_{fits:g}"
@@ -209,7 +211,10 @@ def _options():
     parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
-    return harness.recording(parser)
+    options = harness.recording(parser)
+    if not 0 < options.step < options.most:
+        parser.error("the sweep begins at --step, which is more than 0 and less than --most")
+    return options
 
 
 if __name__ == "__main__":

@@ -189,7 +189,17 @@ class TestOthers:
     def test_help_and_version(self, evener):
         assert evener("--version").out == f"evener {ev.__version__}\n"
         assert evener().out == evener("--help").out
-        for command in ("run", "verify", "bench", "generate", "convert", "info", "devices", "plan"):
+        for command in (
+            "run",
+            "verify",
+            "bench",
+            "generate",
+            "convert",
+            "info",
+            "devices",
+            "plan",
+            "profile",
+        ):
             assert command in evener().out
             assert evener(command, "--help").status == 0
 

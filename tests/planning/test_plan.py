@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -277,6 +278,42 @@ def test_this_machine_is_measured_once(quick, graph, monkeypatch):
     assert first.on == ("cpu",)
     assert first.prediction.seconds > 0
     assert list((quick / "evener" / "rates").iterdir())
+
+
+@pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")
+def test_the_command_line_measures_this_machine_again(quick, evener):
+    done = evener("profile")
+    assert done.status == 0, done.err
+    (place,) = (quick / "evener" / "rates").iterdir()
+    before = place.read_bytes()
+    assert done.out.startswith("element  ")
+    assert f"Kept in {place}." in done.out
+    rates = json.loads(before)
+    for name in ("bfs", "pagerank", "wcc", "sssp", "betweenness"):
+        (line,) = [line for line in done.out.splitlines() if f" {name} " in line]
+        assert float(line.split()[-2]) == pytest.approx(
+            rates["cpu"][name]["edge_seconds"][-1] * 1e9, rel=0.01
+        )
+    again = evener("profile", "--json")
+    assert again.status == 0
+    assert place.read_bytes() != before
+    assert json.loads(again.out)["cpu"] == json.loads(place.read_text())["cpu"]
+
+
+def test_rates_of_a_gpu_are_written_as_well():
+    known = rates(
+        cpu=2e-9, gpu=3e-12, pulled=4e-12, beside=5e-9, mapped=6e-11, c={"cpu": 7e9, "cuda": 8e9}, copied=9e9
+    )
+    lines = text.rates(known).splitlines()
+    found = {tuple(re.split(r"  +", line.strip())) for line in lines if "pagerank" in line}
+    assert found == {
+        ("cpu:4", "pagerank", "2", "0"),
+        ("cpu:4, beside a GPU that reads its memory", "pagerank", "5", "0"),
+        ("cuda", "pagerank", "0.003", "0"),
+        ("cuda, without room for blocks of columns", "pagerank", "0.004", "0"),
+        ("cuda, more for an edge in host memory", "pagerank", "0.06", "-"),
+    }
+    assert "from cpu 7.0 GB/s, from cuda 8.0 GB/s; those that lie in a row at 9.0 GB/s" in lines[-1]
 
 
 @pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")

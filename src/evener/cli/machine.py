@@ -1,4 +1,4 @@
-"""The commands about this machine: devices, plan."""
+"""The commands about this machine: devices, plan, profile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["add_to"]
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (devices, plan):
+    for command in (devices, plan, profile):
         app.command()(command)
 
 
@@ -121,3 +121,22 @@ def plan(
         say(f"{opened!r}"[len("<Graph: ") : -1] + f"; policy {partitioned.policy}")
         say()
         say(text.partitions(statistics))
+
+
+def profile(context: typer.Context, *, as_json: Json = False) -> None:
+    """Measure this machine again, which takes a minute or two: the rates that plans go by.
+
+    The first plan on a machine does it as well. An edge and a vertex are said to cost what they did on the
+    largest graph that was measured.
+    """
+    from evener.cli import text
+    from evener.planning.rates import kept, place_of
+    from evener.profile import calibrate
+
+    job = context.ensure_object(Job)
+    with job.shown():
+        rates = calibrate(say=job.stage)
+    say(text.as_json(asdict(rates)) if as_json else text.rates(rates))
+    if not as_json and kept(rates.machine) is not None:
+        say()
+        say(f"Kept in {place_of(rates.machine)}.")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evener.elements.gpus import Gpu, Versions
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
+    from evener.planning.rates import Rates
     from evener.result import Result
     from evener.timeline import Superstep, Timeline
 
@@ -28,6 +29,8 @@ __all__ = [
     "columns",
     "gpus",
     "partitions",
+    "planned",
+    "rates",
     "result_json",
     "say",
     "show_result",
@@ -196,6 +199,36 @@ def planned(plan: Plan) -> str:
         if ratio is not None and len(plan.alternatives) > 1
     ]
     return "\n".join([*lines, f"Predicted: {' and '.join(over)}." if over else ""]).rstrip()
+
+
+def rates(found: Rates) -> str:
+    """Write what this machine's elements take for an edge and a vertex, and what travels between them."""
+    tiers = {
+        f"cpu:{found.threads}": found.cpu,
+        f"cpu:{found.threads}, beside a GPU that reads its memory": found.beside,
+        "cuda": found.gpu,
+        "cuda, without room for blocks of columns": found.pulled,
+    }
+    rows = [
+        (element, name, _nanoseconds(rate.edge_seconds[-1]), _nanoseconds(rate.vertex_seconds[-1]))
+        for element, tier in tiers.items()
+        for name, rate in tier.items()
+    ]
+    rows += [
+        ("cuda, more for an edge in host memory", name, _nanoseconds(more), "-")
+        for name, more in found.mapped.items()
+    ]
+    lines = [columns(("element", "algorithm", "an edge, ns", "a vertex, ns"), rows, left=2)]
+    if found.bytes_per_second:
+        speeds = ", ".join(f"from {kind} {c / 1e9:.1f} GB/s" for kind, c in found.bytes_per_second.items())
+        copied, delay = found.copied_bytes_per_second / 1e9, seconds_text(found.exchange_seconds)
+        said = f"Values that are picked out travel at {speeds}; those that lie in a row at {copied:.1f} GB/s"
+        lines += ["", f"{said}; an exchange takes {delay} more."]
+    return "\n".join(lines)
+
+
+def _nanoseconds(seconds: float) -> str:
+    return f"{seconds * 1e9:.3g}"
 
 
 def show_timings(algorithm: str, graph: str, timed: dict[str, Any]) -> None:

@@ -54,8 +54,8 @@ class Travels(NamedTuple):
     whole: bool = False
 
 
-# The contribution; a parent once, a bit for each step up; a label; lowered distances, twice on average; paths
-# and dependencies, once each.
+# The contribution; a parent once, a bit for each step up, of which there may be eight; a label; a lowered
+# distance with its position, taken to be lowered twice; paths and dependencies, once each.
 TRAVELS = {
     "pagerank": Travels(0.0, 4.0, whole=True),
     "bfs": Travels(4.0, 1.0),

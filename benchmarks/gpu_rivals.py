@@ -63,7 +63,8 @@ def main():
                 rows += _one_graph(scale, graph, tasks, options)
             if not options.no_record:  # after each graph, for a large one may not come to an end
                 more = {"gpu": name, "graphs": graphs, "copy, bytes a second": round(speed)}
-                harness.record("gpu_rivals", question=__doc__.splitlines()[0], rows=rows, **more)
+                some = [] if set(options.tasks) == set(TASKS) else options.tasks
+                harness.record("_".join(["gpu_rivals", *some]), question=__doc__.splitlines()[0], rows=rows, **more)
 
 
 def _one_graph(scale, graph, tasks, options):

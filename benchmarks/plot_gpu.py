@@ -1,4 +1,4 @@
-"""Draw results/gpu_rivals.json as docs/images/gpu.svg, and results/hybrid_*.json as hybrid.svg.
+"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and results/hybrid_*.json as hybrid.svg.
 
     python benchmarks/plot_gpu.py
 
@@ -30,9 +30,9 @@ POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
 def main():
     IMAGES.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
-        rivals = harness.RESULTS / "gpu_rivals.json"
-        if rivals.exists():
-            _rivals(_read(rivals))
+        rivals = [_read(path) for path in sorted(harness.RESULTS.glob("gpu_rivals*.json"))]
+        if rivals:
+            _rivals(rivals)
         sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
         if sweeps:
             _hybrid(sweeps)
@@ -42,10 +42,10 @@ def _read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _rivals(document):
+def _rivals(documents):
     from gpu_rivals import TASKS
 
-    rows = [row for row in document["rows"] if row["cugraph_seconds"]]
+    rows = [row for document in documents for row in document["rows"] if row["cugraph_seconds"]]
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
     figure, panel = plt.subplots(figsize=(7.6, 4.6), layout="constrained")
     groups = {
@@ -59,7 +59,7 @@ def _rivals(document):
     }
     draw_ratios(panel, groups)
     figure.suptitle(
-        f"cuGraph's time over Evener's, one {document['gpu']}; black marks: what we aim at", fontsize=11
+        f"cuGraph's time over Evener's, one {documents[0]['gpu']}; black marks: what we aim at", fontsize=11
     )
     bars = {bar.get_label(): bar for bar in panel.containers}
     figure.legend(bars.values(), bars, loc="outside lower center", ncols=len(bars), frameon=False)

@@ -187,8 +187,7 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Par
     graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
     edges of the partition miss it: a chance of exp(-E f / M).
     """
-    edges = degrees.degree * degrees.count
-    parts = np.empty((len(shares), len(edges)))  # of each degree, the vertices that each partition owns
+    parts = np.empty((len(shares), len(degrees.count)))  # of each degree, the vertices that each partition owns
     if policy == "random" or degrees.edges == 0:
         parts[:] = np.outer(shares, degrees.count)
     else:
@@ -227,7 +226,7 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Par
 
 def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0) -> Prediction:
     """How long a run will take (equations 1 and 2)."""
-    # Elements of the CPU share its memory: what they exchange is little beside it, and is not foreseen.
+    # Elements of one CPU share its memory, and what they exchange is not foreseen.
     exchanges = len(shares) > 1 and any(share.kind != "cpu" for share in shares)
     # While a GPU reads the host's memory a CPU takes longer for the same.
     on_cpu = {**rates.cpu, **(rates.beside if any(share.mapped for share in shares) else {})}

@@ -53,18 +53,22 @@ def main():
     rows, graphs = [], {}
     for scale in options.scales:
         spec = f"rmat:{scale}"
-        graph = ev.read(spec)
-        graphs[spec] = {"vertices": graph.n, "stored edges": graph.m}
-        for weighted, tasks in ((False, [t for t in options.tasks if t != "sssp"]), (True, ["sssp"])):
-            if weighted and "sssp" in options.tasks:
-                del graph
-                graph = ev.read(f"{spec},weights={WEIGHTS}")
-            if set(tasks) & set(options.tasks):
-                rows += _one_graph(scale, graph, tasks, options)
+        kinds = {
+            spec: [task for task in options.tasks if task != "sssp"],
+            f"{spec},weights={WEIGHTS}": [task for task in options.tasks if task == "sssp"],
+        }
+        for kind, tasks in kinds.items():
+            if not tasks:
+                continue
+            graph = ev.read(kind)
+            graphs[spec] = {"vertices": graph.n, "stored edges": graph.m}
+            rows += _one_graph(scale, graph, tasks, options)
+            del graph  # before the next one is made
             if not options.no_record:  # after each graph, for a large one may not come to an end
                 more = {"gpu": name, "graphs": graphs, "copy, bytes a second": round(speed)}
                 some = [] if set(options.tasks) == set(TASKS) else options.tasks
-                harness.record("_".join(["gpu_rivals", *some]), question=__doc__.splitlines()[0], rows=rows, **more)
+                record = "_".join(["gpu_rivals", *some])
+                harness.record(record, question=__doc__.splitlines()[0], rows=rows, **more)
 
 
 def _one_graph(scale, graph, tasks, options):

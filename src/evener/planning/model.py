@@ -187,7 +187,8 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Par
     graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
     edges of the partition miss it: a chance of exp(-E f / M).
     """
-    parts = np.empty((len(shares), len(degrees.count)))  # of each degree, the vertices that each partition owns
+    # Of each degree, the vertices that each partition owns.
+    parts = np.empty((len(shares), len(degrees.count)))
     if policy == "random" or degrees.edges == 0:
         parts[:] = np.outer(shares, degrees.count)
     else:

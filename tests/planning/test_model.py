@@ -294,6 +294,26 @@ def test_rates_that_cannot_be_read_are_measured_anew(tmp_path, monkeypatch, cont
     assert kept(MACHINE) is None
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vertices": (4, 4)},
+        {"vertices": (0, 4)},
+        {"vertices": ()},
+        {"edge_seconds": (1.0, math.nan)},
+        {"vertex_seconds": (-1.0, 1.0)},
+        {"fixed_seconds": math.inf},
+    ],
+    ids=str,
+)
+def test_rates_that_nobody_can_have_measured_are_measured_anew(tmp_path, monkeypatch, wrong):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    right = Rate((2, 4), (1.0, 2.0), (0.0, 0.0), (0.0, 0.0), 0.0)
+    for rate, expected in ((right, True), (replace(right, **wrong), False)):
+        keep(replace(rates(), cpu={"bfs": rate}))
+        assert (kept(MACHINE) is not None) == expected
+
+
 @pytest.mark.parametrize("named", [None, ""])
 def test_rates_lie_in_the_home_directory_where_no_place_is_named(tmp_path, monkeypatch, named):
     """An empty name is none, says the XDG Base Directory Specification."""

@@ -11,6 +11,7 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,13 +144,20 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
 
 
 def _rate(document: dict[str, Any]) -> Rate:
-    return Rate(
+    """The rate that is written there; raises ValueError for one that nobody can have measured."""
+    found = Rate(
         tuple(document["vertices"]),
         tuple(document["edge_seconds"]),
         tuple(document["vertex_seconds"]),
         tuple(document["least_edge_seconds"]),
         document["fixed_seconds"],
     )
+    seconds = (*found.edge_seconds, *found.vertex_seconds, *found.least_edge_seconds, found.fixed_seconds)
+    ascending = all(one < other for one, other in pairwise((0, *found.vertices)))
+    if not (found.vertices and ascending and all(0 <= one < math.inf for one in seconds)):
+        msg = f"no rates are measured on graphs of {found.vertices} vertices, or take {seconds} seconds"
+        raise ValueError(msg)
+    return found
 
 
 def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> float:

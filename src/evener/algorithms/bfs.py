@@ -41,6 +41,12 @@ VERTICES_TO_TURN_DOWN = 18
 VERTICES_TO_FLOOD = 2
 
 
+# A step down over no more edges than this is narrow: with others it is left to few threads, of one element.
+NARROW = 1 << 13
+# So many of them are taken at once, before the host hears of it again.
+NARROW_LEVELS = 64
+
+
 def bfs(
     graph: Graph | PartitionedGraph,
     source: Any = 0,
@@ -135,6 +141,17 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     )  # fmt: skip
     while awake := sum(found):
         scout = sum(scouts)
+        if not engine.routes and scout <= NARROW:
+            engine.superstep("narrow", edges=scout)
+            awake, scout, levels, gone_through = engine.compute(
+                "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS, level,
+                queue, length, distance, parent, visited, next_queue, next_length, wakes=True,
+            )  # fmt: skip
+            found, scouts, unexplored = [awake], [scout], [unexplored[0] - gone_through]
+            level += levels
+            if levels % 2:
+                queue, next_queue, length, next_length = next_queue, queue, next_length, length
+            continue
         if upward and _slowest(engine, scouts) > _slowest(engine, unexplored) / EDGES_TO_TURN_UP:
             engine.compute("frontier.to_bits", queue, length, frontier)
             smallest = 0

@@ -25,6 +25,7 @@ __all__ = [
     "bottom_up_step",
     "edges_reached",
     "flood_step",
+    "narrow_steps",
     "settle",
     "top_down_step",
 ]
@@ -54,6 +55,49 @@ def begin(offsets, vertices, source, distance, parent, visited, queue, length):
     queue[_ZERO] = source
     length[_ZERO] = _ONE
     return _ONE, offsets[s + _ONE] - offsets[s]
+
+
+@serial
+def narrow_steps(
+    offsets, targets, vertices, first_scout, most_edges, most_levels, level, queue, length, distance, parent,
+    visited, next_queue, next_length,
+):  # fmt: skip
+    """Steps down by one thread while the frontier is narrow: nobody is woken between levels, nobody asked.
+
+    `first_scout` edges lead out of the queue. Goes on while no more than `most_edges` do, for `most_levels`
+    at most; what is left is in `next_queue` after an odd number of levels. Returns (awake, scout, levels,
+    edges), of which `edges` are those that were gone through.
+    """
+    scout = np.uint64(first_scout)
+    level = np.int32(level)
+    levels = _ZERO
+    edges = _ZERO
+    queued = length[_ZERO]
+    while queued > _ZERO and scout <= np.uint64(most_edges) and levels < np.uint64(most_levels):
+        level += np.int32(1)
+        levels += _ONE
+        edges += scout
+        scout = _ZERO
+        reached = _ZERO
+        for i in range(queued):
+            u = np.uint64(queue[i])
+            name = vertices[u]
+            for e in range(offsets[u], offsets[u + _ONE]):
+                v = np.uint64(targets[e])
+                bit = _ONE << (v & _LOW_BITS)
+                if visited[v >> _SIX] & bit:
+                    continue
+                visited[v >> _SIX] |= bit
+                parent[v] = name
+                distance[v] = level
+                scout += offsets[v + _ONE] - offsets[v]
+                next_queue[reached] = v
+                reached += _ONE
+        queued = reached
+        queue, next_queue = next_queue, queue
+    length[_ZERO] = queued if levels % np.uint64(2) == _ZERO else _ZERO
+    next_length[_ZERO] = _ZERO if levels % np.uint64(2) == _ZERO else queued
+    return queued, scout, levels, edges
 
 
 @inline_step

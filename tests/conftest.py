@@ -35,6 +35,14 @@ class Outcome:
     err: str
 
 
+@pytest.fixture(autouse=True)
+def narrow_and_wide(monkeypatch):
+    """Searches of small graphs widen and narrow as those of large ones do."""
+    bfs = import_module("evener.algorithms.bfs")
+    monkeypatch.setattr(bfs, "NARROW", 16)
+    monkeypatch.setattr(bfs, "NARROW_LEVELS", 3)
+
+
 @pytest.fixture
 def evener(capsys):
     """The command line, run in this process: ``evener("info", "rmat:4")``."""

@@ -11,10 +11,16 @@ import pytest
 
 import evener as ev
 import reference
-from evener.algorithms.bfs import EDGES_TO_TURN_UP, VERTICES_TO_TURN_DOWN
+from evener.algorithms.bfs import EDGES_TO_TURN_UP, NARROW, NARROW_LEVELS, VERTICES_TO_TURN_DOWN
 from reference import as_networkx, random_graph
 
+module = import_module("evener.algorithms.bfs")
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
+
+
+@pytest.fixture
+def always_wide(monkeypatch):
+    monkeypatch.setattr(module, "NARROW", -1)
 
 
 def phases(result):
@@ -51,6 +57,7 @@ def test_distances_are_networkx_s(directed, elements, edges):
         ev.verify(r)
 
 
+@pytest.mark.usefixtures("always_wide")
 @ONE_TWO_FOUR
 def test_a_broad_graph_is_searched_down_up_and_down_again(elements):
     """A dense core that is reached late and left by a long tail: small, broad and small frontiers in turn."""
@@ -74,6 +81,7 @@ def test_a_broad_graph_is_searched_down_up_and_down_again(elements):
     assert len(found) - last_up > tail / 2
 
 
+@pytest.mark.usefixtures("always_wide")
 @ONE_TWO_FOUR
 def test_a_second_broad_part_is_searched_up_again(elements):
     """Two dense cores joined by a path: the bitmaps of the first turn are used a second time."""
@@ -144,6 +152,7 @@ def test_a_star_about_the_ends_of_words(n, elements):
         assert (r["parent"] == parent).all()
 
 
+@pytest.mark.usefixtures("always_wide")
 def test_directed_edges_are_followed_one_way_in_both_phases():
     rng = np.random.default_rng(3)
     # Everything leads out of the lower half; only a few edges lead back.
@@ -156,6 +165,7 @@ def test_directed_edges_are_followed_one_way_in_both_phases():
         check_tree(g, r, 500)
 
 
+@pytest.mark.usefixtures("always_wide")
 @ONE_TWO_FOUR
 def test_out_edges_alone_are_searched_from_the_top_down(elements):
     g = ev.read("rmat:9,directed")
@@ -230,3 +240,38 @@ def test_the_same_every_time_whoever_comes_first(on):
         above = r["parent"][reached]
         assert (expected[above] == expected[reached] - 1).all()
         assert set(zip(above.tolist(), reached.tolist(), strict=True)) <= stored
+
+
+# ---- narrow frontiers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 64])
+@pytest.mark.parametrize("narrow", [0, 1, 2, 7, 40, 300, 10**6])
+@pytest.mark.parametrize("spec", ["rmat:6", "rmat:7,directed", "grid:30x3", "uniform:6", "grid:100x1"])
+def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypatch, spec, narrow, levels):
+    monkeypatch.setattr(module, "NARROW", narrow)
+    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    graph = ev.read(spec)
+    source = int(graph.ids[graph.out_degree().argmax()])
+    result = ev.bfs(graph, source=source, on="cpu:2")
+    expected = reference.bfs(graph, int(graph.out_degree().argmax()))[0]
+    assert (result["distance"] == expected).all()
+    check_tree(graph, result, source)
+    if narrow > graph.m:
+        assert set(phases(result)) == {"begin", "narrow"}
+    # All edges are gone through that lead out of what was reached, an undirected one once.
+    reached = int(graph.out_degree()[expected >= 0].sum())
+    assert result.edges == (reached if graph.directed else reached // 2)
+
+
+def test_many_levels_of_a_narrow_frontier_are_one_superstep(monkeypatch):
+    monkeypatch.setattr(module, "NARROW", NARROW)
+    monkeypatch.setattr(module, "NARROW_LEVELS", NARROW_LEVELS)
+    # From a corner the last vertex is 199 + 2 away, and its own edges are looked at as well.
+    result = ev.bfs(ev.read("grid:200x3"), source=0, on="cpu:1")
+    assert result["distance"].max() == 201
+    assert phases(result) == ["begin", *["narrow"] * -(-202 // NARROW_LEVELS)]
+
+
+def test_beside_another_element_no_level_is_left_out():
+    assert "narrow" not in phases(ev.bfs(ev.read("grid:20x3"), source=0, on="cpu:1,cpu:1"))

@@ -62,11 +62,11 @@ def narrow_steps(
     offsets, targets, vertices, first_scout, most_edges, most_levels, level, queue, length, distance, parent,
     visited, next_queue, next_length,
 ):  # fmt: skip
-    """Steps down by one thread while the frontier is narrow: nobody is woken, and nobody asked, between levels.
+    """Steps down by one thread while the frontier is narrow: nobody is woken between levels, nobody asked.
 
-    `first_scout` edges lead out of the queue. Goes on while no more than `most_edges` do, for `most_levels` at
-    most; the queue that is left lies in `next_queue` after an odd number of levels. Returns (awake, scout,
-    levels, edges), of which `edges` are those that were gone through.
+    `first_scout` edges lead out of the queue. Goes on while no more than `most_edges` do, for `most_levels`
+    at most; what is left is in `next_queue` after an odd number of levels. Returns (awake, scout, levels,
+    edges), of which `edges` are those that were gone through.
     """
     scout = np.uint64(first_scout)
     level = np.int32(level)

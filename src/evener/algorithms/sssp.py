@@ -1,12 +1,12 @@
 """Shortest paths from one source, by delta-stepping that turns to pulling, on any number of partitions.
 
-Idea: vertices wait in buckets of width delta; the nearest bucket is settled by relaxing its vertices' out-
-edges again and again. Where the CPU has the whole graph and few vertices wait, one thread relaxes the
-nearest, and again the nearest (Dijkstra). When a bucket would relax a good part of the graph, every vertex
-rather looks over its in-edges for a shorter way: an edge matters only if its weight leads from the nearest
-waiting vertex to below the distance already known, and nine in ten do not. Buckets settle what these sweeps
-leave.
-Distances are the least fixed point of rounded addition, so no split and no order changes a bit of them.
+Idea: vertices wait in buckets of width delta; the nearest bucket is settled by relaxing its vertices'
+out-edges again and again. When a bucket would relax a good part of the graph, every vertex rather looks over
+its in-edges for a shorter way: an edge matters only if its weight leads from the nearest waiting vertex to
+below the distance already known, and nine in ten do not. Buckets settle what these sweeps leave. Where the
+CPU has the whole graph and few vertices wait, one thread relaxes the nearest, and again the nearest, as
+Dijkstra does. Distances are the least fixed point of rounded addition, so no split and no order changes a bit
+of them.
 
 Encoding: `distance` uint32 for integer weights, as long as it lasts, else float64; `parent` a local number,
 known to the sweeps and found afterwards for the others; `pending` a bitmap of the buckets' vertices.
@@ -154,18 +154,19 @@ def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32
     budget = m // EDGES_TO_SWEEP // len(engine.elements)
 
     few = alone = [element.kind for element in engine.elements] == ["cpu"]
+    gone_through = 0
 
     engine.superstep("begin")
     engine.compute("sssp.begin", source, distance, pending)
     while (nearest := _nearest(engine, distance, pending)) < math.inf:
         if few:
-            engine.superstep("narrow")
-            waiting, edges = engine.compute(
+            engine.superstep("narrow", edges=gone_through)  # by the one before: it is not known beforehand
+            waiting, gone_through = engine.compute(
                 "sssp.settle_narrow", offsets, targets, weights, engine.owned, NARROW, NARROW_EDGES, distance,
                 parent, pending, wakes=True,
             )  # fmt: skip
-            few = edges > 0 and waiting <= NARROW
-            if edges:
+            few = gone_through > 0 and waiting <= NARROW
+            if gone_through:
                 continue
         found, edges = engine.compute(
             "sssp.collect", offsets, engine.owned, _bucket_end(nearest, delta, far), distance, pending, near,

@@ -38,9 +38,11 @@ class Outcome:
 @pytest.fixture(autouse=True)
 def narrow_and_wide(monkeypatch):
     """Searches of small graphs widen and narrow as those of large ones do."""
-    bfs = import_module("evener.algorithms.bfs")
+    bfs, sssp = (import_module(f"evener.algorithms.{name}") for name in ("bfs", "sssp"))
     monkeypatch.setattr(bfs, "NARROW", 16)
     monkeypatch.setattr(bfs, "NARROW_LEVELS", 3)
+    monkeypatch.setattr(sssp, "NARROW", 5)
+    monkeypatch.setattr(sssp, "NARROW_EDGES", 40)
 
 
 @pytest.fixture

@@ -34,6 +34,8 @@ OF_TABLES = {
 }
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
+# Taken where the CPU is the only element.
+OF_CPUS = {"sssp.settle_narrow"}
 
 
 def kernels():
@@ -47,5 +49,5 @@ def kernels():
         for name, kernel in found.items()
         if hasattr(kernel, "targetoptions")
         and "inline" not in kernel.targetoptions
-        and name not in OF_KERNELS
+        and name not in OF_KERNELS | OF_CPUS
     }

@@ -137,13 +137,14 @@ def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
     check_tree(graph, 0, r["distance"], r["parent"])
 
 
-def test_a_sweep_onto_a_plateau_names_no_parent():
+def test_a_sweep_onto_a_plateau_names_no_parent(monkeypatch):
     """The search turns to sweeps between 1 and 2: were 2 named parent of 3, it could be found by 3 itself."""
+    monkeypatch.setattr(module, "NARROW", 0)
     graph = Graph.from_edges(
         [0, 1, 2, 3, 3, 3], [1, 2, 3, 4, 5, 6], [4.0, 0.0, 0.0, 9.0, 9.0, 9.0], directed=False
     )
     r = run(graph, (graph.m // 4, 2), source=0, on=["cpu:1"], delta=np.inf)
-    assert [span.phase for span in r.timeline][2] == "sweep"
+    assert [span.phase for span in r.timeline if span.phase != "narrow"][2] == "sweep"
     check_tree(graph, 0, r["distance"], r["parent"])
 
 
@@ -236,3 +237,50 @@ def test_counts_edges_and_reports_progress():
     assert r.edges == 2
     assert [p.algorithm for p in seen] == ["sssp"] * len(seen)
     assert r.timeline.supersteps == len(seen)
+
+
+# ---- narrow frontiers ------------------------------------------------------------------------------------
+
+
+def phases(result):
+    return {step.phases[0] for step in result.timeline.by_superstep()}
+
+
+@settings(max_examples=200)
+@given(
+    graph=graphs(tuple(weights_of)),
+    narrow=st.sampled_from([0, 1, 3, 10**6]),
+    edges=st.sampled_from([0, 3, 10**6]),
+    sweep=sweeps,
+    data=st.data(),
+)
+def test_however_narrow_frontiers_are_taken(graph, narrow, edges, sweep, data):
+    source = data.draw(st.integers(0, graph.n - 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "NARROW", narrow)
+        patch.setattr(module, "NARROW_EDGES", edges)
+        result = run(graph, sweep, source=source, on="cpu:1")
+    assert (result["distance"] == dijkstra(graph, source)).all()
+    verify(result)
+    assert "narrow" in phases(result)
+    if narrow == edges == 10**6:
+        assert "sweep" not in phases(result)
+
+
+def test_a_hub_is_left_to_all_threads(monkeypatch):
+    """The rest is not: before it one vertex, behind it a path."""
+    monkeypatch.setattr(module, "NARROW", 10**6)
+    monkeypatch.setattr(module, "NARROW_EDGES", 60)
+    leaves, path = np.arange(2, 102), np.arange(102, 122)
+    src = np.concatenate([[0], np.ones(100, int), [5], path[:-1]])
+    dst = np.concatenate([[1], leaves, [102], path[1:]])
+    graph = Graph.from_edges(src, dst, np.arange(1, len(src) + 1), directed=True)
+    result = run(graph, (1 << 40, 1 << 40), source=0, on="cpu:1")
+    assert (result["distance"] == dijkstra(graph, 0)).all()
+    assert phases(result) >= {"narrow", "settle"}
+    assert phases(run(graph, (1 << 40, 1 << 40), source=5, on="cpu:1")) == {"begin", "narrow", "parents"}
+
+
+def test_beside_another_element_nothing_is_narrow():
+    graph = Graph.from_edges(range(20), range(1, 21), np.ones(20))
+    assert "narrow" not in phases(sssp(graph, source=0, on="cpu:1,cpu:1"))

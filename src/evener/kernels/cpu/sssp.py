@@ -14,14 +14,14 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or
-from evener.kernels.cpu.bits import range_mask, trailing_zeros
+from evener.kernels.cpu.bits import population, range_mask, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.lanes import LANES, lighter, prefetch
 from evener.kernels.cpu.runs import runs
 from evener.kernels.cpu.turns import SHARES, first_turn, run_of_queue, take
 
-__all__ = ["begin", "collect", "lowest", "settle", "sweep"]
+__all__ = ["begin", "collect", "lowest", "settle", "settle_narrow", "sweep"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -242,6 +242,109 @@ def settle(
     left = length[_ZERO]
     _put_back(queue, length, near, pending)
     return left
+
+
+# ---- narrow frontiers ---------------------------------------------------------------------------
+
+
+@inline_step
+def _push(keys, vertices, held, key, vertex):
+    """Put a vertex where it belongs in a binary heap."""
+    at = held
+    while at > _ZERO:
+        above = (at - _ONE) >> _ONE
+        if not key < keys[above]:
+            break
+        keys[at] = keys[above]
+        vertices[at] = vertices[above]
+        at = above
+    keys[at] = key
+    vertices[at] = vertex
+
+
+@inline_step
+def _drop_first(keys, vertices, held):
+    """Take the first of a heap of `held` out of it."""
+    last = held - _ONE
+    key = keys[last]
+    vertex = vertices[last]
+    at = _ZERO
+    below = _ONE
+    while below < last:
+        if below + _ONE < last and keys[below + _ONE] < keys[below]:
+            below += _ONE
+        if not keys[below] < key:
+            break
+        keys[at] = keys[below]
+        vertices[at] = vertices[below]
+        at = below
+        below = (at << _ONE) + _ONE
+    keys[at] = key
+    vertices[at] = vertex
+
+
+@inline_step
+def _pending_in_heap(owned, distance, pending, keys, vertices, most):
+    """Put the pending vertices into a heap; returns how many there are, or `most` + 1 if there are more."""
+    held = _ZERO
+    for w in range(_words(owned)):
+        held += population(pending[w] & range_mask(w, _ZERO, owned))
+        if held > most:
+            return most + _ONE
+    held = _ZERO
+    for w in range(_words(owned)):
+        word = pending[w] & range_mask(w, _ZERO, owned)
+        while word != _ZERO:
+            v = (w << _SIX) + trailing_zeros(word)
+            word &= word - _ONE
+            _push(keys, vertices, held, distance[v], v)
+            held += _ONE
+    return held
+
+
+@serial
+def settle_narrow(offsets, targets, weights, owned, most, most_edges, distance, parent, pending):
+    """Relax the pending vertices by one thread, the nearest first (Dijkstra), while they are few.
+
+    Gives up when more than `most` of them wait, those that were lowered again counted again, before a row of
+    more than `most_edges`, and after as many edges in all. What is left is pending. Returns (waiting, edges).
+    """
+    owned = np.uint64(owned)
+    most = np.uint64(most)
+    keys = np.empty(most + _ONE, distance.dtype)
+    vertices = np.empty(most + _ONE, np.uint32)
+    held = _pending_in_heap(owned, distance, pending, keys, vertices, most)
+    edges = _ZERO
+    while _ZERO < held <= most and edges <= np.uint64(most_edges):
+        u = np.uint64(vertices[_ZERO])
+        so_far = keys[_ZERO]
+        bit = _ONE << (u & _LOW_BITS)
+        if not pending[u >> _SIX] & bit or distance[u] < so_far:
+            _drop_first(keys, vertices, held)  # it was nearer, and is relaxed
+            held -= _ONE
+            continue
+        first = offsets[u]
+        last = offsets[u + _ONE]
+        if last - first > np.uint64(most_edges):
+            break
+        _drop_first(keys, vertices, held)
+        held -= _ONE
+        pending[u >> _SIX] &= ~bit
+        parent[u] = _NOBODY
+        edges += last - first
+        for e in range(first, last):
+            v = np.uint64(targets[e])
+            through = so_far + weights[e]
+            if not through < distance[v]:
+                continue
+            distance[v] = through
+            pending[v >> _SIX] |= _ONE << (v & _LOW_BITS)
+            if held < most:
+                _push(keys, vertices, held, distance[v], v)
+                held += _ONE
+            else:
+                held = most + _ONE  # one too many, which is pending all the same
+    return held, edges
 
 
 # ---- sweeps -------------------------------------------------------------------------------------

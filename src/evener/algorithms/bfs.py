@@ -135,7 +135,6 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
 
-    alone = [element.kind for element in engine.elements] == ["cpu"]
     unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
 
     engine.superstep("begin")
@@ -145,7 +144,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     )  # fmt: skip
     while awake := sum(found):
         scout = sum(scouts)
-        if alone and scout <= NARROW:
+        if engine.on_one_cpu and scout <= NARROW:
             engine.superstep("narrow", edges=scout)
             awake, scout, levels, gone_through = engine.compute(
                 "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS, level,

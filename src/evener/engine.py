@@ -120,6 +120,11 @@ class Engine:
         for element in self.elements:
             element.begin_timing(beside_others=len(self.elements) > 1)
 
+    @property
+    def on_one_cpu(self) -> bool:
+        """Whether one CPU element has the whole graph, so that its kernels need not wait for others."""
+        return [element.kind for element in self.elements] == ["cpu"]
+
     # ---- state ------------------------------------------------------------------------------------
 
     def array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:

@@ -16,11 +16,10 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from scipy.optimize import nnls
 
 from evener import generate, memory
 from evener.algorithms.betweenness import betweenness
@@ -35,13 +34,15 @@ from evener.errors import DeviceError, DeviceOutOfMemory
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.planning.rates import Rate, Rates, keep, kept
+from evener.planning.fit import Sample, fitted
+from evener.planning.rates import Rates, keep, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evener.elements import Element
     from evener.graph import Graph
+    from evener.planning.rates import Rate
     from evener.result import Result
 
 __all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
@@ -175,26 +176,13 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
     return rates
 
 
-class _Sample(NamedTuple):
-    """What a pass of an algorithm took, on so many edges and vertices that have one.
-
-    `touched` counts the vertices whose values were read, mirrors too.
-    """
-
-    scale: int
-    touched: int
-    connected: int
-    edges: int
-    seconds: float
-
-
 class _Measured:
     """What came of the runs, by algorithm and tier, in the order of `graphs`."""
 
     def __init__(self, scales: tuple[int, ...]) -> None:
         self.scales = scales
         self.graphs = [(scale, factor) for scale in scales for factor in (_FEW, _MANY)]
-        self.samples: defaultdict[tuple[str, str], list[_Sample]] = defaultdict(list)
+        self.samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
         self.supersteps: dict[str, float] = {}
         self.mapped_edges = 0
 
@@ -211,29 +199,8 @@ class _Measured:
         return max(self.samples[name, "mapped"][-1].seconds - near[-1].seconds, 0.0)
 
     def rate(self, name: str, tier: str) -> Rate:
-        """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
-
-        Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
-        nothing.
-        """
-        samples = self.samples[name, tier]
-        # What a run takes however little there is to do is less than the shortest took; of that we take half.
-        fixed = min(sample.seconds for sample in samples) / 2
-        edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
-        for scale in self.scales:
-            own = [sample for sample in samples if sample.scale == scale]
-            sizes = np.array([(sample.connected, sample.edges) for sample in own], dtype=float)
-            times = np.array([sample.seconds for sample in own]) - fixed
-            # Never less than nothing: if one seems to, the other costs all of it.
-            each_vertex, each_edge = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
-            edge_seconds.append(each_edge)
-            vertex_seconds.append(each_vertex)
-            most = max(own, key=lambda sample: sample.edges)
-            # What reads every edge pays for every edge; if that is lost in the noise, a bound is better.
-            known = name in _READ_ALL and each_edge > 0
-            least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
-            counts.append(max(sample.touched for sample in own))
-        return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
+        """What an edge costs there, and a vertex."""
+        return fitted(self.samples[name, tier], reads_all=name in _READ_ALL)
 
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:
@@ -281,7 +248,7 @@ def _measure(
                 continue
             results = _repeated(run, placed, source)
             seconds = statistics.median(result.seconds for result in results) / passes
-            measured.samples[name, tier].append(_Sample(scale, connected, connected, graph.m, seconds))
+            measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
             measured.supersteps[name] = results[0].timeline.supersteps / passes
         del placed  # before the next one is made
     if on_gpu is not None and factor == _MANY:
@@ -299,11 +266,9 @@ def _measure_beside(measured: _Measured, scale: int, placed: PartitionedGraph) -
     own = placed.partitions[0]
     for name in _READ_ALL:
         run, passes = _RUNS[name]
-        seconds = (
-            statistics.median(_first_computes(result) for result in _repeated(run, placed, None)) / passes
-        )
+        taken = [_first_computes(result) / passes for result in _repeated(run, placed, None)]
         touched = own.connected + own.mirrors
-        sample = _Sample(scale, touched, own.connected, own.stored_edges, seconds)
+        sample = Sample(scale, touched, own.connected, own.stored_edges, statistics.median(taken))
         measured.samples[name, "beside"].append(sample)
 
 

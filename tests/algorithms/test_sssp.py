@@ -269,8 +269,7 @@ def test_however_narrow_frontiers_are_taken(graph, narrow, edges, sweep, data):
 
 def test_a_hub_is_left_to_all_threads(monkeypatch):
     """The rest is not: before it one vertex, behind it a path."""
-    monkeypatch.setattr(module, "NARROW", 10**6)
-    monkeypatch.setattr(module, "NARROW_EDGES", 60)
+    monkeypatch.setattr(module, "NARROW", 60)
     leaves, path = np.arange(2, 102), np.arange(102, 122)
     src = np.concatenate([[0], np.ones(100, int), [5], path[:-1]])
     dst = np.concatenate([[1], leaves, [102], path[1:]])

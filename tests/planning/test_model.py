@@ -12,6 +12,7 @@ import pytest
 
 import evener as ev
 from evener import profile
+from evener.planning.fit import Sample
 from evener.planning.model import Degrees, Part, Share, parts_of, predict, totem_speedup
 from evener.planning.plan import Sizes
 from evener.planning.rates import Rate, Rates, keep, kept, place_of
@@ -216,8 +217,8 @@ def test_a_rate_is_taken_from_few_edges_and_from_many(few, many, edge, vertex):
     measured = profile._Measured((10,))
     # Half of the shortest time is taken for what a run takes without any work.
     measured.samples["wcc", "cpu"] = [
-        profile._Sample(10, 40, 40, 30, 2 * few),
-        profile._Sample(10, 60, 60, 300, many + few),
+        Sample(10, 40, 40, 30, 2 * few),
+        Sample(10, 60, 60, 300, many + few),
     ]
     rate = measured.rate("wcc", "cpu")
     assert rate.fixed_seconds == few
@@ -231,8 +232,8 @@ def test_what_reads_every_edge_pays_for_every_edge_and_no_vertex(name, least):
     measured = profile._Measured((10,))
     times = [40 * 2 + 30 * 5, 60 * 2 + 300 * 5]
     measured.samples[name, "gpu"] = [
-        profile._Sample(10, 40, 40, 30, 2 * times[0]),
-        profile._Sample(10, 60, 60, 300, times[1] + times[0]),
+        Sample(10, 40, 40, 30, 2 * times[0]),
+        Sample(10, 60, 60, 300, times[1] + times[0]),
     ]
     assert measured.rate(name, "gpu").least_edge_seconds == pytest.approx([least])
 
@@ -241,8 +242,8 @@ def test_edges_that_seem_free_are_not_foreseen_to_be():
     """A pass over a small graph takes a GPU as long as launching it."""
     measured = profile._Measured((10,))
     measured.samples["pagerank", "gpu"] = [
-        profile._Sample(10, 40, 40, 30, 10.0),
-        profile._Sample(10, 60, 60, 300, 11.0),
+        Sample(10, 40, 40, 30, 10.0),
+        Sample(10, 60, 60, 300, 11.0),
     ]
     rate = measured.rate("pagerank", "gpu")
     assert rate.edge_seconds == (0,)
@@ -253,8 +254,8 @@ def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
     """By hand: a share with few edges to a vertex, and one with many that reads as much of the graph."""
     measured = profile._Measured((10,))
     measured.samples["pagerank", "beside"] = [
-        profile._Sample(10, 500, 400, 100, 20 + 400 * 2 + 100 * 3),
-        profile._Sample(10, 450, 1, 6, 20 + 1 * 2 + 6 * 3),
+        Sample(10, 500, 400, 100, 20 + 400 * 2 + 100 * 3),
+        Sample(10, 450, 1, 6, 20 + 1 * 2 + 6 * 3),
     ]
     rate = measured.rate("pagerank", "beside")
     assert rate.vertices == (500,)

@@ -300,6 +300,21 @@ def test_the_command_line_measures_this_machine_again(quick, evener):
     assert json.loads(again.out)["cpu"] == json.loads(place.read_text())["cpu"]
 
 
+@pytest.mark.parametrize("on", ["cpu:1", "cpu:1,cpu:1", "gpu", "cuda:99"])
+def test_what_cannot_stand_for_all_gpus_is_not_measured(quick, evener, on):
+    done = evener("profile", "--on", on)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert on in done.err
+    assert not list(quick.glob("**/*.json"))
+
+
+def test_the_cpu_is_measured_alone_where_that_is_asked(quick, evener):
+    assert evener("profile", "--on", "cpu").status == 0
+    (place,) = (quick / "evener" / "rates").iterdir()
+    assert json.loads(place.read_text())["machine"]["gpus"] == []
+
+
 def test_rates_of_a_gpu_are_written_as_well():
     known = rates(
         cpu=2e-9, gpu=3e-12, pulled=4e-12, beside=5e-9, mapped=6e-11, c={"cpu": 7e9, "cuda": 8e9}, copied=9e9

@@ -45,10 +45,12 @@ __all__ = ["sssp"]
 EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
 # A frontier of no more waiting vertices than this is narrow: where the CPU has the whole graph one thread
-# takes it, over so many edges at once. With one thread a grid of 30,000 by 4 takes 6 ms so, not 1000, one of
+# takes it, over so many edges at once, and on a large graph over more, so that looking through all vertices
+# for those that wait is a tenth of it. With one thread a grid of 30,000 by 4 takes 6 ms so, not 1000, one of
 # 600 by 600 51 ms, not 85, and R-MAT 19 as long.
 NARROW = 1 << 12
 NARROW_EDGES = 1 << 16
+VERTICES_TO_AN_EDGE = 16
 # Integer distances below this are held in 32 bits: with any weight below it, no sum overflows.
 FAR = np.uint32(0x7FFFFFFF)
 # Edges whose weights are looked at to choose delta.
@@ -152,8 +154,9 @@ def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32
     offsets, targets, _ = engine.out
     weights = _unsigned(engine.out_weights)
     budget = m // EDGES_TO_SWEEP // len(engine.elements)
+    narrow_edges = max(NARROW_EDGES, sum(engine.owned.parts) // VERTICES_TO_AN_EDGE)
 
-    few = alone = [element.kind for element in engine.elements] == ["cpu"]
+    few = engine.on_one_cpu
     gone_through = 0
 
     engine.superstep("begin")
@@ -162,8 +165,8 @@ def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32
         if few:
             engine.superstep("narrow", edges=gone_through)  # by the one before: it is not known beforehand
             waiting, gone_through = engine.compute(
-                "sssp.settle_narrow", offsets, targets, weights, engine.owned, NARROW, NARROW_EDGES, distance,
-                parent, pending, wakes=True,
+                "sssp.settle_narrow", offsets, targets, weights, engine.owned, NARROW, narrow_edges,
+                distance, parent, pending, wakes=True,
             )  # fmt: skip
             few = gone_through > 0 and waiting <= NARROW
             if gone_through:
@@ -172,7 +175,7 @@ def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32
             "sssp.collect", offsets, engine.owned, _bucket_end(nearest, delta, far), distance, pending, near,
             queue, length, scout, wakes=True,
         )  # fmt: skip
-        few = alone and found <= NARROW
+        few = engine.on_one_cpu and found <= NARROW
         engine.superstep("settle", edges=edges)
         # distance = distance min (bucket min.+ A), until the bucket is empty
         left = engine.compute(

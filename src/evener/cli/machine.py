@@ -123,19 +123,37 @@ def plan(
         say(text.partitions(statistics))
 
 
-def profile(context: typer.Context, *, as_json: Json = False) -> None:
+def profile(
+    context: typer.Context,
+    *,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ELEMENT",
+            help="The GPU that stands for all, or cpu to measure none.",
+            show_default="cuda:0",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Measure this machine again, which takes a minute or two: the rates that plans go by.
 
     The first plan on a machine does it as well. An edge and a vertex are said to cost what they did on the
     largest graph that was measured.
     """
     from evener.cli import text
+    from evener.elements import parse_elements
+    from evener.elements.cuda import gpus
     from evener.planning.rates import kept, place_of
     from evener.profile import calibrate
 
+    named = on or ("cuda:0" if gpus() else "cpu")
+    if named != "cpu" and [element.kind for element in parse_elements(named)] != ["cuda"]:
+        msg = f"--on names the GPU to measure, as in cuda:0, or cpu for none, not {named!r}"
+        raise ArgumentError(msg)
     job = context.ensure_object(Job)
     with job.shown():
-        rates = calibrate(say=job.stage)
+        rates = calibrate(None if named == "cpu" else named, say=job.stage)
     say(text.as_json(asdict(rates)) if as_json else text.rates(rates))
     if not as_json and kept(rates.machine) is not None:
         say()

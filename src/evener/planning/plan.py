@@ -226,7 +226,10 @@ def _candidates(
 
 
 def _roomy(on_gpu: list[Element]) -> list[Element]:
-    """The GPUs without those that others use: such as have half the room of the one with most, or more."""
+    """The GPUs without those that others use: such as have half the room of the one with most, or more.
+
+    Shares are even, so one with less would keep all others from half of theirs.
+    """
     rooms = [gpu.room() or 0 for gpu in on_gpu]
     return [gpu for gpu, room in zip(on_gpu, rooms, strict=True) if 2 * room >= max(rooms)]
 

@@ -24,7 +24,7 @@ __all__ = ["Rate", "Rates", "keep", "kept", "place_of"]
 
 # How steep rates grow beyond the largest graph that was measured, to how they grew up to there. PageRank on
 # 15 cores, by an edge and by a vertex: 0.14 and 0.5 ns on R-MAT 22, 0.16 and 1.0 on 24; on 26, 0.16 and 1.3.
-_ON = 0.5
+_BEYOND = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,5 +173,5 @@ def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> f
     part = math.log(at / places[k - 1]) / math.log(places[k] / places[k - 1])
     step = values[k] - values[k - 1]
     if part > 1:
-        return values[k] + _ON * (part - 1) * max(step, 0.0)
+        return values[k] + _BEYOND * (part - 1) * max(step, 0.0)
     return values[k - 1] + part * step

@@ -16,7 +16,7 @@ from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.runs import runs
-from evener.kernels.cpu.turns import run_of_queue
+from evener.kernels.cpu.turns import FEW_EDGES, run_of_queue
 
 __all__ = [
     "arrive",
@@ -38,9 +38,6 @@ _LOW_BITS = np.uint64(63)
 _NOBODY = np.uint32(0xFFFFFFFF)
 # Vertices of a level handed to a thread at a time, at most: few, for the first of a level may be hubs.
 _QUEUE_RUN = np.uint64(16)
-# A step over fewer edges is done by one thread: waking the others costs 3.5 us, and far more where they share
-# their cores with other programs. From all of 1000 vertices, two such threads took 14.5 s, and 1.2 s so.
-_FEW_EDGES = np.uint64(1 << 12)
 # Vertices handed to a thread at a time where each costs alike.
 _SETTLE_RUN = np.uint64(1 << 11)
 # Words of 64 vertices handed to a thread at a time.
@@ -89,7 +86,7 @@ def step_down(offsets, targets, order, bounds, level, edges, value, visited, arr
     """Let each vertex of the level, with `edges` in all, add its paths to neighbours not yet visited."""
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if np.uint64(edges) < _FEW_EDGES:
+    if np.uint64(edges) < FEW_EDGES:
         _down_run(offsets, targets, order, value, visited, arriving, arrived, begin, end)
         return
     run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
@@ -255,7 +252,7 @@ def scatter(offsets, targets, owned, order, bounds, level, edges, value, visited
     """
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if np.uint64(edges) < _FEW_EDGES:
+    if np.uint64(edges) < FEW_EDGES:
         _scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, begin, end)
         return
     run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
@@ -321,7 +318,7 @@ def gather(offsets, targets, order, bounds, level, edges, value, frontier, arriv
     """Let each vertex of the level add up the values of its out-neighbours in the frontier."""
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if np.uint64(edges) < _FEW_EDGES:
+    if np.uint64(edges) < FEW_EDGES:
         _gather_run(offsets, targets, order, value, frontier, arriving, begin, end)
         return
     run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)

@@ -16,10 +16,11 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or
 from evener.kernels.cpu.bits import population, range_mask, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
+from evener.kernels.cpu.heap import drop_first, push
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.lanes import LANES, lighter, prefetch
 from evener.kernels.cpu.runs import runs
-from evener.kernels.cpu.turns import SHARES, first_turn, run_of_queue, take
+from evener.kernels.cpu.turns import FEW_EDGES, SHARES, first_turn, run_of_queue, take
 
 __all__ = ["begin", "collect", "lowest", "settle", "settle_narrow", "sweep"]
 
@@ -31,8 +32,6 @@ _LANES = np.uint64(LANES)
 _NOBODY = np.uint32(0xFFFFFFFF)
 # Vertices of the queue that a thread takes at a time, at most.
 _QUEUE_RUN = np.uint64(32)
-# A run with fewer edges is one thread's: waking the others costs 3.5 us.
-_FEW_EDGES = np.uint64(1 << 12)
 # Vertices of the queue whose rows are asked for before they are needed (uniform 20: 12% of the search).
 _SOON = np.uint64(4)
 # Words of 64 vertices handed to a thread at a time.
@@ -222,7 +221,7 @@ def settle(
     while length[_ZERO] > _ZERO and relaxed <= budget:
         queued = length[_ZERO]
         next_length[_ZERO] = _ZERO
-        few = queued <= _QUEUE_RUN and edges < _FEW_EDGES
+        few = queued <= _QUEUE_RUN and edges < FEW_EDGES
         edges = _ZERO
         if few:
             edges += _relax_run(
@@ -248,42 +247,6 @@ def settle(
 
 
 @inline_step
-def _push(keys, vertices, held, key, vertex):
-    """Put a vertex where it belongs in a binary heap."""
-    at = held
-    while at > _ZERO:
-        above = (at - _ONE) >> _ONE
-        if not key < keys[above]:
-            break
-        keys[at] = keys[above]
-        vertices[at] = vertices[above]
-        at = above
-    keys[at] = key
-    vertices[at] = vertex
-
-
-@inline_step
-def _drop_first(keys, vertices, held):
-    """Take the first of a heap of `held` out of it."""
-    last = held - _ONE
-    key = keys[last]
-    vertex = vertices[last]
-    at = _ZERO
-    below = _ONE
-    while below < last:
-        if below + _ONE < last and keys[below + _ONE] < keys[below]:
-            below += _ONE
-        if not keys[below] < key:
-            break
-        keys[at] = keys[below]
-        vertices[at] = vertices[below]
-        at = below
-        below = (at << _ONE) + _ONE
-    keys[at] = key
-    vertices[at] = vertex
-
-
-@inline_step
 def _pending_in_heap(owned, distance, pending, keys, vertices, most):
     """Put the pending vertices into a heap; returns how many there are, or `most` + 1 if there are more."""
     held = _ZERO
@@ -297,7 +260,7 @@ def _pending_in_heap(owned, distance, pending, keys, vertices, most):
         while word != _ZERO:
             v = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
-            _push(keys, vertices, held, distance[v], v)
+            push(keys, vertices, held, distance[v], v)
             held += _ONE
     return held
 
@@ -306,8 +269,9 @@ def _pending_in_heap(owned, distance, pending, keys, vertices, most):
 def settle_narrow(offsets, targets, weights, owned, most, most_edges, distance, parent, pending):
     """Relax the pending vertices by one thread, the nearest first (Dijkstra), while they are few.
 
-    Gives up when more than `most` of them wait, those that were lowered again counted again, before a row of
-    more than `most_edges`, and after as many edges in all. What is left is pending. Returns (waiting, edges).
+    Gives up when more than `most` of them wait, those that were lowered again counted again, before a vertex
+    with more edges than that, and after `most_edges` in all. What is left is pending. Returns (waiting,
+    edges).
     """
     owned = np.uint64(owned)
     most = np.uint64(most)
@@ -320,14 +284,14 @@ def settle_narrow(offsets, targets, weights, owned, most, most_edges, distance, 
         so_far = keys[_ZERO]
         bit = _ONE << (u & _LOW_BITS)
         if not pending[u >> _SIX] & bit or distance[u] < so_far:
-            _drop_first(keys, vertices, held)  # it was nearer, and is relaxed
+            drop_first(keys, vertices, held)  # it was nearer, and is relaxed
             held -= _ONE
             continue
         first = offsets[u]
         last = offsets[u + _ONE]
-        if last - first > np.uint64(most_edges):
+        if last - first > most:
             break
-        _drop_first(keys, vertices, held)
+        drop_first(keys, vertices, held)
         held -= _ONE
         pending[u >> _SIX] &= ~bit
         parent[u] = _NOBODY
@@ -340,7 +304,7 @@ def settle_narrow(offsets, targets, weights, owned, most, most_edges, distance, 
             distance[v] = through
             pending[v >> _SIX] |= _ONE << (v & _LOW_BITS)
             if held < most:
-                _push(keys, vertices, held, distance[v], v)
+                push(keys, vertices, held, distance[v], v)
                 held += _ONE
             else:
                 held = most + _ONE  # one too many, which is pending all the same

@@ -1,0 +1,54 @@
+"""From the times of passes to what an edge costs, and a vertex."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from evener.planning.rates import Rate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Sample", "fitted"]
+
+
+class Sample(NamedTuple):
+    """What a pass of an algorithm took, on so many edges and vertices that have one.
+
+    `scale` tells the size of the graph, and `touched` counts the vertices whose values were read, mirrors
+    too.
+    """
+
+    scale: int
+    touched: int
+    connected: int
+    edges: int
+    seconds: float
+
+
+def fitted(samples: Sequence[Sample], *, reads_all: bool) -> Rate:
+    """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
+
+    Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
+    nothing. `reads_all` is whether a pass reads every edge.
+    """
+    # What a run takes however little there is to do is less than the shortest took; of that we take half.
+    fixed = min(sample.seconds for sample in samples) / 2
+    edge_seconds, vertex_seconds, least_seconds, counts = [], [], [], []
+    for scale in sorted({sample.scale for sample in samples}):
+        own = [sample for sample in samples if sample.scale == scale]
+        sizes = np.array([(sample.connected, sample.edges) for sample in own], dtype=float)
+        times = np.array([sample.seconds for sample in own]) - fixed
+        # Never less than nothing: if one seems to, the other costs all of it.
+        each_vertex, each_edge = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
+        edge_seconds.append(each_edge)
+        vertex_seconds.append(each_vertex)
+        most = max(own, key=lambda sample: sample.edges)
+        # What reads every edge pays for every edge; if that is lost in the noise, a bound is better.
+        known = reads_all and each_edge > 0
+        least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
+        counts.append(max(sample.touched for sample in own))
+    return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)

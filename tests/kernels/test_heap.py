@@ -1,0 +1,32 @@
+"""The heap of the shortest paths' narrow frontier, against Python's own."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evener.kernels.cpu.heap import drop_first, push
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.float64])
+@given(steps=st.lists(st.one_of(st.none(), st.integers(0, 20)), max_size=60))
+def test_the_least_is_first_whatever_comes_and_goes(dtype, steps):
+    keys, vertices = np.empty(61, dtype), np.empty(61, np.uint32)
+    expected: list[int] = []
+    for vertex, key in enumerate(steps):
+        if key is not None:
+            push(keys, vertices, np.uint64(len(expected)), dtype(key), np.uint64(vertex))
+            heapq.heappush(expected, key)
+        elif expected:
+            assert keys[0] == expected[0]
+            assert steps[vertices[0]] == keys[0]
+            drop_first(keys, vertices, np.uint64(len(expected)))
+            heapq.heappop(expected)
+        held = len(expected)
+        assert sorted(keys[:held].tolist()) == sorted(expected)
+        assert all(steps[v] == key for v, key in zip(vertices[:held], keys[:held], strict=True))
+        assert len(set(vertices[:held].tolist())) == held

@@ -35,7 +35,7 @@ OF_TABLES = {
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
-OF_CPUS = {"bfs.narrow_steps", "sssp.settle_narrow"}
+OF_CPUS = {"sssp.settle_narrow"}
 
 
 def kernels():

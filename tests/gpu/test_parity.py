@@ -42,6 +42,25 @@ def placements(seed):
             yield {"on": on, "policy": next(policies), "alpha": next(alphas)}
 
 
+# ---- narrow frontiers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [1, 64])
+@pytest.mark.parametrize("narrow", [0, 3, 300, 1 << 13, 1 << 20])
+@pytest.mark.parametrize("spec", ["grid:1000x3", "grid:300x300", "rmat:12", "rmat:10,directed", "uniform:10"])
+def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
+    module = import_module("evener.algorithms.bfs")
+    monkeypatch.setattr(module, "NARROW", narrow)
+    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    graph = ev.read(spec)
+    number = int(graph.out_degree().argmax())
+    result = ev.bfs(graph, source=graph.ids[number], on="cuda:0")
+    assert (result["distance"] == reference.bfs(graph, number)[0]).all()
+    ev.verify(result)
+    if narrow > graph.m:
+        assert {step.phases[0] for step in result.timeline.by_superstep()} == {"begin", "narrow"}
+
+
 # ---- every graph -------------------------------------------------------------------------------------
 
 

@@ -68,7 +68,7 @@ class Element:
 
 
 def declared(*parameters, types=(), threads=256):
-    return Declaration("kernel", types, threads, tuple(Parameter(*p) for p in parameters))
+    return Declaration("kernel", types, threads, threads == 1, tuple(Parameter(*p) for p in parameters))
 
 
 def seen(element, *codes):

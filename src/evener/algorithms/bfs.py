@@ -3,8 +3,8 @@
 Idea: while the frontier is small, its vertices push along out-edges (top-down, from a queue); when it holds
 much of the graph, each unvisited vertex pulls along in-edges until it finds a member (bottom-up, from a
 bitmap). After a step down, owners are pushed the parents that their mirrors were offered; before a step up,
-mirrors pull the frontier, as bits. Where the CPU has the whole graph, one thread takes a narrow frontier
-through many levels at once.
+mirrors pull the frontier, as bits. Where one element has the whole graph, a thread of the CPU's or a block of
+a GPU's takes a narrow frontier through many levels at once.
 
 Encoding: `distance` int32, -1 unreached; `parent` and `offered` by the vertices' numbers in the graph;
 `visited`, `frontier`, `arrived` bitmaps; a frontier is a queue before a step down and a bitmap before a
@@ -42,9 +42,9 @@ VERTICES_TO_TURN_DOWN = 18
 VERTICES_TO_FLOOD = 2
 
 
-# A step down over no more edges than this is narrow: where the CPU has the whole graph it is one thread's, as
-# others would be woken, and told what to do, in vain. With two threads a grid of 30,000 by 4 takes 3 ms so,
-# not 430, one of 1000 by 1000 26 ms, not 62, and R-MAT 20 3.2 ms, not 3.5.
+# A step down over no more edges than this is narrow: where one element has the whole graph, one thread or
+# block takes it, as others would be woken, and told what to do, in vain. With two threads a grid of 30,000 by
+# 4 takes 3 ms so, not 430, one of 1000 by 1000 26 ms, not 62, and R-MAT 20 3.2 ms, not 3.5.
 NARROW = 1 << 13
 # So many of them are taken at once, which makes one superstep.
 NARROW_LEVELS = 64
@@ -135,6 +135,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
 
+    alone = len(engine.elements) == 1
     unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
 
     engine.superstep("begin")
@@ -144,7 +145,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     )  # fmt: skip
     while awake := sum(found):
         scout = sum(scouts)
-        if engine.on_one_cpu and scout <= NARROW:
+        if alone and scout <= NARROW:
             engine.superstep("narrow", edges=scout)
             awake, scout, levels, gone_through = engine.compute(
                 "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS, level,

@@ -373,7 +373,10 @@ class CudaElement:
     def load(
         self, file: str | OwnSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
     ) -> tuple[int, int, int]:
-        """Compile and load a kernel: its address, the blocks that fit at once, the shared memory of each."""
+        """Compile and load a kernel: its address, the blocks that fit at once, the shared memory of each.
+
+        `threads` is 0 for a kernel of one block.
+        """
         from cupy.cuda import driver, function
 
         key = (self.index, file, tuple(sorted(types.items())))
@@ -395,7 +398,7 @@ class CudaElement:
                 driver.funcSetAttribute(
                     address, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes
                 )
-            if threads == 1:
+            if threads == 0:
                 return address, 1, shared_bytes
             each = driver.occupancyMaxActiveBlocksPerMultiprocessor(address, threads, shared_bytes)
         return address, min(each * self._processors, MOST_BLOCKS), shared_bytes

@@ -145,8 +145,9 @@ class Launcher:
         buffer = np.zeros(pack.size, np.uint8)
         addresses = np.array([buffer.ctypes.data + offset for offset in offsets], np.uint64)
         function, blocks, shared_bytes = self._element.load(
-            self._file, self._declared.name, types, self._declared.threads, shared="Shared" in self._filled
-        )
+            self._file, self._declared.name, types, 0 if self._declared.one_block else self._declared.threads,
+            shared="Shared" in self._filled,
+        )  # fmt: skip
         self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses)
         return self._ready[key]
 

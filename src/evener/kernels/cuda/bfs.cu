@@ -27,6 +27,60 @@ __global__ void SERIAL begin(
     votes.sum(awake, scout);
 }
 
+// Steps down by one block while the frontier is narrow: nobody is launched, and nobody asked, between levels.
+//
+// As many lanes go through a row as the rows have edges on average, a quarter of them at a time. Returns (awake,
+// scout, levels, edges).
+__global__ void BLOCK(1024) narrow_steps(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 first_scout, u64 most_edges,
+    u64 most_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
+    Bits visited, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64, u64> votes
+) {
+    __shared__ u32 reached;
+    __shared__ u64 led_out;
+    u64 scout = first_scout, levels = 0, edges = 0;
+    u32 queued = length[0];
+    while (queued > 0 && scout <= most_edges && levels < most_levels) {
+        __syncthreads();  // all have read what the level before has left
+        if (threadIdx.x == 0) {
+            reached = 0;
+            led_out = 0;
+        }
+        __syncthreads();
+        level++;
+        levels++;
+        edges += scout;
+        u32 lanes = 1;
+        while (lanes < WARP && 4 * lanes * queued < scout) lanes *= 2;
+        u64 own = 0;
+        for (u32 i = threadIdx.x / lanes; i < queued; i += blockDim.x / lanes) {
+            u32 u = look(queue[i]);
+            u64 stop = offsets[(u64)u + 1];
+            for (u64 e = offsets[u] + threadIdx.x % lanes; e < stop; e += lanes) {
+                u64 v = read(targets, e);
+                if (look(visited.half(v >> 5)) >> (v & 31) & 1 || visited.set(v)) continue;
+                parent[v] = vertices[u];
+                distance[v] = level;
+                own += offsets[v + 1] - offsets[v];
+                next_queue[atomicAdd(&reached, 1)] = (u32)v;
+            }
+        }
+        if (own > 0) atomicAdd(&led_out, own);
+        __syncthreads();
+        queued = reached;
+        scout = led_out;
+        Array<u32> left = queue;
+        queue = next_queue;
+        next_queue = left;
+    }
+    if (threadIdx.x == 0) {
+        length[0] = levels % 2 == 0 ? queued : 0;
+        next_length[0] = levels % 2 == 0 ? 0 : queued;
+    }
+    bool first = threadIdx.x == 0;
+    votes.sum(first ? queued : 0, first ? scout : 0, first ? levels : 0, first ? edges : 0);
+}
+
 // Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
 //
 // New owned vertices go to `next_queue`, new mirrors are flagged in `arrived`. Returns (awake, scout, offers).

@@ -2,7 +2,7 @@
 //
 // A kernel has the name and the arguments of its twin in kernels/cpu. Those of the types `Votes`, `Grid`,
 // `Pieces` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
-// thread; one marked PARALLEL(t) on as many blocks of t threads as the GPU can hold at once, so its loops
+// thread; one marked BLOCK(t) on a block of t threads; one marked PARALLEL(t) on as many blocks of t threads as the GPU can hold at once, so its loops
 // stride over the work by the whole grid, and its blocks may wait for one another.
 
 #pragma once
@@ -14,6 +14,7 @@ typedef unsigned long long u64;
 typedef int i32;
 
 #define SERIAL __launch_bounds__(1)
+#define BLOCK(threads) __launch_bounds__(threads)
 #define PARALLEL(threads) __launch_bounds__(threads)
 
 constexpr u32 NOBODY = 0xFFFFFFFFu;

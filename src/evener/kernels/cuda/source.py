@@ -19,7 +19,8 @@ SCALARS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "float": "
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*(?:\n|\Z)', re.MULTILINE)
 _KERNEL = re.compile(
     r"(?:template <(?P<types>[^>]*)>\s*)?"
-    r"__global__ void (?:SERIAL|PARALLEL\((?P<threads>\d+)\)) (?P<name>\w+)\((?P<parameters>[^)]*)\)"
+    r"__global__ void (?:SERIAL|(?P<how>PARALLEL|BLOCK)\((?P<threads>\d+)\)) "
+    r"(?P<name>\w+)\((?P<parameters>[^)]*)\)"
 )
 _COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
 _BETWEEN_COMMAS = re.compile(r"(?:<[^>]*>|[^,<])+")
@@ -49,6 +50,8 @@ class Declaration:
         Its template parameters.
     threads : int
         In each block; 1 for a kernel of one thread.
+    one_block : bool
+        Whether that block is the only one.
     parameters : tuple of Parameter
         Those of its twin in the CPU tree, and after them what the launcher fills in.
     """
@@ -56,6 +59,7 @@ class Declaration:
     name: str
     types: tuple[str, ...]
     threads: int
+    one_block: bool
     parameters: tuple[Parameter, ...]
 
 
@@ -108,7 +112,8 @@ def declarations(file: str | OwnSource) -> dict[str, Declaration]:
         types = tuple(t.split()[-1] for t in (match["types"] or "").split(",") if t.strip())
         listed = _BETWEEN_COMMAS.findall(_COMMENT.sub("", match["parameters"]).strip())
         parameters = tuple(_parameter(text) for text in listed)
-        found[match["name"]] = Declaration(match["name"], types, int(match["threads"] or 1), parameters)
+        threads, one_block = int(match["threads"] or 1), match["how"] != "PARALLEL"
+        found[match["name"]] = Declaration(match["name"], types, threads, one_block, parameters)
     return found
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import time
 
 import cupy
@@ -25,6 +26,7 @@ import numpy as np
 import evener as ev
 import gpu_floors
 import harness
+import machine
 from cpu_rivals import draw_sources
 from evener.auto import place_by_plan
 from evener.partition.footprint import beside_edges
@@ -46,23 +48,41 @@ def main():
     sources = draw_sources(graph, options.sources)
     beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
     bench = _Bench(graph, sources, rates, options)
-    on_cpu = bench.placed_as(None, "cpu", "random", None, None)
+    on_cpu = []
     for fits in options.fits:
         memory = int(beside + fits * graph.m * 4)
-        rows = on_cpu + bench.placed_as(fits, "cuda:0", "random", None, memory)
-        for task in options.tasks:
-            rows += bench.placed_by_plan(fits, task, memory)
+        rows = _recorded(options.scale, fits, options.tasks) if options.go_on else []
+        if not rows:
+            on_cpu = on_cpu or bench.placed_as(None, "cpu", "random", None, None)
+            rows = on_cpu + bench.placed_as(fits, "cuda:0", "random", None, memory)
+            for task in options.tasks:
+                rows += bench.placed_by_plan(fits, task, memory)
+        done = {(row["policy"], round(row["alpha"], 3)) for row in rows if _swept(row)}
         alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
         sweep = [(policy, alpha) for policy in options.policies for alpha in alphas]
-        for i, (policy, alpha) in enumerate(sweep, 1):
+        left = [one for one in sweep if one not in done]
+        for i, (policy, alpha) in enumerate(left, len(done) + 1):
             rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
             # After each placement, for a long sweep may not come to an end.
             if not options.no_record:
-                _record(options.scale, graph, fits, link, f"{i} of {len(sweep)} placements", rows)
+                swept = f"{i} of {len(done | set(sweep))} placements"
+                _record(options.scale, graph, fits, link, swept, rows)
         for task in options.tasks:
             found = _summary([row for row in rows if row["task"] == task])
             shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in found.items()}
             print(f"{task}, {fits:g} fits:", shown)
+
+
+def _recorded(scale, fits, tasks):
+    """The rows of a sweep on such a machine that was broken off, or went less far."""
+    rows = []
+    for task in tasks:
+        place = harness.RESULTS / f"{_name(task, scale, fits)}.json"
+        record = json.loads(place.read_text()) if place.exists() else {}
+        if record.get("machine") != machine.describe():
+            return []
+        rows += record["rows"]
+    return rows
 
 
 def _record(scale, graph, fits, link, swept, rows):
@@ -70,10 +90,12 @@ def _record(scale, graph, fits, link, swept, rows):
     more["swept"] = swept
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
-        name = f"hybrid_{task}_{scale}_{fits:g}"
-        harness.record(
-            name, question=__doc__.splitlines()[0], rows=own, script="hybrid", summary=_summary(own), **more
-        )
+        name, question = _name(task, scale, fits), __doc__.splitlines()[0]
+        harness.record(name, question=question, rows=own, script="hybrid", summary=_summary(own), **more)
+
+
+def _name(task, scale, fits):
+    return f"hybrid_{task}_{scale}_{fits:g}"
 
 
 class _Bench:
@@ -182,11 +204,15 @@ def _show(row):
     )
 
 
+def _swept(row):
+    return row["policy"] is not None and not row["automatic"]
+
+
 def _summary(rows):
     """Of one task: hybrid against the better alone, automatic against best, model against time."""
     cpu, gpu = (next(r for r in rows if r["on"] == one and not r["automatic"]) for one in ("cpu", "cuda:0"))
     auto = next(r for r in rows if r["automatic"])
-    hybrids = [r for r in rows if r["policy"] and not r["automatic"]]
+    hybrids = [r for r in rows if _swept(r)]
     alone = min(cpu["median_seconds"], gpu["median_seconds"])
     best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
     achieved = np.array([cpu["median_seconds"] / r["median_seconds"] for r in [gpu, *hybrids]])
@@ -211,6 +237,9 @@ def _options():
     parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--go-on", action="store_true", help="with the sweep that is recorded of such a machine"
+    )
     options = harness.recording(parser)
     if not 0 < options.step < options.most:
         parser.error("the sweep begins at --step, which is more than 0 and less than --most")

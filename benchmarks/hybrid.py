@@ -57,7 +57,7 @@ def main():
             rows = on_cpu + bench.placed_as(fits, "cuda:0", "random", None, memory)
             for task in options.tasks:
                 rows += bench.placed_by_plan(fits, task, memory)
-        done = {(row["policy"], round(row["alpha"], 3)) for row in rows if _swept(row)}
+        done = {(row["policy"], row["asked_alpha"]) for row in rows if _swept(row)}
         alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
         sweep = [(policy, alpha) for policy in options.policies for alpha in alphas]
         left = [one for one in sweep if one not in done]
@@ -109,7 +109,7 @@ class _Bench:
         def place():
             return ev.partition(self.graph, on, policy=policy, alpha=alpha, gpu_memory=memory)
 
-        return self._rows(place, fits, self.options.tasks, automatic=False)
+        return [row | {"asked_alpha": alpha} for row in self._rows(place, fits, self.options.tasks)]
 
     def placed_by_plan(self, fits, task, memory):
         def place():
@@ -119,7 +119,7 @@ class _Bench:
 
         return self._rows(place, fits, [task], automatic=True)
 
-    def _rows(self, place, fits, tasks, *, automatic):
+    def _rows(self, place, fits, tasks, *, automatic=False):
         began = time.perf_counter()
         placed = place()
         took = {"placing_seconds": time.perf_counter() - began}
@@ -237,9 +237,7 @@ def _options():
     parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument(
-        "--go-on", action="store_true", help="with the sweep that is recorded of such a machine"
-    )
+    parser.add_argument("--go-on", action="store_true", help="with what is recorded of such a machine")
     options = harness.recording(parser)
     if not 0 < options.step < options.most:
         parser.error("the sweep begins at --step, which is more than 0 and less than --most")

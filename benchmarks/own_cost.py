@@ -102,7 +102,7 @@ def _arrays_of(partition):
 
 
 class Eviction:
-    """Writing to more memory than any cache holds, and waiting for it: a GPU at rest takes longer to start."""
+    """Writes to more memory than any cache holds, and waits for it: a GPU at rest takes longer to start."""
 
     def __init__(self, element):
         self._element, self._array = element, element.array(BYTES_OF_CACHES // 4, "uint32")

@@ -155,8 +155,8 @@ def partition(
         (T13 §6.2).
     alpha : float, optional
         Share of the edges on the CPU side, 0 to 1; where all elements are CPUs, on the first of them. The
-        others share the rest evenly. Default: in proportion to the elements' threads, a GPU counting for
-        hundreds.
+        others share the rest evenly; a single element has all edges. Default: in proportion to the elements'
+        threads, a GPU counting for hundreds.
     gpu_memory : str or int, optional
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Edges that have no room there stay
         in the host's memory, from where the GPU reads them. Default: what is free.

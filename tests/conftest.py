@@ -38,11 +38,15 @@ class Outcome:
 @pytest.fixture(autouse=True)
 def narrow_and_wide(monkeypatch):
     """Searches of small graphs widen and narrow as those of large ones do."""
-    bfs, sssp = (import_module(f"evener.algorithms.{name}") for name in ("bfs", "sssp"))
+    bfs, sssp, betweenness = (
+        import_module(f"evener.algorithms.{name}") for name in ("bfs", "sssp", "betweenness")
+    )
     monkeypatch.setattr(bfs, "NARROW", 16)
     monkeypatch.setattr(bfs, "NARROW_LEVELS", 3)
     monkeypatch.setattr(sssp, "NARROW", 5)
     monkeypatch.setattr(sssp, "NARROW_EDGES", 40)
+    monkeypatch.setattr(betweenness, "NARROW", 16)
+    monkeypatch.setattr(betweenness, "NARROW_LEVELS", 3)
 
 
 @pytest.fixture

@@ -35,7 +35,11 @@ OF_TABLES = {
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
-OF_CPUS = {"sssp.settle_narrow"}
+OF_CPUS = {
+    "betweenness_narrow.add_dependencies",
+    "betweenness_narrow.count_paths",
+    "sssp.settle_narrow",
+}
 
 
 def kernels():

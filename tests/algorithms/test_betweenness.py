@@ -13,6 +13,7 @@ import zoo
 from evener.algorithms import betweenness as module
 from evener.algorithms.betweenness import betweenness
 from evener.errors import ArgumentError, UnknownVertexError
+from evener.formats import read
 from evener.graph import Graph
 from evener.partition import partition
 from evener.verify import verify
@@ -25,6 +26,8 @@ splits = pytest.mark.parametrize(
 
 # Every step by the cheaper side, every step pushed, every step pulled.
 pushes = st.sampled_from([module.PUSH_COST, 0, 1e9])
+# No level is narrow, some are, all are.
+narrows = st.sampled_from([-1, 0, 1, 3, 8, 10**9])
 
 
 @st.composite
@@ -44,9 +47,10 @@ def place(graph, parts, policy):
     return partition(graph, ["cpu:1"] * parts, policy=policy)
 
 
-def run(graph, push_cost=module.PUSH_COST, **options):
+def run(graph, push_cost=module.PUSH_COST, narrow=-1, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PUSH_COST", push_cost)
+        patch.setattr(module, "NARROW", narrow)
         return betweenness(graph, **options)
 
 
@@ -55,29 +59,29 @@ def run(graph, push_cost=module.PUSH_COST, **options):
 
 @splits
 @settings(max_examples=12, deadline=None)
-@given(drawn=edge_lists(), push_cost=pushes, normalized=st.booleans())
-def test_agrees_with_networkx(parts, policy, drawn, push_cost, normalized):
+@given(drawn=edge_lists(), push_cost=pushes, narrow=narrows, normalized=st.booleans())
+def test_agrees_with_networkx(parts, policy, drawn, push_cost, narrow, normalized):
     n, edges, directed = drawn
     g = (nx.DiGraph if directed else nx.Graph)()
     g.add_nodes_from(range(n))
     g.add_edges_from(edges)
     wanted = list(nx.betweenness_centrality(g, normalized=normalized).values())
     graph = graph_of(n, edges, directed, duplicates="drop")
-    result = run(place(graph, parts, policy), push_cost, normalized=normalized)
+    result = run(place(graph, parts, policy), push_cost, narrow, normalized=normalized)
     assert result["centrality"].dtype == np.float64
     np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-14)
 
 
 @splits
 @settings(max_examples=8, deadline=None)
-@given(drawn=edge_lists(), push_cost=pushes, choice=st.data())
-def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, choice):
+@given(drawn=edge_lists(), push_cost=pushes, narrow=narrows, choice=st.data())
+def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, narrow, choice):
     """Parallel edges are kept here, and count as paths of their own; sources may repeat."""
     n, edges, directed = drawn
     graph = graph_of(n, edges, directed)
     sources = choice.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6))
     total = reference.betweenness(graph, sources=sources)
-    result = run(place(graph, parts, policy), push_cost, sources=sources, normalized=False)
+    result = run(place(graph, parts, policy), push_cost, narrow, sources=sources, normalized=False)
     wanted = total * n / len(sources) / (1 if directed else 2)
     np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-14)
     verify(result)
@@ -158,21 +162,24 @@ def test_no_sources_give_zeros():
 # ---- numbers of paths -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-@pytest.mark.parametrize("push_cost", [0, 1e9])
-def test_more_paths_than_float64_can_count(parts, push_cost):
+@pytest.mark.parametrize(
+    ("parts", "push_cost", "narrow"),
+    [(1, 0, -1), (1, 1e9, -1), (1, 0, 3), (1, 0, 100), (2, 0, -1), (2, 1e9, -1)],
+)
+def test_more_paths_than_float64_can_count(parts, push_cost, narrow):
     """4^700 of them. All that lies behind a joint depends on it, and its middles share it evenly."""
     stages, width = 700, 4
     src, dst, joints, middles = zoo.diamonds(stages, width)
     graph = Graph.from_edges(src, dst)
-    result = run(partition(graph, ["cpu:1"] * parts), push_cost, sources=[0], normalized=False)
+    result = run(partition(graph, ["cpu:1"] * parts), push_cost, narrow, sources=[0], normalized=False)
     found = result["centrality"] / graph.n
     behind = (width + 1.0) * (stages - joints)
     np.testing.assert_allclose(found[joints[1:]], behind[1:], rtol=1e-12)
     np.testing.assert_allclose(found[middles], np.repeat((1 + behind[1:]) / width, width).reshape(-1, width))
 
 
-def test_too_many_beside_too_few_are_refused():
+@pytest.mark.parametrize("narrow", [-1, 4, 100])
+def test_too_many_beside_too_few_are_refused(narrow):
     """4^950 paths to one vertex at distance 1900 and a single path to another."""
     src, dst, _, middles = zoo.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
@@ -181,7 +188,32 @@ def test_too_many_beside_too_few_are_refused():
     with pytest.raises(
         ArgumentError, match=r"at distance 1\d\d\d from source 0, some have over 2\^1700 times"
     ):
-        betweenness(Graph.from_edges(src, dst), sources=[0])
+        run(Graph.from_edges(src, dst), narrow=narrow, sources=[0])
+
+
+# ---- narrow levels ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [1, 2, 1000])
+@pytest.mark.parametrize("narrow", [1, 7, 40, 300])
+@pytest.mark.parametrize("spec", ["rmat:7", "rmat:7,directed", "grid:30x3", "uniform:7", "grid:70x1"])
+def test_wherever_levels_begin_to_be_narrow_values_are_the_same(monkeypatch, spec, narrow, levels):
+    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    graph = read(spec)
+    sources = np.flatnonzero(graph.out_degree())[[0, 5, -1]]
+    wanted = reference.betweenness(graph, sources=sources) * graph.n / 3 / (1 if graph.directed else 2)
+    result = run(graph, narrow=narrow, sources=graph.ids[sources], normalized=False, on="cpu:2")
+    np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_many_narrow_levels_are_one_superstep(monkeypatch):
+    """Of a path of 100 vertices, 99 levels out in three; 100 back in four, for the source counts as well."""
+    monkeypatch.setattr(module, "NARROW_LEVELS", 33)
+    result = run(read("grid:100x1"), narrow=2, sources=[0], on="cpu:1")
+    phases = [span.phase for span in result.timeline]
+    assert phases == ["begin", *["paths of narrow levels"] * 3, *["dependencies of narrow levels"] * 4]
+    # What was at work before each: 33 vertices in all but the start.
+    assert [span.active for span in result.timeline][2:] == [33] * 6
 
 
 # ---- arguments, timeline, progress ------------------------------------------------------------------
@@ -211,7 +243,7 @@ def test_refuses_a_source_that_is_not_there():
 def test_few_sources_have_a_superstep_a_level():
     """Along a path of four edges: a start, four steps out, and three back, none for the source itself."""
     graph = graph_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)], directed=True)
-    result = betweenness(graph, sources=[0], on=["cpu:1"])
+    result = run(graph, sources=[0], on=["cpu:1"])
     kinds = [span.phase.split()[0] for span in result.timeline]
     assert kinds == ["begin"] + ["paths"] * 4 + ["dependencies"] * 3
     assert result.edges == 4

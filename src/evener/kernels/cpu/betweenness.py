@@ -19,13 +19,16 @@ from evener.kernels.cpu.runs import runs
 from evener.kernels.cpu.turns import FEW_EDGES, run_of_queue
 
 __all__ = [
+    "LEAST",
     "arrive",
     "begin",
     "discard",
     "gather",
     "mark",
     "scatter",
+    "scatter_run",
     "settle",
+    "settle_run",
     "step_down",
     "step_up",
     "tell",
@@ -43,7 +46,7 @@ _SETTLE_RUN = np.uint64(1 << 11)
 # Words of 64 vertices handed to a thread at a time.
 _WORD_RUN = np.uint64(64)
 # A count below this has lost its bits, or its inverse is near the end of float64's range.
-_LEAST = 2.0**-960
+LEAST = 2.0**-960
 
 
 @serial
@@ -178,7 +181,7 @@ def _arrive_run(
             count = arriving[v] * scale
             arriving[v] = 0.0
             value[v] = count
-            total += count if count >= _LEAST else np.inf
+            total += count if count >= LEAST else np.inf
             out_edges += offsets[v + _ONE] - offsets[v]
             in_edges += in_offsets[v + _ONE] - in_offsets[v]
             buffer[held] = v
@@ -230,7 +233,8 @@ def arrive(
 
 
 @inline_step
-def _scatter_run(offsets, targets, owned, order, value, visited, arriving, arrived, first, last):
+def scatter_run(offsets, targets, owned, order, value, visited, arriving, arrived, first, last):
+    """As `scatter`, from the vertices at these places of the order."""
     for i in range(first, last):
         v = np.uint64(order[i])
         for e in range(offsets[v], offsets[v + _ONE]):
@@ -253,15 +257,13 @@ def scatter(offsets, targets, owned, order, bounds, level, edges, value, visited
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
     if np.uint64(edges) < FEW_EDGES:
-        _scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, begin, end)
+        scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, begin, end)
         return
     run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
     for r in prange(runs(end - begin, run)):
         first = begin + np.uint64(r) * run
         last = min(first + run, end)
-        _scatter_run(
-            offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, first, last
-        )
+        scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, first, last)
 
 
 @serial
@@ -329,7 +331,8 @@ def gather(offsets, targets, order, bounds, level, edges, value, frontier, arriv
 
 
 @inline_step
-def _settle_run(order, scale, counted, arriving, visited, value, centrality, first, last):
+def settle_run(order, scale, counted, arriving, visited, value, centrality, first, last):
+    """As `settle`, the vertices at these places of the order."""
     if first == last:
         return
     word = np.uint64(order[first]) >> _SIX
@@ -359,11 +362,11 @@ def settle(order, bounds, level, scale, counted, arriving, visited, value, centr
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
     if end - begin <= _SETTLE_RUN:
-        _settle_run(order, scale, counted, arriving, visited, value, centrality, begin, end)
+        settle_run(order, scale, counted, arriving, visited, value, centrality, begin, end)
         return end - begin
     for r in prange(runs(end - begin, _SETTLE_RUN)):
         first = begin + np.uint64(r) * _SETTLE_RUN
-        _settle_run(
+        settle_run(
             order, scale, counted, arriving, visited, value, centrality, first,
             min(first + _SETTLE_RUN, end),
         )  # fmt: skip

@@ -84,6 +84,14 @@ def test_zero_of_a_float_is_not_taken_for_a_fresh_page():
     assert np.signbit(CpuElement("cpu:1", 1).array(2, "float64", -0.0)).all()
 
 
+@pytest.mark.parametrize("length", [3, 1 << 18])
+def test_values_of_two_words_are_filled_too(length):
+    array = CpuElement("cpu:1", 1).array(length, "complex128", 2j)
+    assert array.dtype == "complex128"
+    assert len(array) == length
+    assert (array == 2j).all()
+
+
 @pytest.mark.parametrize(
     ("on", "names"),
     [

@@ -132,7 +132,7 @@ def test_both_sides_take_the_same_arguments(example):
         given = [p.name for p in declared.parameters if p.kind not in launch._FILLED]
         code = kernel.cpu.py_func.__code__
         assert given == list(code.co_varnames[: code.co_argcount])
-        launch.Launcher(None, file, declared)
+        launch.Launcher(GPU, file, declared)
 
 
 def test_the_page_shows_the_example_itself():
@@ -338,9 +338,19 @@ def test_a_gpu_takes_it_by_its_file():
         gpu.kernel(ev.Kernel(cpu=counted))
 
 
+class Gpu:
+    """Where kernels are declared, and none is run."""
+
+    name = "cuda:0"
+    index = 0
+
+
+GPU = Gpu()
+
+
 def launcher(written, parameters, before="", how="PARALLEL(256)"):
     file = written(f'#include "common.cuh"\n{before}__global__ void {how} f({parameters}) {{}}\n')
-    return launch.Launcher(SimpleNamespace(name="cuda:0"), file, declarations(file)["f"])
+    return launch.Launcher(GPU, file, declarations(file)["f"])
 
 
 @pytest.mark.parametrize(
@@ -379,6 +389,14 @@ def test_templates_are_seen_in_arrays(written):
     launcher(written, "Array<const Value> values, Value most", "template <typename Value>\n")
     with pytest.raises(ev.ArgumentError, match="template of Value, which no Array"):
         launcher(written, "Value most", "template <typename Value>\n")
+
+
+@pytest.mark.parametrize("how", ["PARALLEL(48)", "PARALLEL(2048)", "BLOCK(0)"])
+def test_blocks_are_made_of_warps_and_fit_a_multiprocessor(written, how):
+    with pytest.raises(
+        ev.ArgumentError, match=r"own\.f is declared with blocks of \d+ threads; give .* of 32 up"
+    ):
+        launcher(written, "u32 level", how=how)
 
 
 def test_an_edge_loop_has_blocks_of_256(written):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from numbers import Real
 from typing import TYPE_CHECKING
 
+from evener.checks import is_number, type_name
 from evener.elements import parse_elements
 from evener.elements.cuda import gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
@@ -73,6 +73,8 @@ def plan(
     ArgumentError
         For an element, algorithm or policy that does not exist, a share outside 0..1, or what is no number of
         passes.
+    DeviceError
+        If a GPU is named and none can be used.
     DeviceOutOfMemory
         If the graph does not fit the elements; the sentence says with which it would.
 
@@ -83,7 +85,7 @@ def plan(
     ('cpu',)
     """
     _check(graph, algorithm, policy, alpha)
-    if isinstance(passes, bool) or not isinstance(passes, Real) or not 0 <= passes < math.inf:
+    if not is_number(passes) or not 0 <= passes < math.inf:
         msg = f"passes is a finite number of at least 0, not {passes!r}"
         raise ArgumentError(msg)
     directions = directions_of(algorithm)
@@ -136,7 +138,7 @@ def place_by_plan(
 def _check(graph: Graph, algorithm: str, policy: str, alpha: float | None) -> None:
     """Refuse what cannot be planned before this machine is measured for it."""
     if not isinstance(graph, Graph):
-        got = type(graph).__name__
+        got = type_name(graph)
         msg = f"a plan is made for a Graph, not {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     if algorithm not in TRAVELS:
@@ -165,7 +167,8 @@ def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> Partition
     settled: Wanted = {**wanted, "on": made.on, "policy": made.policy, "alpha": made.alpha}
     with _saying_what_fits(graph, wanted):
         placed = partition(graph, **settled)
-    placed.forecast = lambda name, passes: _forecast(placed, made, rates, name, passes)
+    # It is handed the placement again: holding on to it, it would keep its memory until garbage is collected.
+    placed.forecast = lambda own, name, passes: _forecast(own, made, rates, name, passes)
     return placed
 
 

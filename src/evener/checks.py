@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +13,27 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["MAX_VERTICES", "check_csr", "read_only", "unsigned"]
+__all__ = ["MAX_VERTICES", "check_csr", "is_number", "is_whole", "read_only", "type_name", "unsigned"]
 
 # Vertex numbers are uint32 and two of them are kept for marks ("none", "many").
 MAX_VERTICES = (1 << 32) - 2
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, NaN and infinities among them, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, of any type."""
+    return is_number(value) and math.isfinite(value) and int(value) == value
+
+
+def type_name(value: Any) -> str:
+    """The type of a value as its users name it, after its library if it has one: networkx.DiGraph."""
+    found = type(value)
+    library = found.__module__.partition(".")[0]
+    return found.__qualname__ if library == "builtins" else f"{library}.{found.__qualname__}"
 
 
 def unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:

@@ -102,7 +102,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.partitioned = partitioned
         self.prediction: Prediction | None = None
         if partitioned is not None and partitioned.forecast is not None:
-            self.prediction = partitioned.forecast(algorithm, passes)
+            self.prediction = partitioned.forecast(partitioned, algorithm, passes)
         self.energy: Energy | None = None
         self._gather = dict(arrays)
         self._gathered: dict[str, NDArray[Any]] = {}

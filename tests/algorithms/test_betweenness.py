@@ -223,7 +223,7 @@ def test_many_narrow_levels_are_one_superstep(monkeypatch):
     ("options", "sentence"),
     [
         ({"sources": [1], "k": 2}, "not both"),
-        ({"k": 0}, "at least 1, not 0"),
+        ({"k": 0}, "1 to 40, not 0"),
         ({"k": 41}, "of the 40 vertices"),
         ({"k": 2.5}, "not 2.5"),
         ({"k": True}, "not True"),

@@ -11,6 +11,7 @@ import pytest
 
 import evener as ev
 import reference
+from evener import Engine
 from evener.algorithms.bfs import EDGES_TO_TURN_UP, NARROW, NARROW_LEVELS, VERTICES_TO_TURN_DOWN
 from reference import as_networkx, random_graph
 
@@ -217,8 +218,9 @@ def test_a_placed_graph_cannot_be_placed_again():
     pg = ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"])
     with pytest.raises(ev.ArgumentError, match="already placed"):
         ev.bfs(pg, source=0, on=["cpu:1"])
-    with pytest.raises(ev.ArgumentError, match="already placed"):
-        ev.bfs(pg, source=0, alpha=0.5)
+    for more in ({"alpha": 0.5}, {"policy": "high"}, {"gpu_memory": "1GiB"}):
+        with pytest.raises(ev.ArgumentError, match="already placed"):
+            ev.bfs(pg, source=0, **more)
     one_way = ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"], directions="in")
     with pytest.raises(ev.ArgumentError, match=r'in direction "both" and the graph was placed with "in"'):
         ev.bfs(one_way, source=0)
@@ -262,6 +264,25 @@ def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypa
     # All edges are gone through that lead out of what was reached, an undirected one once.
     reached = int(graph.out_degree()[expected >= 0].sum())
     assert result.edges == (reached if graph.directed else reached // 2)
+
+
+def test_the_edges_of_narrow_levels_are_counted_as_they_were(monkeypatch):
+    """Each superstep tells of the one before it: of a path of 10 vertices, 18 edges, the last is not told."""
+    told = []
+    monkeypatch.setattr(module, "NARROW_LEVELS", 3)
+    monkeypatch.setattr(Engine, "superstep", lambda *_, edges=0, **_more: told.append(edges))
+    ev.bfs(ev.read("grid:10x1"), source=0, on="cpu:1")
+    assert told == [0, 0, 1 + 2 + 2, 2 + 2 + 2, 2 + 2 + 2]
+
+
+@pytest.mark.parametrize("leaves", [100, 20])
+def test_a_frontier_of_many_vertices_is_not_narrow(monkeypatch, leaves):
+    monkeypatch.setattr(module, "NARROW", 50)
+    src = [0] + [1] * leaves
+    result = ev.bfs(ev.Graph.from_edges(src, np.arange(1, leaves + 2)), source=0, on="cpu:1")
+    assert (result["distance"] == [0, 1, *[2] * leaves]).all()
+    # No edge leads out of the leaves, but each is to be looked at.
+    assert (phases(result)[-1] == "narrow") == (leaves < 50)
 
 
 def test_many_levels_of_a_narrow_frontier_are_one_superstep(monkeypatch):

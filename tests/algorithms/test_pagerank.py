@@ -224,6 +224,13 @@ def test_progress_counts_iterations_where_their_number_is_fixed():
         ({"max_iter": -1}, "max_iter is a whole number"),
         ({"max_iter": 1.5}, "max_iter is a whole number"),
         ({"max_iter": True}, "max_iter is a whole number"),
+        ({"max_iter": float("inf")}, "max_iter is a whole number of at least 0, not inf"),
+        ({"max_iter": float("nan")}, "max_iter is a whole number"),
+        ({"max_iter": "10"}, "max_iter is a whole number of at least 0, not '10'"),
+        ({"damping": "0.85"}, "damping is a probability, 0 to 1, not '0.85'"),
+        ({"tol": None}, "tol is a finite number of at least 0, not None"),
+        ({"personalization": {0: "much"}}, "personalization has numbers for values: could not convert"),
+        ({"personalization": "many"}, "personalization has numbers for values"),
         ({"dtype": "float16"}, '"float32" or "float64", not \'float16\''),
         ({"semantics": "igraph"}, '"networkx" or "graphalytics", not \'igraph\''),
         ({"personalization": {0: -1.0, 1: 2.0}}, "none negative"),
@@ -238,3 +245,14 @@ def test_wrong_arguments_are_refused(wrong, sentence):
     g = ev.Graph.from_edges([0, 1], [1, 2])
     with pytest.raises(ev.ArgumentError, match=sentence):
         ev.pagerank(g, **wrong)
+
+
+@pytest.mark.parametrize("three", [3.0, np.int8(3), np.float32(3)])
+def test_whole_numbers_of_any_type_are_iterations(three):
+    assert ev.pagerank(random_graph(directed=True, n=9), tol=0, max_iter=three).outcome["iterations"] == 3
+
+
+def test_a_personalization_may_sum_to_more_than_float64_holds():
+    g = random_graph(directed=True, n=50, edges=120, seed=5)
+    evenly = ev.pagerank(g, personalization=np.full(50, 1e307), dtype="float64")["rank"]
+    np.testing.assert_allclose(evenly, ev.pagerank(g, dtype="float64")["rank"], rtol=1e-12)

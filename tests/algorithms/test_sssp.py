@@ -230,6 +230,14 @@ def test_bad_delta(delta):
         sssp(Graph.from_edges([0], [1], [1]), delta=delta)
 
 
+def test_progress_names_it_without_weights_too():
+    seen = []
+    result = sssp(Graph.from_edges([0, 1], [1, 2]), progress=seen.append)
+    assert {p.algorithm for p in seen} == {result.algorithm} == {"sssp"}
+    assert result["distance"].tolist() == [0.0, 1.0, 2.0]
+    assert result["distance"].dtype == np.float64
+
+
 def test_counts_edges_and_reports_progress():
     seen = []
     graph = Graph.from_edges([0, 1, 3], [1, 2, 4], [1, 2, 3], directed=False)

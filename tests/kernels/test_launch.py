@@ -16,12 +16,13 @@ from evener.elements.launch import Launcher
 from evener.elements.memory import TieredArray
 from evener.elements.scratch import pieces_for
 from evener.errors import ArgumentError, DeviceError
-from evener.kernels.cuda.source import Declaration, Parameter
+from evener.kernels.cuda.source import Declaration, OwnSource, Parameter
 
 
 @dataclass
 class Pointer:
     ptr: int
+    device_id: int = 0
 
 
 class OnGpu:
@@ -29,8 +30,8 @@ class OnGpu:
 
     __cuda_array_interface__ = {}  # noqa: RUF012 - that it is there is all
 
-    def __init__(self, address, dtype, size):
-        self.data, self.dtype, self.size = Pointer(address), np.dtype(dtype), size
+    def __init__(self, address, dtype, size, gpu=0):
+        self.data, self.dtype, self.size = Pointer(address, gpu), np.dtype(dtype), size
 
     def __len__(self):
         return self.size
@@ -40,6 +41,7 @@ class Element:
     """Takes the place of a CUDA element, and notes what is loaded and launched."""
 
     name = "cuda:0"
+    index = 0
 
     def __init__(self):
         self.loaded, self.launched, self.slot = [], [], 0
@@ -205,6 +207,7 @@ RIGHT = {
         ("words", OnGpu(0, "uint32", 1), "u64"),
         ("words", np.zeros(1, np.uint64), "u64"),
         ("values", OnGpu(0, "float64", 1), "float"),
+        ("values", OnGpu(0, "float32", 1, gpu=1), "float"),
         ("values", np.zeros(1, np.float32), "float"),
         ("values", 3.5, "float"),
         ("values", None, "float"),
@@ -222,10 +225,22 @@ def test_what_a_kernel_cannot_read_is_refused(name, wrong, kind):
     assert element.launched == []
 
 
+@pytest.mark.parametrize("wrong", [OnGpu(0, "float64", 1), np.zeros(1, np.float32), [1.0], None])
+def test_of_a_users_kernel_every_launch_is_looked_at(wrong):
+    """What came before may have been right; read as that, a shorter type would be read past its end."""
+    element = Element()
+    kernel = Launcher(element, OwnSource(Path("own.cu"), ""), TAKES)
+    kernel(*RIGHT.values())
+    with pytest.raises(DeviceError, match="takes an array of float on cuda:0 as values, not "):
+        kernel(*{**RIGHT, "values": wrong}.values())
+    assert len(element.launched) == 1
+
+
 @pytest.mark.parametrize("count", [2, 4])
 def test_too_few_or_many_arguments_are_refused(count):
+    element = Element()
     with pytest.raises(ValueError, match="argument"):
-        Launcher(Element(), "file", TAKES)(*[*RIGHT.values(), 1][:count])
+        Launcher(element, "file", TAKES)(*[*RIGHT.values(), 1][:count])
 
 
 @pytest.mark.parametrize("rows", [1, 511, 5_000, 1_000_000])

@@ -10,6 +10,7 @@ import json
 import textwrap
 from pathlib import Path
 
+import networkx
 import numpy as np
 import pytest
 
@@ -193,6 +194,17 @@ API = {
     "a source elsewhere": (lambda: ev.bfs(PATH, source=4), ev.UnknownVertexError, "vertex 4"),
     "a source of a wrong kind": (lambda: ev.bfs(PATH, source="0"), ev.UnknownVertexError, "integers"),
     "a source between vertices": (lambda: ev.bfs(PATH, source=0.5), ev.UnknownVertexError, "0.5"),
+    "a graph of another library's": (
+        lambda: ev.wcc(networkx.path_graph(3)),
+        ev.ArgumentError,
+        "wcc takes a graph of evener's, or a placed one, not networkx.graph; make one with",
+    ),
+    "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "above 0, not '2'"),
+    "infinitely many sources": (
+        lambda: ev.betweenness(PATH, k=float("inf")),
+        ev.ArgumentError,
+        "start from, 1 to 4, not inf",
+    ),
     "a placed graph placed again": (
         lambda: ev.bfs(ev.partition(PATH), source=0, alpha=0.5),
         ev.ArgumentError,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 from functools import partial
 from importlib import import_module
 
@@ -172,6 +174,22 @@ def test_the_command_line_shows_measuring_as_a_stage(evener, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda g: ev.bfs(g, source=-7),
+        lambda g: ev.sssp(g, source=-7),
+        lambda g: ev.pagerank(g, personalization=[1.0]),
+        lambda g: ev.betweenness(g, sources=[0], k=2),
+        lambda g: ev.betweenness(g, k=0),
+    ],
+)
+def test_what_a_graph_tells_to_be_wrong_is_refused_before_it_is_placed(graph, monkeypatch, call):
+    monkeypatch.setattr(auto, "partition", lambda *_, **__: pytest.fail("placed"))
+    with pytest.raises(ArgumentError):
+        call(graph)
+
+
+@pytest.mark.parametrize(
     "wrong", [{"on": "cuda:x"}, {"policy": "best"}, {"alpha": 2}, {"gpu_memory": "much"}], ids=str
 )
 def test_what_is_wrong_is_refused_before_anything_is_measured(graph, monkeypatch, wrong):
@@ -282,8 +300,18 @@ def test_a_forecast_goes_by_the_mirrors_that_there_are(graph, monkeypatch):
     keep(monkeypatch, rates(c=1.0, copied=1.0))
     pg = placed(graph, "pagerank", on="cpu:1,cuda:0", alpha=0.5)
     expected = [4 * p.mirrors for p in reversed(pg.partitions)]
-    found = pg.forecast("pagerank", 1).elements
+    found = pg.forecast(pg, "pagerank", 1).elements
     assert [one.exchange_seconds for one in found] == pytest.approx(expected)
+
+
+def test_a_placement_by_plan_goes_when_nobody_holds_it(graph, monkeypatch):
+    keep(monkeypatch)
+    gc.disable()
+    try:
+        seen = weakref.ref(placed(graph, "pagerank", on="cpu:1,cuda:0"))
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 # ---- in a GPU's place ------------------------------------------------------------------------------------

@@ -355,7 +355,7 @@ def test_the_command_line_plans(evener):
 
 def test_explain_puts_the_prediction_beside_what_came(graph):
     placed = ev.partition(graph, ["cpu:1", "cpu:1"])
-    placed.forecast = lambda name, passes: predict(
+    placed.forecast = lambda _, name, passes: predict(
         [Share(f"cpu:1#{i}", "cpu", 1, Part(1, 1, 1, 1, passes * 10**9)) for i in range(2)],
         name,
         rates(),

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evener.algorithms.prepare import NOBODY, placed
+from evener.algorithms.prepare import NOBODY, graph_of, placed
+from evener.checks import is_whole
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.result import Result
@@ -86,7 +87,7 @@ def betweenness(
         Divide by the number of pairs that a path might join, ``(n - 1) (n - 2)``. Otherwise an undirected
         graph's values are halved, for each of its pairs is met from both ends.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `partition`.
+        Where to run, for a graph that is not yet placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins; its ``fraction`` is that of the sources done.
 
@@ -105,6 +106,10 @@ def betweenness(
         distance from a source, some have over 2^1700 times as many shortest paths as others.
     UnknownVertexError
         If a source is not in the graph.
+    DeviceError
+        If a GPU is named and none can be used, or one fails.
+    OutOfMemoryError
+        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
 
     Notes
     -----
@@ -121,19 +126,17 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
-    # How many sources there will be at most; whether they are sources is seen below.
-    passes = np.size(sources) if sources is not None else k if isinstance(k, int) else math.inf
+    chosen = _choose(graph_of(graph, "betweenness"), sources, k, seed)
     pg = placed(
         graph,
         "betweenness",
-        passes=passes,
+        passes=len(chosen),
         on=on,
         policy=policy,
         alpha=alpha,
         gpu_memory=gpu_memory,
         directions="both",
     )
-    chosen = _choose(pg.graph, sources, k, seed)
     engine = Engine(pg, "betweenness", progress=progress)
     centrality, edges = _accumulate(engine, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
@@ -356,10 +359,10 @@ def _choose(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int) -
         return graph.numbers_of(sources)
     if k is None:
         return np.arange(graph.n)
-    if isinstance(k, bool) or int(k) != k or not 1 <= k <= graph.n:
-        msg = f"k is how many of the {graph.n} vertices to start from, at least 1, not {k!r}"
+    if not is_whole(k) or not 1 <= k <= graph.n:
+        msg = f"k is how many of the {graph.n} vertices to start from, 1 to {graph.n}, not {k!r}"
         raise ArgumentError(msg)
-    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
+    if not is_whole(seed) or seed < 0:
         msg = f"seed is a whole number of at least 0, not {seed!r}"
         raise ArgumentError(msg)
     return np.random.default_rng(int(seed)).choice(graph.n, size=int(k), replace=False)

@@ -17,18 +17,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.prepare import NOBODY, placed, source_in
+from evener.algorithms.prepare import NOBODY, at_vertex, graph_of, number_of_source, placed
 from evener.engine import Engine, Spread
 from evener.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from evener.graph import Graph
     from evener.partition import PartitionedGraph
     from evener.timeline import Progress
 
-__all__ = ["bfs"]
+__all__ = ["bfs", "searched"]
 
 # Beamer's thresholds: turn bottom-up when the frontier's out-edges exceed 1/15 of those not yet looked at,
 # and top-down again when the frontier holds fewer than 1/18 of the vertices and shrinks. Edges count by the
@@ -70,7 +72,7 @@ def bfs(
     source : id, default 0
         The vertex to start from, by the graph's own id.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `partition`.
+        Where to run, for a graph that is not yet placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
@@ -82,8 +84,14 @@ def bfs(
 
     Raises
     ------
+    ArgumentError
+        For an element, policy or share that does not exist, or one for a graph that is placed already.
     UnknownVertexError
         If the source is not in the graph.
+    DeviceError
+        If a GPU is named and none can be used, or one fails.
+    OutOfMemoryError
+        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
 
     Examples
     --------
@@ -93,6 +101,7 @@ def bfs(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
+    number = number_of_source(graph_of(graph, "bfs"), source)
     pg = placed(
         graph,
         "bfs",
@@ -103,20 +112,32 @@ def bfs(
         gpu_memory=gpu_memory,
         directions="both",
     )
-    start = source_in(pg, source)
-    engine = Engine(pg, "bfs", progress=progress)
+    return searched(pg, number, "bfs", {"source": source}, progress)
+
+
+def searched(
+    pg: PartitionedGraph,
+    number: int,
+    algorithm: str,
+    parameters: Mapping[str, Any],
+    progress: Callable[[Progress], None] | None,
+    *,
+    as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
+) -> Result:
+    """Search from a vertex of a placed graph, on behalf of an algorithm that gives its steps as distances."""
+    engine = Engine(pg, algorithm, progress=progress)
     upward = not pg.graph.directed or pg.directions == "both"
-    distance, parent = _search(engine, start, pg.graph.n, upward=upward)
+    distance, parent = _search(engine, at_vertex(pg, number), pg.graph.n, upward=upward)
     seconds = engine.finish()
     edges = int(engine.compute("bfs.edges_reached", engine.out[0], engine.owned, distance))
     return Result(
-        "bfs",
+        algorithm,
         pg.graph,
         {
-            "distance": lambda: pg.gather(distance.parts),
+            "distance": lambda: as_distance(pg.gather(distance.parts)),
             "parent": lambda: pg.gather_numbers(parent.parts),
         },
-        parameters={"source": source},
+        parameters=parameters,
         timeline=engine.timeline,
         seconds=seconds,
         edges=edges if pg.graph.directed else edges // 2,
@@ -135,7 +156,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
 
-    alone = len(engine.elements) == 1
+    alone, gone_through = len(engine.elements) == 1, 0
     unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
 
     engine.superstep("begin")
@@ -145,8 +166,9 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     )  # fmt: skip
     while awake := sum(found):
         scout = sum(scouts)
-        if alone and scout <= NARROW:
-            engine.superstep("narrow", edges=scout)
+        # As many vertices without an edge would be one thread's to look at.
+        if alone and max(awake, scout) <= NARROW:
+            engine.superstep("narrow", edges=gone_through)  # by the one before: it is not known beforehand
             awake, scout, levels, gone_through = engine.compute(
                 "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS, level,
                 queue, length, distance, parent, visited, next_queue, next_length, wakes=True,

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.prepare import placed
+from evener.algorithms.prepare import graph_of, placed
+from evener.checks import is_number, is_whole
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.kernels.kernel import Kernel
@@ -83,14 +84,15 @@ def pagerank(
     semantics : {"networkx", "graphalytics"}
         "graphalytics" runs exactly `max_iter` iterations, whatever `tol` is.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `partition`.
+        Where to run, for a graph that is not yet placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
     Returns
     -------
     Result
-        ``rank``: shape (n,), sums to 1. Its `outcome` has ``iterations`` and ``converged``.
+        ``rank``: shape (n,), sums to 1. Its `outcome` has ``iterations`` and ``converged``: whether the
+        change fell below what `tol` asks for, or nothing was asked.
 
     Raises
     ------
@@ -98,6 +100,10 @@ def pagerank(
         For a number outside its range, or a personalization that is negative, NaN, or zero everywhere.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
+    DeviceError
+        If a GPU is named and none can be used, or one fails.
+    OutOfMemoryError
+        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
 
     Notes
     -----
@@ -113,9 +119,10 @@ def pagerank(
     1
     """
     _check(damping, tol, max_iter, dtype, semantics)
+    max_iter = int(max_iter)
+    jumps = _jumps(graph_of(graph, "pagerank"), personalization)
     pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
-    jumps = _teleport(pg, personalization)
     tolerance = n * tol if semantics == "networkx" else 0.0
     # What is prepared once for all runs belongs to the placement.
     columns = [
@@ -131,7 +138,7 @@ def pagerank(
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
-        teleport=engine.hold(jumps),
+        teleport=engine.hold(_teleport(pg, jumps)),
         alike=personalization is None,
         dtype=dtype,
     )
@@ -255,34 +262,45 @@ def _fraction(iteration: int, max_iter: int, error: float, first: float, toleran
     return math.log(first / error) / math.log(first / tolerance)
 
 
-def _teleport(pg: PartitionedGraph, personalization: Any) -> list[NDArray[np.float64]]:
-    """Where jumps end: a chance for each owned vertex of each partition, or one for all."""
-    n = pg.graph.n
+def _jumps(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
+    """The chance of each vertex that a jump ends there; None if it is the same for all."""
+    n = graph.n
     if personalization is None:
-        return [np.array([1 / n if n else 0.0])] * len(pg.partitions)
-    if hasattr(personalization, "items"):
-        values = np.zeros(n)
-        values[pg.graph.numbers_of(list(personalization))] = list(personalization.values())
-    else:
-        values = np.asarray(personalization, dtype=np.float64)
+        return None
+    try:
+        if hasattr(personalization, "items"):
+            values = np.zeros(n)
+            values[graph.numbers_of(list(personalization))] = list(personalization.values())
+        else:
+            values = np.asarray(personalization, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"personalization has numbers for values: {error}"
+        raise ArgumentError(msg) from error
     if values.shape != (n,):
         msg = f"personalization has one value for each of the {n} vertices, not shape {values.shape}"
         raise ArgumentError(msg)
-    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
+    if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
         msg = "personalization has finite values, none negative and at least one above zero"
         raise ArgumentError(msg)
-    values = values / values.sum()
-    return [values[vertices] for vertices in pg.owned_vertices()]
+    values = values / values.max()  # their sum might be more than float64 holds
+    return np.asarray(values / values.sum())
+
+
+def _teleport(pg: PartitionedGraph, jumps: NDArray[np.float64] | None) -> list[NDArray[np.float64]]:
+    """Where jumps end: a chance for each owned vertex of each partition, or one for all."""
+    if jumps is None:
+        return [np.array([1 / max(pg.graph.n, 1)])] * len(pg.partitions)
+    return [jumps[vertices] for vertices in pg.owned_vertices()]
 
 
 def _check(damping: float, tol: float, max_iter: int, dtype: str, semantics: str) -> None:
-    if not 0 <= damping <= 1:
+    if not is_number(damping) or not 0 <= damping <= 1:
         msg = f"damping is a probability, 0 to 1, not {damping!r}"
         raise ArgumentError(msg)
-    if not 0 <= tol < math.inf:
+    if not is_number(tol) or not 0 <= tol < math.inf:
         msg = f"tol is a finite number of at least 0, not {tol!r}"
         raise ArgumentError(msg)
-    if isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 0:
+    if not is_whole(max_iter) or max_iter < 0:
         msg = f"max_iter is a whole number of at least 0, not {max_iter!r}"
         raise ArgumentError(msg)
     if dtype not in ("float32", "float64"):

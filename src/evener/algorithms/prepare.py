@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from evener.checks import type_name
 from evener.engine import Spread
 from evener.errors import ArgumentError, UnknownVertexError
+from evener.graph import Graph
 from evener.partition import PartitionedGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from evener.graph import Graph
-
-__all__ = ["NOBODY", "Wanted", "placed", "source_in"]
+__all__ = ["NOBODY", "Wanted", "at_vertex", "graph_of", "number_of_source", "placed"]
 
 # Stands where there is no local vertex; no partition has this many.
 NOBODY = np.uint32(0xFFFFFFFF)
@@ -30,6 +30,25 @@ class Wanted(TypedDict):
     alpha: float | None
     gpu_memory: str | int | None
     directions: str
+
+
+def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
+    """The graph itself, placed or not: by it arguments are checked, for placing may take long.
+
+    Raises
+    ------
+    ArgumentError
+        If it is another library's, or no graph.
+    """
+    if isinstance(graph, PartitionedGraph):
+        return graph.graph
+    if not isinstance(graph, Graph):
+        msg = (
+            f"{algorithm} takes a Graph of Evener's, or a placed one, not {type_name(graph)}; make one with "
+            "evener.read, Graph.from_edges, Graph.from_scipy or Graph.from_networkx"
+        )
+        raise ArgumentError(msg)
+    return graph
 
 
 def placed(
@@ -48,18 +67,19 @@ def placed(
     Raises
     ------
     ArgumentError
-        If the graph is already placed and `on`, `alpha` or `gpu_memory` ask for another placement, or if the
-        edges that the algorithm follows were left out of it.
+        If the graph is already placed and `on`, `policy`, `alpha` or `gpu_memory` ask for another placement,
+        or if the edges that the algorithm follows were left out of it.
     """
     if not isinstance(graph, PartitionedGraph):
         # Plans go by how fast the algorithms run, so what makes them stands above this.
         from evener.auto import place_by_plan
 
-        return place_by_plan(graph, algorithm, passes=passes, **wanted)
-    if any(one is not None for one in (wanted["on"], wanted["alpha"], wanted["gpu_memory"])):
+        return place_by_plan(graph_of(graph, algorithm), algorithm, passes=passes, **wanted)
+    elsewhere = any(one is not None for one in (wanted["on"], wanted["alpha"], wanted["gpu_memory"]))
+    if elsewhere or wanted["policy"] != "auto":
         msg = (
-            "the graph is already placed, so on=, alpha= and gpu_memory= have no effect; give them to "
-            "partition() instead"
+            "the graph is already placed, so on=, policy=, alpha= and gpu_memory= have no effect; give them "
+            "to partition() instead"
         )
         raise ArgumentError(msg)
     directions = wanted["directions"]
@@ -72,8 +92,8 @@ def placed(
     return graph
 
 
-def source_in(pg: PartitionedGraph, source: Any) -> Spread:
-    """The local number of the vertex with the id `source` where it is owned, `NOBODY` elsewhere.
+def number_of_source(graph: Graph, source: Any) -> int:
+    """The graph's number of the vertex with the id `source`.
 
     Raises
     ------
@@ -86,9 +106,14 @@ def source_in(pg: PartitionedGraph, source: Any) -> Spread:
         msg = f"source is the id of one vertex, not {source!r}; run once for each"
         raise ArgumentError(msg)
     try:
-        (number,) = pg.graph.numbers_of([source])
+        (number,) = graph.numbers_of([source])
     except UnknownVertexError as error:
         msg = f"{error}; give one that is as source= (--source on the command line)"
         raise UnknownVertexError(msg) from None
-    owner, local = pg.place_of(int(number))
+    return int(number)
+
+
+def at_vertex(pg: PartitionedGraph, number: int) -> Spread:
+    """The local number of a vertex where it is owned, `NOBODY` elsewhere."""
+    owner, local = pg.place_of(number)
     return Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(pg.partitions))])

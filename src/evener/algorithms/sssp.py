@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from evener.algorithms.bfs import bfs
-from evener.algorithms.prepare import NOBODY, placed, source_in
+from evener.algorithms.bfs import searched
+from evener.algorithms.prepare import NOBODY, at_vertex, graph_of, number_of_source, placed
+from evener.checks import is_number
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.result import Result
@@ -89,7 +90,7 @@ def sssp(
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
         over the mean degree.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `partition`.
+        Where to run, for a graph that is not yet placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
@@ -105,6 +106,10 @@ def sssp(
         If a weight is negative or NaN, or delta not above 0.
     UnknownVertexError
         If the source is not in the graph.
+    DeviceError
+        If a GPU is named and none can be used, or one fails.
+    OutOfMemoryError
+        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
 
     Examples
     --------
@@ -114,15 +119,17 @@ def sssp(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0.0, 1.5, 3.5, inf], [0, 0, 1, -1])
     """
-    if delta is not None and not delta > 0:
+    if delta is not None and not (is_number(delta) and delta > 0):
         msg = f"delta is the width of a bucket, a number above 0, not {delta!r}"
         raise ArgumentError(msg)
+    whole = graph_of(graph, "sssp")
+    number, weights = number_of_source(whole, source), whole.weights
+    heaviest = 0.0 if weights is None else _check_weights(whole)
     pg = placed(graph, "sssp", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
-    start = source_in(pg, source)
-    weights = pg.graph.weights
+    parameters = {"source": source, "delta": delta}
     if weights is None:
-        return _in_edges(pg, source, delta, progress)
-    heaviest = _check_weights(pg.graph)
+        return searched(pg, number, "sssp", parameters, progress, as_distance=_unreached_infinite)
+    start = at_vertex(pg, number)
     width = _bucket_width(pg.graph) if delta is None else float(delta)
     engine = Engine(pg, "sssp", progress=progress)
     fits = weights.dtype.kind in "biu" and heaviest < FAR
@@ -137,7 +144,7 @@ def sssp(
             "distance": lambda: _as_float(pg.gather(distance.parts)),
             "parent": lambda: pg.gather_vertices(parent.parts),
         },
-        parameters={"source": source, "delta": delta},
+        parameters=parameters,
         timeline=engine.timeline,
         seconds=engine.finish(),
         edges=tree.edges if pg.graph.directed else tree.edges // 2,
@@ -299,21 +306,5 @@ def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:
     return distance if distance.dtype.kind == "f" else np.where(distance == FAR, np.inf, distance)
 
 
-def _in_edges(
-    pg: PartitionedGraph, source: Any, delta: float | None, progress: Callable[[Progress], None] | None
-) -> Result:
-    """Shortest paths where every edge has length 1."""
-    r = bfs(pg, source, progress=progress)
-    return Result(
-        "sssp",
-        pg.graph,
-        {
-            "distance": lambda: np.where(r["distance"] < 0, np.inf, r["distance"]),
-            "parent": lambda: r["parent"],
-        },
-        parameters={"source": source, "delta": delta},
-        timeline=r.timeline,
-        seconds=r.seconds,
-        edges=r.edges,
-        partitioned=pg,
-    )
+def _unreached_infinite(steps: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.where(steps < 0, np.inf, steps)

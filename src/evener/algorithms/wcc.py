@@ -53,7 +53,7 @@ def wcc(
     ----------
     graph : Graph or PartitionedGraph
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `partition`.
+        Where to run, for a graph that is not yet placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
@@ -62,6 +62,15 @@ def wcc(
     Result
         ``component``: int64, shape (n,), the smallest vertex in the component, by the graph's own ids. Its
         `outcome` has the number of ``components``.
+
+    Raises
+    ------
+    ArgumentError
+        For an element, policy or share that does not exist, or one for a graph that is placed already.
+    DeviceError
+        If a GPU is named and none can be used, or one fails.
+    OutOfMemoryError
+        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
 
     Examples
     --------

@@ -91,10 +91,13 @@ class CpuElement:
                 array[:] = fill
             return array
         pages = (_locked_pool if self._pinned else _pool).words(nbytes)
-        if fill is not None:
+        array = pages.view(np.uint8)[:nbytes].view(dtype)
+        if fill is not None and 8 % dtype.itemsize:
+            array[:] = fill  # no number of them makes a word
+        elif fill is not None:
             word = np.full(8 // dtype.itemsize, fill, dtype).view(np.uint64)[0]
             self.call(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
-        return pages.view(dtype)[:length]
+        return array
 
     def hold(self, array: NDArray[Any]) -> NDArray[Any]:
         """The array itself."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from evener.elements.launch import Launcher, Vote
 from evener.elements.memory import TieredArray, locked_array, locked_words
 from evener.elements.scratch import MOST_BLOCKS, Scratch, pieces_for
 from evener.elements.staging import LARGE, Staging
-from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory, first_line
 from evener.kernels.cuda.compile import architecture, compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from evener.kernels.kernel import Kernel
@@ -44,8 +45,11 @@ _TABLES_ALONE = ("pull.near",)
 # What that one keeps there beside its table, and the columns that it can number in 16 bits.
 _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
-# cudaErrorMemoryAllocation, and the driver's number for it: unlike others, it leaves the GPU usable.
+# cudaErrorMemoryAllocation, and the driver's number for it: unlike most, it leaves the GPU usable.
 _NO_MEMORY = 2
+# As do these, by which the driver refuses a launch: invalid values, an invalid configuration, no code for the
+# device (two), too many registers or too much shared memory, too many blocks that wait for one another.
+_REFUSED = {1, 9, 98, 209, 701, 720}
 
 # Arrays that are being copied from and to each GPU, by any of its elements, with the event behind the copy.
 _copying: defaultdict[int, deque[tuple[Any, tuple[Any, ...]]]] = defaultdict(deque)
@@ -136,7 +140,9 @@ class CudaElement:
             self.scratch = Scratch()
             self._outgoing = cupy.cuda.Stream(non_blocking=True)
             self._incoming = cupy.cuda.Stream(non_blocking=True)
-        self._staging = Staging(self.mark_now)
+        # What an element holds does not hold it: its memory is free as soon as nobody needs it.
+        here = proxy(self)
+        self._staging = Staging(lambda: here.mark_now())
         self._anchor: tuple[Any, float] = (None, 0.0)
         self._sent: Any = None
         self.begin_round()
@@ -421,7 +427,7 @@ class CudaElement:
                     function, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, parameters, 0
                 )
         except driver.CUDADriverError as error:
-            raise self._failed(f"launching {name}", error) from error
+            raise self.said(error, f"launching {name}", 0) or error from error
         if lists:
             self.scratch.listed()
 
@@ -447,7 +453,7 @@ class CudaElement:
         if error.status == _NO_MEMORY:
             msg = f'{self.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
             return DeviceOutOfMemory(msg, needed=nbytes, available=0)
-        return self._failed(doing, error)
-
-    def _failed(self, doing: str, error: Exception) -> DeviceError:
-        return failed(f"{self.name} failed while {doing}", error)
+        what = f"{self.name} failed while {doing}"
+        if error.status in _REFUSED:
+            return DeviceError(f"{what}: {first_line(error)}")
+        return failed(what, error)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from struct import Struct, calcsize
 from struct import error as StructError  # noqa: N812 - an error is named as one
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import proxy
 
 import numpy as np
 
@@ -25,6 +26,8 @@ _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQ"}
 # What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
 MOST_VOTES = 4
 _EDGE_LOOP_THREADS = 256
+# Threads of a warp, and of a block at most.
+_WARP, _MOST_THREADS = 32, 1024
 # The C type of an array's elements.
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
 
@@ -72,7 +75,7 @@ class Launcher:
 
     def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
         _check_declared(f"{file}.{declaration.name}", declaration)
-        self._element = element
+        self._element = proxy(element)  # which holds its launchers
         self._file = file
         self._declared = declaration
         given = [p for p in declaration.parameters if p.kind not in _FILLED]
@@ -83,9 +86,12 @@ class Launcher:
             next(i for i, p in enumerate(given) if p.kind in _ARRAYS and p.of == (t,))
             for t in declaration.types
         ]
+        # Arrays are looked at when such are seen first. What the package gives its own kernels differs where
+        # their templates show it; what a user gives may be anything from one launch to the next.
+        self._arrays = [] if isinstance(file, str) else [i for i, kind in enumerate(self._kinds) if kind]
         self._given = given
         self._votes = "".join(SCALARS[t] for p in declaration.parameters if p.kind == "Votes" for t in p.of)
-        self._ready: dict[tuple[str, ...], _Ready] = {}
+        self._ready: dict[tuple[Any, ...], _Ready] = {}
 
     def __call__(self, *args: Any) -> Vote | None:
         """Launch the kernel."""
@@ -93,7 +99,10 @@ class Launcher:
             wanted = ", ".join(p.name for p in self._given)
             msg = f"{self._name} takes {len(self._given)} arguments ({wanted}), not {len(args)}"
             raise ArgumentError(msg)
-        key = tuple([args[i].dtype.char for i in self._shows])
+        if self._arrays:
+            key = tuple([_looks(args[i]) for i in self._arrays])
+        else:
+            key = tuple([args[i].dtype.char for i in self._shows])
         ready = self._ready.get(key) or self._make_ready(key, args)
         flat: list[Any] = []
         for kind, arg in zip(self._kinds, args, strict=True):
@@ -128,9 +137,9 @@ class Launcher:
     def _name(self) -> str:
         return f"{self._file}.{self._declared.name}"
 
-    def _make_ready(self, key: tuple[str, ...], args: tuple[Any, ...]) -> _Ready:
+    def _make_ready(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> _Ready:
         shown = zip(self._declared.types, self._shows, strict=True)
-        types = {t: _C_TYPES.get(args[i].dtype, t) for t, i in shown}
+        types = {t: _C_TYPES.get(getattr(args[i], "dtype", np.dtype(object)), t) for t, i in shown}
         layout, offsets = "@", []
         for parameter, arg in zip(self._given, args, strict=True):
             kind = types.get(parameter.kind, parameter.kind)
@@ -156,7 +165,7 @@ class Launcher:
         if kind in _ARRAYS:
             want = of[0] if of else "u64"
             # A NumPy array has a `device` too, and no address that a GPU could use.
-            near = hasattr(arg, "__cuda_array_interface__")
+            near = hasattr(arg, "__cuda_array_interface__") and arg.data.device_id == self._element.index
             here = isinstance(arg, TieredArray) if kind == "Tiered" else near
             if not here or _C_TYPES.get(arg.dtype) != want:
                 got = f"{type(arg).__name__} of {getattr(arg, 'dtype', 'no dtype')}"
@@ -168,6 +177,15 @@ class Launcher:
         except StructError as error:
             msg = f"{self._name} takes a number of type {kind} as {name}, not {arg!r}"
             raise ArgumentError(msg) from error
+
+
+def _looks(arg: Any) -> tuple[str, int]:
+    """The type of an array and the GPU it is on; something else of what is no array on any."""
+    if isinstance(arg, TieredArray):
+        return arg.dtype.char, -1
+    if hasattr(arg, "__cuda_array_interface__"):
+        return arg.dtype.char, arg.data.device_id
+    return "", -1
 
 
 def _check_declared(name: str, declared: Declaration) -> None:
@@ -188,6 +206,12 @@ def _check_declared(name: str, declared: Declaration) -> None:
                 f"or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
             )
             raise ArgumentError(msg)
+    if declared.threads != 1 and (declared.threads % _WARP or not 0 < declared.threads <= _MOST_THREADS):
+        msg = (
+            f"{name} is declared with blocks of {declared.threads} threads; give PARALLEL or BLOCK a "
+            f"multiple of {_WARP} up to {_MOST_THREADS}"
+        )
+        raise ArgumentError(msg)
     filled = [p.kind in _FILLED for p in declared.parameters]
     if filled != sorted(filled):
         msg = f"{name} declares arguments behind those that are filled in; {', '.join(_FILLED)} come last"

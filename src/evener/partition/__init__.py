@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.checks import type_name
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
 from evener.exchange.route import place as place_route
@@ -71,8 +72,8 @@ class PartitionedGraph:
         self.policy = policy
         self.directions = directions
         self.routes = routes
-        # What a plan expects of a run: given the algorithm, and how many passes the run had.
-        self.forecast: Callable[[str, float], Prediction | None] | None = None
+        # What a plan expects of a run on this placement, of an algorithm, with so many passes.
+        self.forecast: Callable[[PartitionedGraph, str, float], Prediction | None] | None = None
         self._numbering = numbering
 
     @cached_property
@@ -189,7 +190,7 @@ def partition(
     [(1, 3), (3, 1)]
     """
     if not isinstance(graph, Graph):
-        got = type(graph).__name__
+        got = type_name(graph)
         msg = f"partition takes a Graph, not {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):

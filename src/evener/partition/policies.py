@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.checks import is_number
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def edge_shares(
     weight = np.asarray(weights, dtype=np.float64)
     if alpha is None:
         return np.asarray(weight / weight.sum())
-    if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha <= 1:
+    if not is_number(alpha) or not 0 <= alpha <= 1:
         msg = f"alpha is the share of the edges on the CPU, a number from 0 to 1, not {alpha!r}"
         raise ArgumentError(msg)
     first = np.zeros(len(weight), bool) if on_cpu is None or all(on_cpu) else np.asarray(on_cpu, bool)

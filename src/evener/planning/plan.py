@@ -50,7 +50,8 @@ class Plan:
         Bytes that each share takes up on its element.
     prediction : Prediction
     alternatives : dict of str to float
-        Predicted seconds of each choice there was: "CPU alone", "GPU alone", "CPU and GPU".
+        Predicted seconds of each choice there was: "CPU alone", "GPU alone", "several GPUs", "CPU
+        and GPU".
     refused : dict of str to str
         Of those that do not fit, why, in a sentence.
     """

@@ -2,8 +2,9 @@
 //
 // A kernel has the name and the arguments of its twin in kernels/cpu. Those of the types `Votes`, `Grid`,
 // `Pieces` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
-// thread; one marked BLOCK(t) on a block of t threads; one marked PARALLEL(t) on as many blocks of t threads as the GPU can hold at once, so its loops
-// stride over the work by the whole grid, and its blocks may wait for one another.
+// thread; one marked BLOCK(t) on a block of t threads; one marked PARALLEL(t) on as many blocks of t threads as
+// the GPU can hold at once, so its loops stride over the work by the whole grid, and its blocks may wait for one
+// another.
 
 #pragma once
 

@@ -146,6 +146,15 @@ def test_one_element_exchanges_nothing_and_passes_multiply():
     assert found.seconds == pytest.approx(3.0)
 
 
+def test_every_pass_has_its_exchange():
+    """An element computes for 1 s and sends for 0.1 s each time."""
+    shares = [cpu_share(10**9, elsewhere=10**8), gpu_share(0)]
+    found = predict(shares, "pagerank", rates(c=4e9), passes=3)
+    assert found.elements[0].compute_seconds == pytest.approx(3.0)
+    assert found.elements[0].exchange_seconds == pytest.approx(0.3)
+    assert found.seconds == pytest.approx(3.3)
+
+
 def test_each_superstep_has_its_exchange():
     found = predict([cpu_share(0), gpu_share(0)], "bfs", rates(delay=1e-4, steps=7))
     assert found.seconds == pytest.approx(7e-4)
@@ -250,6 +259,19 @@ def test_edges_that_seem_free_are_not_foreseen_to_be():
     assert rate.least_edge_seconds == pytest.approx([(11 - 5) / 300])
 
 
+def test_what_an_edge_costs_more_in_the_hosts_memory():
+    """Of the largest graph, with half of its edges there; PageRank is compared without blocks of columns."""
+    measured = profile._Measured((10,))
+    measured.mapped_edges = 150
+    names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
+    for name in names:
+        for tier, largest in (("gpu", 40.0), ("pulled", 70.0), ("mapped", 100.0)):
+            measured.samples[name, tier] = [Sample(10, 40, 40, 30, 1.0), Sample(10, 60, 60, 300, largest)]
+    measured.samples["wcc", "gpu"][-1] = Sample(10, 60, 60, 300, 101.0)  # nothing becomes cheaper by it
+    expected = dict.fromkeys(names, (100 - 40) / 150) | {"pagerank": (100 - 70) / 150, "wcc": 0}
+    assert measured.mapped_seconds() == pytest.approx(expected)
+
+
 def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
     """By hand: a share with few edges to a vertex, and one with many that reads as much of the graph."""
     measured = profile._Measured((10,))
@@ -281,8 +303,9 @@ def test_values_travel_as_fast_as_their_sender_picks_them_out():
 def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert kept(MACHINE) is None
-    keep(rates())
-    assert kept(MACHINE) == rates()
+    for found in (rates(), rates(pulled=3e-10, beside=2e-9)):
+        keep(found)
+        assert kept(MACHINE) == found
     assert kept({"processor": "another"}) is None
 
 

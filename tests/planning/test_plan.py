@@ -90,6 +90,30 @@ def test_the_less_of_a_graph_fits_the_more_the_cpu_takes(graph, sizes):
     assert alphas == sorted(alphas)
 
 
+@pytest.mark.parametrize(
+    ("spec", "directions", "edge_bytes"),
+    [("rmat:10", 1, 4), ("rmat:10,weights=1..255", 1, 8), ("rmat:10,directed,weights=1..255", 2, 8)],
+)
+def test_edges_lie_where_there_is_room_for_them(spec, directions, edge_bytes):
+    """By hand: what lies beside them comes first, then edges, then 4 bytes for each in blocks of columns."""
+    graph = ev.read(spec)
+    stored = directions * graph.m
+    least = beside_edges(graph.n, 0, 0, stored, directions=directions)
+    whole = least + stored * edge_bytes
+
+    def placed(room):
+        made = make_plan(Sizes.of(graph), "pagerank", [Gpu("cuda:0", room)], rates(), all_of_them=True)
+        return made.shares[0].mapped, made.shares[0].columns, made.nbytes[0]
+
+    assert placed(least) == (stored, False, least)
+    assert placed(least + 5 * edge_bytes) == (stored - 5, False, least + 5 * edge_bytes)
+    assert placed(whole) == (0, False, whole)
+    assert placed(whole + 4 * stored - 1) == (0, False, whole)
+    assert placed(whole + 4 * stored) == (0, True, whole)
+    with pytest.raises(ev.DeviceOutOfMemory, match="cuda:0 has room for"):
+        placed(least - 1)
+
+
 def test_what_is_given_is_kept(sizes):
     elements = [CPU, Gpu("cuda:0", GIB)]
     found = make_plan(sizes, "bfs", elements, rates(), policy="low", alpha=0.3, all_of_them=True)

@@ -7,6 +7,8 @@ import logging
 import weakref
 from functools import partial
 from importlib import import_module
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +20,9 @@ from apart import ApartElement
 from evener import auto, elements, profile
 from evener.elements import cpu, cuda, gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
-from evener.partition.footprint import beside_edges
+from evener.partition.columns import spare
+from evener.partition.footprint import beside_edges, mapped_share
+from evener.planning.model import Share
 
 home = import_module("evener.partition")
 
@@ -253,6 +257,13 @@ def test_a_plan_is_for_as_many_passes_as_are_asked_for(graph):
     assert ev.plan(graph, "wcc", passes=0).prediction.speedup_over_cpu is None
 
 
+@pytest.mark.parametrize("passes", [-1, np.inf, np.nan, True, "3", None])
+def test_what_is_no_number_of_passes_is_refused(graph, monkeypatch, passes):
+    monkeypatch.setattr(profile, "calibrate", None)
+    with pytest.raises(ArgumentError, match=rf"passes is a finite number of at least 0, not {passes!r}"):
+        ev.plan(graph, "wcc", passes=passes)
+
+
 def placed(graph, algorithm, *, on, policy="auto", alpha=None):
     """A graph where an algorithm would have it."""
     wanted = {"on": on, "policy": policy, "alpha": alpha, "gpu_memory": None, "directions": "in"}
@@ -293,6 +304,18 @@ def test_a_run_is_held_against_the_plan_for_its_algorithm_and_as_many_passes(gra
     assert result.prediction.seconds == pytest.approx(5 * graph.m * 1e-15)
     assert result.prediction.speedup_over_gpu == pytest.approx(1)
     assert ev.wcc(result.partitioned).prediction is None
+
+
+def test_a_gpu_has_blocks_of_columns_where_there_is_room_for_edges_twice(graph):
+    """4 bytes an edge at most; where they are made already, however little room is left."""
+    pg = ev.partition(graph, "cuda:0")
+    (own,), (gpu,) = pg.partitions, pg.elements
+    gpu._room += 4 * own.stored_edges - spare(own, gpu)
+    assert [share.columns for share in Share.all_of(pg)] == [True]
+    gpu._room -= 1
+    assert [share.columns for share in Share.all_of(pg)] == [False]
+    own.in_.prepared["columns"] = "made"
+    assert [share.columns for share in Share.all_of(pg)] == [True]
 
 
 def test_a_forecast_goes_by_the_mirrors_that_there_are(graph, monkeypatch):
@@ -428,9 +451,14 @@ def test_a_plan_for_the_cpu_asks_no_gpu(graph, monkeypatch, fails):
     assert described == [False]
 
 
-def test_rates_of_a_machine_with_its_gpus_do_for_its_cpu(monkeypatch):
-    keep(monkeypatch, rates(cpu=7.0))
-    assert profile.rates_of_this_machine(None) == rates(cpu=7.0)
+@pytest.mark.parametrize("measured_with_gpus", [True, False])
+def test_rates_of_a_machine_with_its_gpus_do_for_its_cpu(monkeypatch, measured_with_gpus):
+    """Not the other way round."""
+    monkeypatch.setattr(profile, "machine", lambda *, with_gpus=True: {"gpus": with_gpus})
+    known = {"gpus": measured_with_gpus}
+    monkeypatch.setattr(profile, "kept", lambda machine: rates(cpu=7.0) if machine == known else None)
+    assert profile.rates_kept(with_gpus=False) == rates(cpu=7.0)
+    assert (profile.rates_kept() is not None) == measured_with_gpus
 
 
 @pytest.mark.parametrize("on", ["cpu:1,cuda:0", "cuda:0,cpu:1"])
@@ -517,6 +545,110 @@ def test_a_machine_is_measured(monkeypatch, gpu):
     assert any("beside" in step for step in said) == bool(gpu)
 
 
+class Timed:
+    """Stands for an algorithm, whose runs on each placement take what a test says."""
+
+    def __init__(self, *seconds):
+        self.seconds, self.placements = seconds, []
+
+    def __call__(self, pg, _):
+        if not self.placements or self.placements[-1] is not pg:
+            self.placements.append(pg)
+            self.runs = iter(self.seconds)
+        spans = [ev.Span(0, "run", element.name, compute=8.0 * k) for k, element in enumerate(pg.elements, 1)]
+        return SimpleNamespace(seconds=next(self.runs), timeline=ev.Timeline([*spans, *spans]))
+
+
+def test_what_is_measured_of_runs(monkeypatch):
+    """A pass of four takes a quarter; the first run compiles, so it takes far longer and does not count."""
+    seen = []
+    timed = Timed(99.0, 4.0, 12.0, 8.0)
+    monkeypatch.setattr(profile, "_SCALES", (8,))
+    monkeypatch.setattr(profile, "_scales", lambda _: (8,))
+    monkeypatch.setattr(profile, "_RUNS", {"pagerank": (timed, 4)})
+    monkeypatch.setattr(profile, "_exchange", lambda _: ({}, 0.0))
+    monkeypatch.setattr(profile, "_copy", lambda *_: 1.0)
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
+    monkeypatch.setattr(profile, "keep", lambda _: None)
+    monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
+    CALIBRATE("cuda:0")
+    on_cpu, on_gpu, pulled, beside = seen
+    for samples in (on_cpu, on_gpu, pulled):
+        assert [sample.seconds for sample in samples] == [2.0, 2.0]  # few edges to a vertex, and many
+        assert samples[0].edges < samples[1].edges
+    # What the CPU computes in two supersteps, however long the run takes with the GPU.
+    assert [sample.seconds for sample in beside] == [4.0, 4.0]
+    shares = [pg.partitions[0] for pg in timed.placements if len(pg.elements) > 1]
+    assert [(one.touched, one.connected, one.edges) for one in beside] == [
+        (own.connected + own.mirrors, own.connected, own.stored_edges) for own in shares
+    ]
+    # The GPU's: with room for everything, without room for edges twice, and with half of them elsewhere.
+    alone = [pg for pg in timed.placements if [element.kind for element in pg.elements] == ["cuda"]]
+    assert [Share.all_of(pg)[0].columns for pg in alone] == [True, False, True, False, False]
+    mapped = [mapped_share(pg.partitions[0], 0, pg.elements[0]) for pg in alone]
+    assert mapped == pytest.approx([0, 0, 0, 0, 0.5])
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(1.0, 3), (0.11, 3), (0.07, 5), (0.001, 9)])
+def test_short_runs_are_measured_more_often(seconds, runs):
+    """Three times, up to nine until all together took 0.3 s; and before that once to compile."""
+    made = []
+    found = profile._repeated(lambda *_: made.append(1) or SimpleNamespace(seconds=seconds), None, None)
+    assert (len(found), len(made)) == (runs, runs + 1)
+
+
+def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):
+    """By hand: sending and receiving, of many values and of few, after some exchanges that do not count."""
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+    monkeypatch.setattr(profile, "_VALUES", 1 << 12)
+    placements = []
+
+    class Exchanging:
+        def __init__(self, pg, _):
+            placements.append(pg)
+            self.partitions, self.elements, self.timeline = pg.partitions, pg.elements, ev.Timeline()
+            self.many = pg.graph.n == 1 << 12
+
+        def array(self, *_):
+            return None
+
+        superstep = array
+
+        def pull(self, _):
+            begun = 1000.0 if len(self.timeline) < 2 * 8 else 0.0
+            (out, back), (more, less) = ((3.0, 2.0), (1.0, 0.5)) if self.many else ((1.0, 1.0), (0.75, 0.25))
+            self.timeline.add(ev.Span(0, "exchange", "cpu", send=out + begun, receive=less))
+            self.timeline.add(ev.Span(0, "exchange", "cuda:0", send=more, receive=back + begun))
+
+    monkeypatch.setattr(profile, "Engine", Exchanging)
+    speeds, seconds = profile._exchange("cpu:1,cuda:0")
+    on_cpu, on_gpu = (4 * own.mirrors for own in placements[0].partitions)
+    # From the CPU 5 s and 2; from the GPU 1.5 and 1, of which no more than half is taken for a delay.
+    assert speeds == pytest.approx({"cpu": on_gpu / 3, "cuda": on_cpu / 0.75})
+    assert seconds == 1.75
+
+
+def test_how_fast_arrays_are_copied(monkeypatch):
+    monkeypatch.setattr(profile, "_COPIED", 1000)
+    monkeypatch.setattr(profile, "perf_counter", count(0, 2).__next__)
+    assert profile._copy(Gpu("cuda:0", 0), Gpu("cuda:1", 1)) == 4 * 1000 / 2
+
+
+@pytest.mark.parametrize("error", [PermissionError("no entry"), RuntimeError("no home")])
+def test_rates_that_cannot_be_kept_do_all_the_same(monkeypatch, caplog, error):
+    def keep(_):
+        raise error
+
+    monkeypatch.setattr(profile, "_SCALES", (8, 10))
+    monkeypatch.setattr(profile, "machine", lambda **_: {"gpus": []})
+    monkeypatch.setattr(profile, "keep", keep)
+    assert set(CALIBRATE(None).cpu) == {"bfs", "pagerank", "wcc", "sssp", "betweenness"}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the rates of this machine cannot be kept: {error}"
+    ]
+
+
 # ---- what would fit --------------------------------------------------------------------------------------
 
 
@@ -546,6 +678,32 @@ def test_what_would_fit_is_what_fits_the_memory_that_is_given():
         ev.pagerank(graph, on="cuda:0", gpu_memory=given)
     alpha = float(str(caught.value).rpartition("alpha=")[2])
     ev.partition(graph, "cpu:1,cuda:0", policy="low", alpha=alpha, gpu_memory=given, directions="in")
+
+
+def test_where_a_plan_finds_less_room_than_it_counted_on_it_is_said_as_well(graph, monkeypatch):
+    """What was free a moment ago may be another process's by now."""
+    placing(monkeypatch, FULL)
+    with pytest.raises(DeviceOutOfMemory, match=rf'^{FULL}; it fits with on="cpu,cuda:0", policy="'):
+        ev.bfs(graph, source=1, on="cpu:1,cuda:0")
+
+
+def test_what_would_fit_is_said_of_the_directions_that_are_followed():
+    """PageRank follows the edges of one direction, so its GPU holds more of them."""
+    graph = ev.read("rmat:14,directed")
+    given = beside_edges(graph.n, 0, 0, graph.m, directions=1) // 2
+    alphas = []
+    for algorithm in (ev.pagerank, ev.bfs):
+        with pytest.raises(DeviceOutOfMemory) as caught:
+            algorithm(graph, on="cuda:0", gpu_memory=given)
+        alphas.append(float(str(caught.value).rpartition("alpha=")[2]))
+    assert alphas[0] < alphas[1]
+
+
+def test_a_gpu_that_is_named_twice_is_measured_and_advised_by_its_name(graph, monkeypatch):
+    assert ev.plan(graph, "wcc", on="cpu:1,cuda:0,cuda:0").on == ("cpu:1", "cuda:0", "cuda:0")
+    monkeypatch.setattr(Gpu, "free", beside_edges(graph.n, 0, 0, graph.m, directions=1) // 3)
+    with pytest.raises(DeviceOutOfMemory, match=r'; it fits with on="cpu,cuda:0,cuda:0", policy="'):
+        ev.wcc(graph, on="cuda:0,cuda:0")
 
 
 def test_where_nothing_of_it_fits_the_cpu_is_named(graph, monkeypatch):

@@ -16,8 +16,9 @@ import reference
 from apart import ApartElement, parse_apart
 from evener.elements import CpuElement
 from evener.elements.cuda import CudaElement
+from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.columns import LANES, NOWHERE, PLACES, SLICES, pair_of, place_of_high, place_of_low
-from evener.partition.footprint import columns_bytes
+from evener.partition.footprint import beside_edges, columns_bytes
 
 placing = import_module("evener.partition.columns")
 COLUMNS = 64
@@ -223,6 +224,35 @@ def test_none_of_a_small_graph():
     assert partition.in_.prepared == {}
 
 
+@pytest.mark.usefixtures("eager")
+def test_edges_enough_to_be_worth_it(monkeypatch):
+    partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
+    monkeypatch.setattr(placing, "FEWEST_EDGES", partition.in_.count + 1)
+    assert placing.columns_of(partition, Tabled("tabled", 1)) is None
+    monkeypatch.setattr(placing, "FEWEST_EDGES", partition.in_.count)
+    assert placing.columns_of(partition, Tabled("tabled", 1)) is not None
+
+
+@pytest.mark.usefixtures("tables")
+def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
+    """What was free a moment ago may be another process's by now, and ours when the next run looks."""
+    graph = GRAPHS["rmat"]()
+    pg = ev.partition(graph, on="cpu:1")
+    array = CpuElement.array
+
+    def lost(element, length, dtype, fill=None):
+        if dtype == np.uint8:  # the order of lanes
+            raise DeviceOutOfMemory("cuda:0 has 1.0 KiB free", needed=2048, available=1024)
+        return array(element, length, dtype, fill)
+
+    monkeypatch.setattr(CpuElement, "array", lost)
+    for restored in (lost, array):
+        monkeypatch.setattr(CpuElement, "array", restored)
+        ranks = ev.pagerank(pg, tol=0, max_iter=12)["rank"]
+        assert ("columns" in pg.partitions[0].in_.prepared) == (restored is array)
+        np.testing.assert_allclose(ranks, reference.pagerank(graph, iterations=12), rtol=1e-6)
+
+
 @pytest.mark.usefixtures("tables")
 def test_none_where_edges_are_the_hosts():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
@@ -243,6 +273,31 @@ def test_none_where_edges_are_the_hosts():
 def test_none_where_most_edges_are_far(monkeypatch):
     monkeypatch.setattr(placing, "FEWEST_IN_TILE", 1 << 20)
     assert built(GRAPHS["rmat"]())[1] is None
+
+
+@pytest.mark.usefixtures("eager")
+def test_at_most_half_of_the_edges_are_far(monkeypatch):
+    """The more edges of a tile make a block near, the fewer are, until there are no blocks."""
+    (partition,) = ev.partition(GRAPHS["rmat"](), on="cpu:1", directions="in").partitions
+    far = []
+    for fewest in (3, 100, 400, 600):
+        monkeypatch.setattr(placing, "FEWEST_IN_TILE", fewest)
+        made = placing.build_columns(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
+        far.append(1 if made is None else len(made.far.words) / partition.in_.count)
+    assert far[0] < far[1] < 0.4 < far[2] < 0.5
+    assert far[3] == 1
+
+
+@pytest.mark.usefixtures("eager")
+def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
+    monkeypatch.setattr(placing, "_MOST_BLOCKS", 14)
+    graph = GRAPHS["rmat"]()  # of 16 blocks
+    partition, made = built(graph)
+    assert len(made.block_items) == 14 + 1
+    targets = made.far.words[made.far.words != NOWHERE]
+    assert np.count_nonzero(targets >= 14 * COLUMNS) == np.count_nonzero(
+        partition.in_.targets >= 14 * COLUMNS
+    )
 
 
 @pytest.mark.usefixtures("eager")
@@ -296,6 +351,14 @@ def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
     monkeypatch.setattr(CpuElement, "room_beside", lambda _, taken: asked.append(taken) or 0, raising=False)
     assert placing.columns_of(partition, CpuElement("cpu:1", 1)) is None
     assert asked == [partition.nbytes]
+
+
+def test_what_is_left_for_edges_a_second_time():
+    """Of a partition with mirrors, as many elsewhere at most."""
+    own = ev.partition(GRAPHS["rmat"](), on=["cpu:1"] * 2).partitions[0]
+    beside = beside_edges(own.owned, own.mirrors, own.mirrors, own.stored_edges, directions=1)
+    assert own.mirrors
+    assert placing.spare(own, Tabled("tabled", 1)) == PLENTY - own.nbytes - beside
 
 
 @pytest.mark.parametrize(

@@ -294,5 +294,39 @@ def test_many_levels_of_a_narrow_frontier_are_one_superstep(monkeypatch):
     assert phases(result) == ["begin", *["narrow"] * -(-202 // NARROW_LEVELS)]
 
 
+@pytest.mark.parametrize(("narrow", "second"), [(15, "top-down"), (16, "narrow")])
+def test_as_many_edges_as_are_narrow_are_narrow(monkeypatch, narrow, second):
+    """Sixteen out of the hub, of a thousand in all."""
+    monkeypatch.setattr(module, "NARROW", narrow)
+    path = np.arange(16, 1000)
+    star = np.stack([np.zeros(16, int), np.arange(1, 17)])
+    graph = ev.Graph.from_edges(*np.concatenate([star, [path, path + 1]], axis=1), directed=False)
+    assert phases(ev.bfs(graph, source=0, on="cpu:1"))[1] == second
+
+
+def test_edges_out_of_what_another_element_found_count(monkeypatch):
+    """A path on one element ends at a hub of the other, out of which lead most of its edges."""
+    tails = np.concatenate([np.arange(100), np.full(100, 100)])
+    graph = ev.Graph.from_edges(tails, np.arange(1, 201), directed=False)
+    owner = (np.arange(graph.n) < 100).astype(np.uint8)
+    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    result = ev.bfs(graph, source=0, on=["cpu:1", "cpu:1"])
+    assert result["distance"].tolist() == [*range(101), *[101] * 100]
+    assert phases(result)[1:102] == [*["top-down"] * 100, "bottom-up"]
+
+
+@pytest.mark.parametrize("narrow", [-1, 60])
+def test_edges_gone_through_are_not_looked_at_again(monkeypatch, narrow):
+    """At a path's end a hub with 100 leaves: few of all edges, but most of those that are left."""
+    monkeypatch.setattr(module, "NARROW", narrow)
+    tails = np.concatenate([np.arange(1000), np.full(100, 1000)])
+    graph = ev.Graph.from_edges(tails, np.arange(1, 1101), directed=False)
+    result = ev.bfs(graph, source=0, on="cpu:1")
+    assert result["distance"].tolist() == [*range(1001), *[1001] * 100]
+    found = phases(result)
+    assert "bottom-up" in found
+    assert set(found[1 : found.index("bottom-up")]) == {"top-down" if narrow < 0 else "narrow"}
+
+
 def test_beside_another_element_no_level_is_left_out():
     assert "narrow" not in phases(ev.bfs(ev.read("grid:20x3"), source=0, on="cpu:1,cpu:1"))

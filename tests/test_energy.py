@@ -190,8 +190,12 @@ class TestHost:
 
     def test_a_counter_that_stands_still(self, machine, monkeypatch):
         monkeypatch.setattr(energy, "_MOST_WATCHING", 0.02)
-        machine.rapl.zone("intel-rapl:0", "package-0")
+        file = machine.rapl.zone("intel-rapl:0", "package-0")
         machine.rapl.moves = False
+        with Meter() as meter:
+            machine.rest()
+        assert meter.reasons == {"host": "its counter stood still for 20 ms"}
+        machine.rapl.tick = lambda: file.write_text("1061\n")  # a single step says nothing of the next
         with Meter() as meter:
             machine.rest()
         assert meter.reasons == {"host": "its counter stood still for 20 ms"}
@@ -228,6 +232,17 @@ class TestShortRuns:
             for _ in range(3):
                 machine.rest()
         assert meter.joules == {"host": 1.0}
+
+    def test_power_that_is_looked_at_now_and_then_moves_no_oftener(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "_LEAST_STEPS", 10)
+        monkeypatch.setattr(counters._GpuPower, "least_step", 5.0)
+        machine.nvml.millijoules = NotSupportedError("Not Supported")
+        with Meter(["cuda:0"]) as meter:
+            machine.rest()
+        assert meter.joules["cuda:0"] is None
+        assert meter.reasons["cuda:0"].endswith(
+            "too little for a counter that moves each 5 s; a run of 50 s can be measured"
+        )
 
 
 class TestGpus:
@@ -305,6 +320,23 @@ class TestGpus:
         assert meter.joules["cuda:0"] is None
         assert meter.reasons["cuda:0"] == "its counter cannot be read (GPU is lost)"
 
+    def test_the_first_of_its_errors_is_told(self, machine):
+        """Once it is given up its library is let go of, and says so when it is asked again."""
+        machine.rapl.zone("intel-rapl:0", "package-0")
+        errors = iter(["GPU is lost", *["Uninitialized"] * 1000])
+        machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError(next(errors)))
+        with Meter(["cuda:0"]) as meter:
+            machine.rest()
+        assert meter.joules["host"] is not None
+        assert meter.reasons["cuda:0"] == "its counter cannot be read (GPU is lost)"
+
+    def test_one_that_fails_is_not_waited_for(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "_MOST_WATCHING", 60)
+        machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError("GPU is lost"))
+        began = energy.perf_counter()
+        with Meter(["cuda:0"]):
+            assert energy.perf_counter() - began < 30
+
     def test_no_package_or_no_driver(self, machine, monkeypatch):
         def nvml_init():
             raise NVMLError("NVML Shared Library Not Found")
@@ -334,6 +366,18 @@ class TestMeter:
             machine.rest()
         assert meter.joules == {"host": 4.0}
 
+    def test_used_again_it_still_reads_often_enough(self, machine, monkeypatch):
+        monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
+        limit = 10_000_000
+        file = machine.rapl.zone("intel-rapl:0", "package-0", 0, limit)
+        meter = Meter()
+        for _ in range(2):
+            with meter:
+                for _ in range(3):
+                    add(file, 6_000_000, limit)
+                    machine.rest()
+            assert meter.joules == {"host": 18.0}
+
     def test_nothing_runs_on_after_it(self):
         with Meter() as meter:
             assert "evener-energy" in {thread.name for thread in threading.enumerate()}
@@ -352,6 +396,7 @@ class TestWords:
             {"cuda:1": "why"},
             2.0,
         )
+        assert one.of(["cpu:1", "cuda:0"]).reasons == {}
         assert Energy({}).total is None
 
     @pytest.mark.parametrize(

@@ -376,6 +376,7 @@ def test_what_can_be_declared(written, parameters):
         ("int level", r'declares "level"'),
         ("Bits<u32> flags", r'declares "flags"'),
         ("Votes<u32> votes", r'declares "votes".*up to 4 u64 or double'),
+        ("Votes<> votes", r'declares "votes".*up to 4 u64 or double'),
         ("Votes<u64, u64, u64, u64, u64> votes", r'declares "votes"'),
         ("Votes<u64> votes, u32 level", "own.f declares arguments behind those that are filled in; Votes"),
     ],

@@ -54,6 +54,25 @@ def test_an_array_is_an_eighth_longer_at_most(pages, nbytes):
     assert nbytes <= pages.words(nbytes).nbytes <= nbytes * 9 // 8 + 8
 
 
+@pytest.mark.parametrize(("nbytes", "eighths"), [(LEAST, 8), (LEAST + 1, 9), (LEAST * 9 // 8 + 1, 10)])
+def test_sizes_are_eighths_of_powers_of_two(pages, nbytes, eighths):
+    assert pages.words(nbytes).nbytes == LEAST * eighths // 8
+
+
+def test_pages_may_be_given_up_while_others_are_kept(monkeypatch):
+    """The garbage of one array may be collected at any moment, also while another's pages are kept."""
+    pages = Pool(fresh)
+    held = [pages.words(LEAST)]
+
+    def available():
+        held.clear()
+        return 1 << 40
+
+    monkeypatch.setattr(pool, "available", available)
+    pages.words(LEAST)
+    assert pages.nbytes == 2 * LEAST
+
+
 def test_pages_in_use_are_not_kept_for_later(pages):
     pages.words(LEAST)
     assert pages.nbytes == LEAST

@@ -36,6 +36,10 @@ class OnGpu:
     def __len__(self):
         return self.size
 
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
 
 class Element:
     """Takes the place of a CUDA element, and notes what is loaded and launched."""
@@ -126,6 +130,7 @@ def test_a_kernel_without_votes_gives_none():
     element = Element()
     kernel = Launcher(element, "file", declared(("words", "Bits", ()), threads=1))
     assert kernel(OnGpu(64, "uint64", 1)) is None
+    assert element.loaded == [("file", "kernel", {}, 0, False)]  # no more than one block is launched
     assert element.launched[0][:3] == ("file.kernel", 1, 0)
     assert element.launched[0][4:] == (False, False)
 
@@ -190,7 +195,9 @@ def test_edges_in_two_memories_are_given_where_edge_0_would_be():
     far = np.zeros(64, np.uint32)
     edges = TieredArray(far, OnGpu(4096, "uint32", 36))
     assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100)
-    assert (len(edges), edges.dtype, edges.itemsize) == (100, np.uint32, 4)
+    assert (len(edges), edges.dtype, edges.itemsize, edges.nbytes) == (100, np.uint32, 4, 400)
+    # Addresses are of 64 bits, so one before the first is one of the last.
+    assert TieredArray(far, OnGpu(64, "uint32", 36)).pointers()[0] == 2**64 + 64 - 64 * 4
 
 
 TAKES = declared(("words", "Bits", ()), ("values", "Array", ("float",)), ("edges", "Tiered", ("u32",)))

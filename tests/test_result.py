@@ -227,6 +227,14 @@ class TestWords:
         spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", compute=0.6)]
         assert "wait for cpu:2 (56% of all time" in result([1.0], spans=spans).explain()
 
+    def test_waiting_is_for_the_one_that_computes_longest(self):
+        """Not for the one that exchanges longest: a smaller share of the edges would be of no use to it."""
+        spans = [
+            ev.Span(0, "pull", "cpu:1", compute=0.5, wait=0.9),
+            ev.Span(0, "pull", "cpu:2", compute=0.3, send=0.3, wait=0.8),
+        ]
+        assert "wait for cpu:1 (" in result([1.0], spans=spans).explain()
+
     def test_exchanging_names_the_phase(self):
         spans = [ev.Span(0, "push", "cpu:1", compute=0.1, send=0.6, bytes_sent=1 << 20)]
         assert "exchanging 'push' on cpu:1 (1.0 MiB sent; 86%" in result([1.0], spans=spans).explain()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from reading import Page, share
 import evener as ev
 from evener.energy import Energy
 from evener.planning.prediction import ElementPrediction, Prediction
+from evener.report import curves
 from evener.report import page as page_module
 from evener.report.draw import ticks
 from evener.report.explain import predicted
@@ -169,11 +171,14 @@ class TestSupersteps:
         assert "56% computing, 22% sending, 22% waiting" in shown.text
 
     def test_many_are_folded_and_none_is_lost(self):
-        spans = [ev.Span(step, "relax", "cpu", compute=0.5, active=step) for step in range(1500)]
+        spans = [
+            ev.Span(step, "relax", "cpu", compute=0.5, active=step, bytes_sent=1024 * (step < 4))
+            for step in range(1500)
+        ]
         shown = Page(section(page(made(spans=spans)), "Supersteps by element"))
         assert "Folded: each bar is 4 supersteps together, 1,500 in all." in shown.text
         assert len(shown.all("rect", "hit")) == 375
-        assert shown.titles[0] == "cpu, supersteps 0 to 3: computing 2 s, 3 active vertices"
+        assert shown.titles[0] == "cpu, supersteps 0 to 3: computing 2 s, 4.0 KiB sent, 3 active vertices"
         assert shown.titles[-1] == "cpu, supersteps 1,496 to 1,499: computing 2 s, 1,499 active vertices"
         assert "500 more supersteps are not shown." in shown.text
 
@@ -230,6 +235,39 @@ class TestTimeAxis:
             "gpu, superstep 7, iterate: receiving 2.5 s, from 7 s",
         ]
 
+    def test_however_short_a_slice_it_is_seen(self):
+        slices = [Slice(0, "down", "cpu", "compute", 0.0, 1e-6), Slice(0, "down", "gpu", "send", 0.0, 1.0)]
+        shown = Page(section(page(made(slices=slices)), "What went on at once"))
+        (drawn,) = (named for named in shown.all("rect", "compute") if "x" in named)
+        assert share(drawn["width"]) == 0.0005
+
+    def test_of_a_long_superstep_the_first_slices_are_shown(self):
+        slices = [Slice(3, "relax", "cpu", "compute", float(k), k + 0.5) for k in range(900)]
+        shown = Page(section(page(made(slices=slices)), "What went on at once"))
+        assert "Superstep 3, the longest 15 min 0 s; the first 400 of its 900 slices" in shown.text
+        single = [title for title in shown.titles if "superstep 3" in title]
+        assert len(single) == 400
+        assert single[-1] == "cpu, superstep 3, relax: computing 500 ms, from 6 min 39 s"
+
+    @pytest.mark.parametrize(("count", "bounds"), [(1, 0), (2, 2), (60, 60), (61, 0)])
+    def test_a_line_where_each_superstep_begins(self, count, bounds):
+        shown = Page(section(page(made(slices=steady(count))), "What went on at once"))
+        upright = [named for named in shown.all("line", "rule") if named["x1"] == named["x2"]]
+        lefts = [share(named["x1"]) for named in upright]
+        length = count - 0.75  # to the end of the last slice
+        assert sorted(lefts) == pytest.approx([k / length for k in range(bounds)], abs=1e-4)
+
+    def test_numbers_of_supersteps_do_not_overlap(self):
+        """Six hundredths of the width apart, and a longer superstep comes before a shorter one."""
+        begins = [0.0, 50.0, 52.0, 90.0]
+        slices = [
+            Slice(number, "relax", "cpu", "compute", begin, end)
+            for number, (begin, end) in enumerate(pairwise([*begins, 100.0]))
+        ]
+        shown = Page(section(page(made(slices=slices)), "What went on at once"))
+        at = [(share(named["x"]), named["y"]) for named in shown.all("text") if named["y"] == "8.0"]
+        assert sorted(left for left, _ in at) == [0, 0.52, 0.9]
+
     def test_a_run_without_slices_says_so(self):
         assert "kept no record" in section(page(made(spans=SPANS)), "What went on at once")
 
@@ -254,6 +292,19 @@ class TestCurves:
         median = int(np.median(np.diff(graph.offsets).astype(int)))
         assert f"The median is {median}" in content
 
+    def test_degrees_by_hand(self, monkeypatch):
+        """Counted a few vertices at a time."""
+        monkeypatch.setattr(curves, "_VERTICES_COUNTED", 2)
+        tails = np.repeat(np.arange(5), [3, 1, 0, 3, 2])
+        graph = ev.Graph.from_edges(tails, np.arange(9) % 5, directed=True, n=5)
+        content = section(page(made(graph=graph)), "Out-degrees of the graph")
+        assert "The median is 2, the mean 1.8, the largest 3; 1 have none." in content
+        assert Page(content).titles == [
+            "4 vertices with 1 out-edges or more",
+            "3 vertices with 2 out-edges or more",
+            "2 vertices with 3 out-edges or more",
+        ]
+
     def test_the_frontier_and_its_peak(self):
         active = [1, 30, 4000, 200, 0]
         spans = [ev.Span(step, "down", "cpu", compute=0.1, active=one) for step, one in enumerate(active)]
@@ -270,11 +321,14 @@ class TestCurves:
         spans = [ev.Span(step, "iterate", "cpu", compute=0.1, active=50) for step in range(5)]
         shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
         assert "Logarithmic" not in shown.text
+        along = [float(named["y"]) for named in shown.all("text")]
+        assert along.count(max(along)) == 5  # a number below each superstep, and none between
 
     def test_a_long_frontier_is_folded_to_its_peaks(self):
         spans = [ev.Span(step, "relax", "cpu", compute=0.1, active=step % 7) for step in range(1000)]
         shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
         assert "each point is the largest of 5 supersteps" in shown.text
+        assert "6 vertices in superstep 6" in shown.text
         assert len(shown.titles) == 200
 
 
@@ -320,8 +374,10 @@ class TestWhereThereIsOne:
         shown = Page(page(r))
         assert "30 J" in shown.text
         assert "15 W" in shown.text
-        assert "200 k edges" in shown.text
+        assert "for each joule 200 k edges" in shown.text
         assert "not measured: there is <no> NVML" in shown.text
+        r.energy = Energy({"host": 30.0}, seconds=0.0)
+        assert ">30 J</td><td>-</td>" in section(page(r), "Energy")
 
     def test_placement(self):
         graph = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 2], directed=False)

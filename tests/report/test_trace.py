@@ -91,6 +91,13 @@ def test_by_hand(tmp_path):
     assert content["otherData"]["vertices"] == 3
 
 
+def test_nothing_takes_less_than_no_time(tmp_path):
+    """A GPU's clock and the host's may differ a little."""
+    slices = [Slice(0, "down", "cuda:0", "compute", 0.75, 0.5)]
+    (event,) = of_kind(written(made(slices=slices), tmp_path), "X")
+    assert (event["ts"], event["dur"]) == (750_000.0, 0.0)
+
+
 def test_no_slice_is_left_out(tmp_path):
     assert len(of_kind(written(made(slices=steady(5000)), tmp_path), "X")) == 5000
 

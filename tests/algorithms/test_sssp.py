@@ -288,6 +288,19 @@ def test_a_hub_is_left_to_all_threads(monkeypatch):
     assert phases(run(graph, (1 << 40, 1 << 40), source=5, on="cpu:1")) == {"begin", "narrow", "parents"}
 
 
+def test_behind_a_hub_one_thread_is_enough_again(monkeypatch):
+    """All threads settle the bucket with the leaves; from one of them leads a path far beyond it."""
+    monkeypatch.setattr(module, "NARROW", 60)
+    path = np.arange(101, 121)
+    src = np.concatenate([np.zeros(100, int), [1], path[:-1]])
+    dst = np.concatenate([np.arange(1, 101), [101], path[1:]])
+    graph = Graph.from_edges(src, dst, np.where(src == 0, 5, 1000), directed=True)
+    result = run(graph, (1, 1), source=0, on="cpu:1", delta=100)
+    assert (result["distance"] == dijkstra(graph, 0)).all()
+    taken = [step.phases[0] for step in result.timeline.by_superstep()]
+    assert "narrow" in taken[taken.index("settle") :]
+
+
 def test_beside_another_element_nothing_is_narrow():
     graph = Graph.from_edges(range(20), range(1, 21), np.ones(20))
     assert "narrow" not in phases(sssp(graph, source=0, on="cpu:1,cpu:1"))

@@ -30,3 +30,16 @@ def test_the_least_is_first_whatever_comes_and_goes(dtype, steps):
         assert sorted(keys[:held].tolist()) == sorted(expected)
         assert all(steps[v] == key for v, key in zip(vertices[:held], keys[:held], strict=True))
         assert len(set(vertices[:held].tolist())) == held
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.float64])
+@pytest.mark.parametrize("count", [2, 7, 64, 500])
+def test_what_was_put_in_comes_out_in_order(dtype, count):
+    """So many at once that a heap has several levels."""
+    keys, vertices = np.empty(count, dtype), np.empty(count, np.uint32)
+    drawn = np.random.default_rng(count).permutation(count)
+    for held, key in enumerate(drawn):
+        push(keys, vertices, np.uint64(held), dtype(key), np.uint64(held))
+    for held in range(count, 0, -1):
+        assert keys[0] == drawn[vertices[0]] == count - held
+        drop_first(keys, vertices, np.uint64(held))

@@ -168,8 +168,9 @@ def test_a_full_disk(apart, tmp_path):
     (tmp_path / "ranks.csv").symlink_to("/dev/full")
     done = apart("-m", "evener", "run", "wcc", "grid:3x3", "-o", tmp_path / "ranks.csv")
     assert done.status == 2
-    assert "no space left" in done.err.lower()
-    assert done.err.count("\n") == 1
+    # Where kernels have to be compiled first, the run takes long enough to tell how far it is.
+    (told,) = (line for line in done.err.splitlines() if not line.startswith("wcc: superstep "))
+    assert "no space left" in told.lower()
     assert [path.name for path in tmp_path.iterdir()] == ["ranks.csv"]
 
 

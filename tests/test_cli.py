@@ -106,6 +106,31 @@ class TestRun:
         assert (tmp_path / "c.csv").read_text().splitlines()[0] == '"vertex","component"'
         assert f"Wrote {tmp_path / 'c.csv'}." in done.out
 
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (
+                ["run", "wcc", "e.csv", "-o", "e.csv"],
+                "-o e.csv would be written over the graph; name another",
+            ),
+            (["run", "wcc", "e.csv", "-o", "./link.csv"], "-o ./link.csv would be written over the graph"),
+            (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would be written over the graph"),
+            (["run", "wcc", "e.csv", "--report", "e.csv"], "--report e.csv would be a .html file"),
+            (["run", "wcc", "e.csv", "--trace", "t.html"], "--trace t.html would be a .json file"),
+            (["convert", "e.csv", "e.csv"], "the output e.csv would be written over the graph itself"),
+        ],
+    )
+    def test_nothing_is_written_over_what_is_wanted(self, evener, tmp_path, monkeypatch, words, sentence):
+        monkeypatch.chdir(tmp_path)
+        text = "0,1\n1,2\n"
+        Path("e.csv").write_text(text)
+        Path("link.csv").symlink_to("e.csv")
+        Path("hard.csv").hardlink_to("e.csv")
+        done = evener(*words)
+        assert (done.status, done.out) == (2, "")
+        assert sentence in done.err
+        assert Path("e.csv").read_text() == text
+
     def test_a_trace_is_written_and_its_folder_looked_for_first(self, evener, karate, tmp_path):
         path = tmp_path / "run.json"
         content = json.loads(evener("run", "wcc", karate, "--trace", path, "--json").out)

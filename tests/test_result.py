@@ -230,10 +230,22 @@ class TestWords:
     def test_waiting_is_for_the_one_that_computes_longest(self):
         """Not for the one that exchanges longest: a smaller share of the edges would be of no use to it."""
         spans = [
-            ev.Span(0, "pull", "cpu:1", compute=0.5, wait=0.9),
-            ev.Span(0, "pull", "cpu:2", compute=0.3, send=0.3, wait=0.8),
+            ev.Span(0, "pull", "cpu:1", compute=0.5, wait=0.4),
+            ev.Span(0, "pull", "cpu:2", compute=0.1, send=0.45, wait=0.6),
         ]
         assert "wait for cpu:1 (" in result([1.0], spans=spans).explain()
+
+    def test_none_is_named_where_each_waits_for_the_other(self):
+        spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", wait=1.0)]
+        text = result([1.0], spans=spans).explain()
+        assert "the elements wait for each other by turns (95% of all time is waiting)" in text
+
+    def test_making_kernels_ready_is_no_ones_exchange(self):
+        spans = [ev.Span(0, "push", f"cpu:{p}", compute=0.1, receive=0.9) for p in (1, 2)]
+        r = result([1.0], spans=spans)
+        assert "exchanging 'push'" in r.explain()
+        r.timeline.making_ready = 0.6
+        assert r.explain().endswith("kernels being made ready, once for this process; look at its next run.")
 
     def test_exchanging_names_the_phase(self):
         spans = [ev.Span(0, "push", "cpu:1", compute=0.1, send=0.6, bytes_sent=1 << 20)]

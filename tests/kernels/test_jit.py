@@ -38,16 +38,19 @@ def test_not_kept_where_nothing_can_be_written(tmp_path):
     assert not can_keep(tmp_path, writable=lambda _: False)
 
 
-def test_a_run_needs_no_place_to_keep_kernels():
+def test_reading_and_a_run_need_no_place_to_keep_kernels(tmp_path):
     """A read-only system: every place Numba would look for is refused, and the answer still comes."""
+    path = tmp_path / "graph.txt"
+    path.write_text("0 1 0.5\n2 3 1.5\n")
     program = (
-        "import os; os.access = lambda *args, **kwargs: False\n"
+        "import os, sys; os.access = lambda *args, **kwargs: False\n"
+        "from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []\n"
         "import evener as ev\n"
-        "print(ev.wcc(ev.Graph.from_edges([0, 2], [1, 3]))['component'].tolist())"
+        "print(ev.wcc(ev.read(sys.argv[1]))['component'].tolist())"
     )
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", program, str(path)],
         env=environment,
         capture_output=True,
         text=True,

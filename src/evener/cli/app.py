@@ -76,7 +76,7 @@ def run(
     place, arguments = placement(given), choices(algorithm, given)
     from evener.cli import text, work
 
-    work.check_outputs(table=output, others=[report, trace])
+    work.check_outputs(graph, table=output, report=report, trace=trace)
     work.check_elements(place)
     job = context.ensure_object(Job)
     with job.shown():

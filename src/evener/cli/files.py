@@ -111,7 +111,7 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
     import evener as ev
     from evener.cli import text, work
 
-    work.check_graph_output(output)
+    work.check_graph_output(name, output)
     with job.shown():
         graph = work.open_graph(job, name, how)
         job.stage(f"writing {output}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from evener.cli.job import Job
     from evener.graph import Graph
@@ -119,15 +120,51 @@ def check_answer(job: Job, answer: Answer) -> None:
     ev.verify(answer)
 
 
-def check_outputs(*, table: str | None, others: Iterable[str | None]) -> None:
-    """Make sure, before the work, that its outputs can be written."""
+def check_outputs(
+    graph: str, *, table: str | None = None, report: str | None = None, trace: str | None = None
+) -> None:
+    """Make sure, before the work, that its outputs can be written, and over nothing that is wanted.
+
+    Raises
+    ------
+    FileError
+        If one is the graph itself or another output, if it has a suffix of something else, or if its folder
+        does not exist or takes no files.
+    """
     if table is not None:
         from evener.tables import check_suffix
 
         check_suffix(Path(table))
-    for path in (table, *others):
-        if path is not None:
-            _check_folder(path)
+    taken = {"the graph": graph}
+    for option, path, suffixes in (
+        ("-o", table, None),
+        ("--report", report, (".html", ".htm")),
+        ("--trace", trace, (".json",)),
+    ):
+        if path is None:
+            continue
+        if suffixes is not None and Path(path).suffix.lower() not in suffixes:
+            msg = f"{option} {path} would be a {suffixes[0]} file; give it that suffix"
+            raise FileError(msg)
+        refuse_the_same(option, path, taken)
+        taken[option] = path
+        _check_folder(path)
+
+
+def refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
+    """Refuse to write over a file that is wanted.
+
+    Raises
+    ------
+    FileError
+        If a path leads to one of the files that are `taken`, by what they are.
+    """
+    for what, other in taken.items():
+        if os.path.realpath(path) == os.path.realpath(other) or (
+            Path(path).exists() and Path(other).exists() and Path(path).samefile(other)
+        ):
+            msg = f"{option} {path} would be written over {what}; name another file"
+            raise FileError(msg)
 
 
 def _check_folder(path: str) -> None:
@@ -150,8 +187,9 @@ def _check_folder(path: str) -> None:
         raise FileError(msg) from error
 
 
-def check_graph_output(path: str) -> None:
+def check_graph_output(graph: str, path: str) -> None:
     """Make sure, before the work, that a graph can be written to `path`."""
+    refuse_the_same("the output", path, {"the graph itself": graph})
     from evener.formats.registry import format_of
 
     format_of(Path(path))

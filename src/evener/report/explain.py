@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 
+# An element that waits this part of what another waits is not the one that is waited for.
+_ALIKE = 0.8
 # The part of a run's time above which making kernels ready is told: then the rate is not the machine's.
 _WORTH_TELLING = 0.05
 
@@ -66,15 +68,28 @@ def bottleneck(timeline: Timeline) -> str:
     shares = timeline.shares()
     if not any(shares):
         return "Nothing was timed."
+    sums = timeline.by_phase()
+    lasted = sum(span.seconds for span in sums.values()) / len(timeline.elements)
+    if timeline.making_ready > lasted / 2:
+        return (
+            "Bottleneck: most of this was kernels being made ready, once for this process; look at its next "
+            "run."
+        )
     exchange = shares.send + shares.receive
     if shares.wait > max(shares.compute, exchange):
-        busy = spent(timeline)
+        busy, waits = spent(timeline), dict.fromkeys(timeline.elements, 0.0)
+        for (_, element), span in sums.items():
+            waits[element] += span.wait
         slow = max(busy, key=lambda element: busy[element][0])
+        if waits[slow] > _ALIKE * max(waits.values()):
+            return (
+                f"Bottleneck: the elements wait for each other by turns ({share_text(shares.wait)} of all time "
+                "is waiting): what they do in a superstep is little, and fewer elements wait less."
+            )
         return (
             f"Bottleneck: the elements wait for {slow} ({share_text(shares.wait)} of all time is waiting): "
             f"give it a smaller share of the edges."
         )
-    sums = timeline.by_phase()
     if exchange > shares.compute:
         (phase, element), span = max(sums.items(), key=lambda item: item[1].send + item[1].receive)
         return (

@@ -13,7 +13,7 @@ from numba import njit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ENTERED_BY_MANY", "can_keep", "inline_step", "parallel", "serial"]
+__all__ = ["ENTERED_BY_MANY", "KEEP", "can_keep", "inline_step", "parallel", "serial"]
 
 # OpenMP's threads wait for one another awake, by default for milliseconds. Where other programs want the same
 # cores that stops both: placing R-MAT 20 on two busy cores took 22 s so, 4 s with a short wait (0.5 s alone).
@@ -48,14 +48,15 @@ def can_keep(
     return writable(next(path for path in (cache, *cache.parents) if path.exists()))
 
 
-_KEEP = can_keep(Path(__file__).parent)
+# Whether compiled kernels are kept.
+KEEP = can_keep(Path(__file__).parent)
 
 # A kernel whose loop over blocks runs on all threads of the element.
-parallel = njit(parallel=True, nogil=True, cache=_KEEP, fastmath=_FASTMATH, error_model="numpy")
+parallel = njit(parallel=True, nogil=True, cache=KEEP, fastmath=_FASTMATH, error_model="numpy")
 
 # A kernel on one thread.
-serial = njit(nogil=True, cache=_KEEP, fastmath=_FASTMATH, error_model="numpy")
+serial = njit(nogil=True, cache=KEEP, fastmath=_FASTMATH, error_model="numpy")
 
 # The work on one block or vertex, compiled apart from the parallel loop around it: Numba's parallel passes
 # cost compile time in proportion to the body they see.
-inline_step = njit(nogil=True, cache=_KEEP, fastmath=_FASTMATH, error_model="numpy", inline="never")
+inline_step = njit(nogil=True, cache=KEEP, fastmath=_FASTMATH, error_model="numpy", inline="never")

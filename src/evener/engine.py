@@ -16,6 +16,7 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from evener.checks import type_name
 from evener.elements.crew import call_all, helpers_for
 from evener.errors import ArgumentError, DeviceError
 from evener.exchange.exchange import Exchange, nothing
@@ -79,7 +80,7 @@ class Engine:
     Raises
     ------
     ArgumentError
-        For a graph that is not placed.
+        For a graph that is not placed, or a `progress` that cannot be called.
     """
 
     def __init__(
@@ -91,6 +92,9 @@ class Engine:
     ) -> None:
         if not hasattr(partitioned, "partitions"):
             msg = f"an Engine takes what evener.partition gives, not {type(partitioned).__name__}"
+            raise ArgumentError(msg)
+        if progress is not None and not callable(progress):
+            msg = f"progress is a function that is called with a Progress, not {type_name(progress)}"
             raise ArgumentError(msg)
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements

@@ -69,8 +69,12 @@ def require(nbytes: int, what: str) -> None:
     if nbytes > at_hand:
         msg = (
             f"{what} needs {readable(nbytes)} of memory ({nbytes:,} bytes), but only {readable(at_hand)} "
-            f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory, or set "
-            f"{SAID} where the system tells less than it has"
+            f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory, or "
+            + (
+                f"raise {SAID}"
+                if os.environ.get(SAID)
+                else f"set {SAID} where the system tells less than it has"
+            )
         )
         raise OutOfMemoryError(msg, needed=nbytes, available=at_hand)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -72,6 +74,14 @@ def test_a_tolerance_that_far_ranks_meet_is_told(tol, told, caplog):
     g = random_graph(directed=True, n=3000, edges=9000, seed=7)
     ev.pagerank(g, tol=tol, max_iter=20, on="cpu:1")
     assert ("give a tol of 3e-07 or less" in caplog.text) == told
+
+
+@pytest.mark.parametrize("damping", [0.8, 0.85, 0.95])
+def test_ranks_are_off_by_no_more_than_is_told(damping, caplog):
+    g = random_graph(directed=True, n=3000, edges=9000, seed=7)
+    ranks = ev.pagerank(g, damping=damping, tol=1e-3, dtype="float64", on="cpu:1")["rank"]
+    told = float(re.search(r"be off by up to ([\d.e-]+), all together", caplog.text)[1])
+    assert np.abs(ranks - networkx_ranks(g, alpha=damping, tol=1e-12)).sum() <= told * 1.05 <= 2.1
 
 
 @ONE_TWO_FOUR

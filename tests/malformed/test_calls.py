@@ -200,6 +200,19 @@ API = {
         ev.ArgumentError,
         "wcc takes a graph of evener's, or a placed one, not networkx.graph; make one with",
     ),
+    "a path that is none": (lambda: ev.read(None), ev.ArgumentError, "not nonetype"),
+    "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "not 'no'"),
+    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'as in "cpu,cuda:0"'),
+    "progress that cannot be called": (
+        lambda: ev.bfs(PATH, progress=3),
+        ev.ArgumentError,
+        "called with a progress, not int",
+    ),
+    "a policy of algorithms": (
+        lambda: ev.partition(PATH, policy="auto"),
+        ev.ArgumentError,
+        "'auto' is for algorithms and plans; choose one of high, low, random",
+    ),
     "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "above 0, not '2'"),
     "infinitely many sources": (
         lambda: ev.betweenness(PATH, k=float("inf")),

@@ -42,8 +42,8 @@ __all__ = ["pagerank"]
 _log = logging.getLogger("evener")
 
 # What ranks, which sum to 1, may be off by, all together, before that is worth a warning. Of the top hundred
-# vertices 98 are right on R-MAT 16, where that is 0.36; 90 on soc-Epinions1, where it is 0.43; 89 on R-MAT 18,
-# where it is more than 1.
+# vertices 98 are right on R-MAT 16, where that is 0.36; 90 on soc-Epinions1, where it is 0.43; 89 on R-MAT
+# 18, where it is more than 1.
 _MUCH = 0.4
 # What is recommended then: those ranks are off by 0.04% of their sum.
 _LITTLE = 1e-3

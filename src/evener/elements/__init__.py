@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from evener.elements.base import Element
@@ -43,6 +44,9 @@ def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = N
     >>> [e.name for e in parse_elements("cpu:1,cpu:1")]
     ['cpu:1#0', 'cpu:1#1']
     """
+    if not isinstance(on, str | Iterable | None):
+        msg = f'on= names elements, as in "cpu,cuda:0" or ["cpu", "cuda:0"], not {on!r}'
+        raise ArgumentError(msg)
     names = ["cpu"] if on is None else on.split(",") if isinstance(on, str) else list(on)
     if not names:
         msg = 'on= names no element; give at least one, such as "cpu"'

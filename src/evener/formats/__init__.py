@@ -16,6 +16,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evener.checks import type_name
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ def read(
     from evener.formats.registry import format_of
     from evener.formats.source import Source
 
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"read takes a path or a spec such as 'rmat:20', not {type_name(path)}")
+    if not isinstance(directed, bool | None):
+        raise ArgumentError(f"directed is True, False, or None for what the file says, not {directed!r}")
     for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
         if choice not in ("keep", "drop"):
             raise ArgumentError(f"{name} must be 'keep' or 'drop', not {choice!r}")

@@ -197,7 +197,8 @@ def partition(
         msg = f'directions is "both", "out" or "in", not {directions!r}'
         raise ArgumentError(msg)
     if policy not in POLICIES:
-        msg = f"policy {policy!r} does not exist; choose one of {', '.join(sorted(POLICIES))}"
+        whose = "'auto' is for algorithms and plans" if policy == "auto" else f"{policy!r} does not exist"
+        msg = f"policy {whose}; choose one of {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
     most = None if gpu_memory is None else nbytes_of(gpu_memory)
     elements = parse_elements(on, gpu_memory=most)

@@ -83,8 +83,8 @@ def bottleneck(timeline: Timeline) -> str:
         slow = max(busy, key=lambda element: busy[element][0])
         if waits[slow] > _ALIKE * max(waits.values()):
             return (
-                f"Bottleneck: the elements wait for each other by turns ({share_text(shares.wait)} of all time "
-                "is waiting): what they do in a superstep is little, and fewer elements wait less."
+                f"Bottleneck: the elements wait for each other by turns ({share_text(shares.wait)} of all "
+                "time is waiting): what they do in a superstep is little, and fewer elements wait less."
             )
         return (
             f"Bottleneck: the elements wait for {slow} ({share_text(shares.wait)} of all time is waiting): "

@@ -135,8 +135,8 @@ def asked(answer: Answer, name: str) -> Any:
     if name not in answer.parameters:
         option = "--" + name.replace("_", "-")
         msg = (
-            f"to verify {answer.algorithm} its answer must tell {name!r} among its parameters, as {option} "
-            "does on the command line"
+            f"the answer of {answer.algorithm} does not tell its {name!r}, without which it cannot be "
+            f"verified; give {option} on the command line, or an answer whose parameters have it"
         )
         raise ArgumentError(msg)
     return answer.parameters[name]

@@ -132,7 +132,7 @@ def sssp(
     start = at_vertex(pg, number)
     width = _bucket_width(pg.graph) if delta is None else float(delta)
     engine = Engine(pg, "sssp", progress=progress)
-    fits = weights.dtype.kind in "biu" and heaviest < FAR
+    fits = weights.dtype.kind in "iu" and heaviest < FAR
     tree = _search(engine, start, pg.graph.m, width, FAR if fits else np.float64(np.inf))
     if fits and tree.beyond:
         tree = _search(engine, start, pg.graph.m, width, np.float64(np.inf))
@@ -299,7 +299,7 @@ def _check_weights(graph: Graph) -> float:
 
 def _unsigned(weights: Spread) -> Spread:
     """The same weights, integers without their sign."""
-    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind in "bi" else w for w in weights.parts])
+    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind in "i" else w for w in weights.parts])
 
 
 def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:

@@ -106,6 +106,15 @@ class TestRun:
         assert (tmp_path / "c.csv").read_text().splitlines()[0] == '"vertex","component"'
         assert f"Wrote {tmp_path / 'c.csv'}." in done.out
 
+    @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+    def test_a_default_source_that_leads_nowhere_is_told(self, evener, tmp_path, algorithm):
+        (tmp_path / "e.txt").write_text("1 2\n2 0\n")
+        told = "no edge leads out of vertex 0, the default source; name another with --source"
+        assert told in evener("run", algorithm, tmp_path / "e.txt").err
+        assert told not in evener("run", algorithm, tmp_path / "e.txt", "--source", 0).err
+        (tmp_path / "e.txt").write_text("0 2\n2 1\n")
+        assert told not in evener("run", algorithm, tmp_path / "e.txt").err
+
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [

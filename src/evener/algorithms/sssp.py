@@ -299,7 +299,7 @@ def _check_weights(graph: Graph) -> float:
 
 def _unsigned(weights: Spread) -> Spread:
     """The same weights, integers without their sign."""
-    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind in "i" else w for w in weights.parts])
+    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind == "i" else w for w in weights.parts])
 
 
 def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:

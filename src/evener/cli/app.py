@@ -84,6 +84,7 @@ def run(
         arguments = {**work.in_ids(opened, arguments), **place}
         measured = work.compute_metered if energy else work.compute
         result = measured(job, algorithm, opened, arguments)
+        work.tell_lonely_source(result, arguments)
         if verify:
             work.check_answer(job, result)
         if output is not None:

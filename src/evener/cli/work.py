@@ -69,6 +69,13 @@ def tell_fallback(place: Mapping[str, Any]) -> None:
             note(f"this ran on the CPU, for no GPU can be used: {why}")
 
 
+def tell_lonely_source(result: Result, arguments: Mapping[str, Any]) -> None:
+    """Say that a search, for which no source was named, had nowhere to go."""
+    if "source" in result.parameters and "source" not in arguments and result.edges == 0:
+        source = result.parameters["source"]
+        note(f"no edge leads out of vertex {source}, the default source; name another with --source")
+
+
 def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Read the vertices among the arguments as the graph names its vertices."""
     read = dict(arguments)

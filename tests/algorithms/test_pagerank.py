@@ -248,13 +248,17 @@ def test_progress_counts_iterations_where_their_number_is_fixed():
         ({"personalization": {}}, "at least one above zero"),
         ({"personalization": [0.0, 0.0, 0.0]}, "at least one above zero"),
         ({"personalization": [1.0, 1.0]}, r"each of the 3 vertices, not shape \(2,\)"),
-        ({"personalization": {9: 1.0}}, "vertex 9 is not in the graph"),
     ],
 )
 def test_wrong_arguments_are_refused(wrong, sentence):
     g = ev.Graph.from_edges([0, 1], [1, 2])
     with pytest.raises(ev.ArgumentError, match=sentence):
         ev.pagerank(g, **wrong)
+
+
+def test_jumps_end_at_vertices_of_the_graph():
+    with pytest.raises(ev.UnknownVertexError, match=r"^vertex 9 is not in the graph"):
+        ev.pagerank(ev.Graph.from_edges([0, 1], [1, 2]), personalization={9: 1.0})
 
 
 @pytest.mark.parametrize("three", [3.0, np.int8(3), np.float32(3)])

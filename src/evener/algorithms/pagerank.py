@@ -271,15 +271,16 @@ def _jumps(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
     n = graph.n
     if personalization is None:
         return None
+    by_id = hasattr(personalization, "items")
     try:
-        if hasattr(personalization, "items"):
-            values = np.zeros(n)
-            values[graph.numbers_of(list(personalization))] = list(personalization.values())
-        else:
-            values = np.asarray(personalization, dtype=np.float64)
+        given = list(personalization.values()) if by_id else personalization
+        values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         msg = f"personalization has numbers for values: {error}"
         raise ArgumentError(msg) from error
+    if by_id:
+        own, values = values, np.zeros(n)
+        values[graph.numbers_of(list(personalization))] = own
     if values.shape != (n,):
         msg = f"personalization has one value for each of the {n} vertices, not shape {values.shape}"
         raise ArgumentError(msg)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "Spread"]
 
 # Edges or vertices that elements touch faster in turn on one thread than at once on theirs: handing work to a
-# waiting thread and back takes 50 to 100 us.
+# waiting thread and back takes 50 to 100 us, in which one goes through as many at 5 ns each.
 WORTH_WAKING = 1 << 14
 
 _KERNELS = (str, Kernel)

@@ -59,7 +59,7 @@ class Rate:
         A search that skips most edges of a whole graph seems to take time for vertices alone. A partition of
         hubs has next to none, but the edges are no cheaper for that.
         """
-        at = max(touched if touched is not None else vertices, 1)
+        at = touched if touched is not None else vertices
         each_edge = _between(self.vertices, self.edge_seconds, at)
         each_vertex = _between(self.vertices, self.vertex_seconds, at)
         least = edges * _between(self.vertices, self.least_edge_seconds, at)

@@ -46,8 +46,10 @@ VERTICES_TO_FLOOD = 2
 
 # A step down over no more edges than this is narrow: where one element has the whole graph, one thread or
 # block takes it, as others would be woken, and told what to do, in vain. With two threads a grid of 30,000 by
-# 4 takes 3 ms so, not 430, one of 1000 by 1000 26 ms, not 62, and R-MAT 20 3.2 ms, not 3.5.
-NARROW = 1 << 13
+# 4 takes 3 ms so, not 430, one of 1000 by 1000 40 ms, not 64, and R-MAT 20 3.3 ms, not 3.5; on an H200 that
+# grid takes 80 ms, not 1000. With twice as many edges the square grid takes 27 ms, but some sources of R-MAT
+# 24 an H200 1.1 ms, not 0.87, for of a hub's row one warp takes all.
+NARROW = 1 << 12
 # So many of them are taken at once, which makes one superstep.
 NARROW_LEVELS = 64
 
@@ -166,7 +168,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     )  # fmt: skip
     while awake := sum(found):
         scout = sum(scouts)
-        # As many vertices without an edge would be one thread's to look at.
+        # Of many vertices with few edges or none, each has to be looked at as well.
         if alone and max(awake, scout) <= NARROW:
             engine.superstep("narrow", edges=gone_through)  # by the one before: it is not known beforehand
             awake, scout, levels, gone_through = engine.compute(

@@ -82,7 +82,8 @@ def _recorded(scale, fits, tasks):
         if record.get("machine") != machine.describe():
             return []
         rows += record["rows"]
-    return rows
+    # What was recorded before shares were told as they were asked for begins anew.
+    return rows if all("asked_alpha" in row for row in rows if _swept(row)) else []
 
 
 def _record(scale, graph, fits, link, swept, rows):

@@ -4,8 +4,8 @@ A run on one partition is recorded: which kernels with which arguments. Then the
 on the same arrays, brought back to what they held, each answer read as the engine reads it. What the engine
 adds is its supersteps, its timeline and the making of the run's arrays, but not the filling of large ones,
 which whoever calls the kernels does as well; the rival is the bare loop. Runs and loops take turns, each
-begins with nothing of the graph in a cache, and both end with the same answer; of SSSP, whose steps depend on
-which thread comes first, for all but one vertex in a thousand.
+begins with nothing of the graph in the last cache, and both end with the same answer; of SSSP, whose steps
+depend on which thread comes first, for all but one vertex in a thousand.
 
     python benchmarks/own_cost.py --on cpu --scale 20
     python benchmarks/own_cost.py --on cuda:0 --scale 24
@@ -28,8 +28,8 @@ ITERATIONS = 10
 # Searches start from so many vertices by turns, for verifying what comes of one may take a minute; what comes
 # of it again may be so far apart, as sums are taken in another order.
 SOURCES, APART = 3, 1e-6
-# More than the caches of any processor we know of.
-BYTES_OF_CACHES = 1 << 30
+# More than the last cache of a processor holds: the largest we know of has 1.1 GiB.
+BYTES_OF_CACHES = 1 << 31
 TASKS = {
     "pagerank": lambda placed, _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS),
     "bfs": lambda placed, source: ev.bfs(placed, source=source),
@@ -105,7 +105,7 @@ def _arrays_of(partition):
 
 
 class Eviction:
-    """Writes to more memory than any cache holds, and waits for it: a GPU at rest takes longer to start."""
+    """Writes more than the last cache holds, and waits for it: a GPU at rest takes longer to start."""
 
     def __init__(self, element):
         self._element, self._array = element, element.array(BYTES_OF_CACHES // 4, "uint32")

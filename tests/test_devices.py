@@ -19,6 +19,7 @@ import evener as ev
 from evener import auto, memory, profile
 from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
+from evener.elements.cuda import CudaElement
 from evener.elements.failure import failed
 from evener.elements.memory import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
@@ -211,6 +212,17 @@ def test_without_cupy_a_process_of_its_own_says_it_soon(apart):
     done = apart("-c", script.format(["run", "bfs", "rmat:4", "--on", "cuda:0"]), timeout=60)
     assert done.status == 2
     assert done.err.endswith(f'evener: element "cuda:0" cannot be used: {REASONS[no_cupy]}\n')
+
+
+@pytest.mark.parametrize(("status", "lost"), [(1, False), (9, False), (701, False), (700, True), (719, True)])
+def test_a_launch_that_is_refused_is_not_the_end_of_a_gpu(status, lost):
+    """As are wrong numbers, wrong shapes and too many registers; an illegal address is another matter."""
+    gpu = object.__new__(CudaElement)
+    gpu.name, gpu._cupy = "cuda:0", cupy
+    said = gpu.said(runtime.CUDARuntimeError(status), "launching own.f", 0)
+    assert type(said) is DeviceError
+    assert str(said).startswith("cuda:0 failed while launching own.f: ")
+    assert ("nothing more can be run on it in this process" in str(said)) == lost
 
 
 # ---- which there are ---------------------------------------------------------------------------------

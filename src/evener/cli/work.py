@@ -153,12 +153,12 @@ def check_outputs(
         if suffixes is not None and Path(path).suffix.lower() not in suffixes:
             msg = f"{option} {path} would be a {suffixes[0]} file; give it that suffix"
             raise FileError(msg)
-        refuse_the_same(option, path, taken)
+        _refuse_the_same(option, path, taken)
         taken[option] = path
         _check_folder(path)
 
 
-def refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
+def _refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
     """Refuse to write over a file that is wanted.
 
     Raises
@@ -196,7 +196,7 @@ def _check_folder(path: str) -> None:
 
 def check_graph_output(graph: str, path: str) -> None:
     """Make sure, before the work, that a graph can be written to `path`."""
-    refuse_the_same("the output", path, {"the graph itself": graph})
+    _refuse_the_same("the output", path, {"the graph itself": graph})
     from evener.formats.registry import format_of
 
     format_of(Path(path))

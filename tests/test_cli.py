@@ -106,6 +106,20 @@ class TestRun:
         assert (tmp_path / "c.csv").read_text().splitlines()[0] == '"vertex","component"'
         assert f"Wrote {tmp_path / 'c.csv'}." in done.out
 
+    @pytest.mark.parametrize("read", ["g.properties", "g.v", "g.e"])
+    @pytest.mark.parametrize("written", ["g.properties", "g.v", "g.e", "g.v.gz"])
+    def test_no_file_of_a_graph_is_written_over_by_naming_another(self, evener, tmp_path, read, written):
+        graph = ev.Graph.from_edges([0, 1], [1, 2])
+        ev.write(graph, tmp_path / "g.properties")
+        with (tmp_path / "g.properties").open("a") as properties:
+            properties.write("graph.g.bfs.source-vertex = 1\n")
+        before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+        done = evener("convert", tmp_path / read, tmp_path / written)
+        assert (done.status, done.out) == (2, "")
+        assert "would be written over the graph itself; name another file" in done.err
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+        assert evener("convert", tmp_path / read, tmp_path / written.replace("g", "other", 1)).status == 0
+
     @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
     def test_a_default_source_that_leads_nowhere_is_told(self, evener, tmp_path, algorithm):
         (tmp_path / "e.txt").write_text("1 2\n2 0\n")

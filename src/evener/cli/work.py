@@ -195,11 +195,19 @@ def _check_folder(path: str) -> None:
 
 
 def check_graph_output(graph: str, path: str) -> None:
-    """Make sure, before the work, that a graph can be written to `path`."""
-    _refuse_the_same("the output", path, {"the graph itself": graph})
-    from evener.formats.registry import format_of
+    """Make sure, before the work, that a graph can be written to `path`, over no file of the one read."""
+    from evener.formats.registry import COMPRESSIONS, format_of
 
-    format_of(Path(path))
+    kind, _ = format_of(Path(path))
+    read, written = (
+        Path(name).with_suffix("") if Path(name).suffix in COMPRESSIONS else Path(name)
+        for name in (graph, path)
+    )
+    if kind.together and read.suffix in kind.suffixes:
+        # Whichever of its files is named: all are read, and all written.
+        taken = {"the graph itself": str(read.with_suffix(""))}
+        _refuse_the_same("the output", str(written.with_suffix("")), taken)
+    _refuse_the_same("the output", path, {"the graph itself": graph})
     _check_folder(path)
 
 

@@ -197,4 +197,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
         temporary.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
 
 
-FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write)
+FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, together=True)

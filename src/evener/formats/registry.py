@@ -54,6 +54,8 @@ class Format:
         Whether a file can hold ids other than ``0..n-1``.
     compressed : bool
         Whether ``.gz``, ``.zst`` or ``.bz2`` may follow the suffix.
+    together : bool
+        Whether a graph is a file of each suffix, of which any may be named.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Format:
     write: Writer
     keeps_ids: bool = True
     compressed: bool = True
+    together: bool = False
 
 
 @cache

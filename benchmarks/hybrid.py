@@ -19,6 +19,7 @@ import argparse
 import gc
 import json
 import time
+from dataclasses import asdict
 
 import cupy
 import numpy as np
@@ -66,7 +67,7 @@ def main():
             # After each placement, for a long sweep may not come to an end.
             if not options.no_record:
                 swept = f"{i} of {len(done | set(sweep))} placements"
-                _record(options.scale, graph, fits, link, swept, rows)
+                _record(options.scale, graph, fits, link, swept, rates, rows)
         for task in options.tasks:
             found = _summary([row for row in rows if row["task"] == task])
             shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in found.items()}
@@ -86,9 +87,10 @@ def _recorded(scale, fits, tasks):
     return rows if all("asked_alpha" in row for row in rows if _swept(row)) else []
 
 
-def _record(scale, graph, fits, link, swept, rows):
+def _record(scale, graph, fits, link, swept, rates, rows):
     more = {"graph": f"rmat:{scale}", "stored edges": graph.m, "fits": fits, "bus, bytes a second": link}
-    more["swept"] = swept
+    # With rates and shares the model can be tried anew on what was measured.
+    more |= {"swept": swept, "rates": asdict(rates)}
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         name, question = _name(task, scale, fits), __doc__.splitlines()[0]
@@ -145,6 +147,7 @@ class _Bench:
             "alpha": placed.statistics.alpha if several else None,
             "beta": placed.statistics.beta,
             "beta_aggregated": placed.statistics.beta_aggregated,
+            "shares": [asdict(share) for share in shares],
             "mapped_share": sum(s.mapped for s in shares) / self.graph.m,
             "median_seconds": harness.median(taken),
             "predicted_seconds": expected.seconds,

@@ -36,6 +36,8 @@ class Gpu:
         return self._room
 
 
+# What a CPU is taken to be slower by, at worst, when a split is chosen.
+CPU_MAY_TAKE = 1.15
 CPU = CpuElement("cpu", 4)
 
 
@@ -71,8 +73,8 @@ def test_a_slow_gpu_is_left_out(sizes):
 def test_equals_share_and_the_better_alone_is_beaten(sizes):
     found = make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-9, c=1e15))
     assert found.on == ("cpu", "cuda:0")
-    assert found.alpha == pytest.approx(0.5, abs=0.02)
-    assert found.prediction.speedup_over_cpu == pytest.approx(2.0, rel=0.05)
+    assert found.alpha == pytest.approx(1 / (1 + CPU_MAY_TAKE), abs=0.01)
+    assert found.prediction.speedup_over_cpu == pytest.approx(1 / (1 - found.alpha), rel=0.01)
 
 
 def test_the_less_of_a_graph_fits_the_more_the_cpu_takes(graph, sizes):
@@ -82,9 +84,9 @@ def test_the_less_of_a_graph_fits_the_more_the_cpu_takes(graph, sizes):
         elements = [CPU, Gpu("cuda:0", room)]
         found = make_plan(sizes, "pagerank", elements, rates(mapped=1e-9, c=1e15), policy="high")
         assert found.on == ("cpu", "cuda:0")
-        # Both finish at the same time: the CPU with its share, the GPU with what it reads across the bus.
+        # Both finish at the same time: the GPU with what it reads across the bus, the CPU, should it be slow.
         cpu, gpu = (e.compute_seconds for e in found.prediction.elements)
-        assert cpu == pytest.approx(gpu, rel=0.05)
+        assert CPU_MAY_TAKE * cpu == pytest.approx(gpu, rel=0.05)
         assert found.nbytes[1] <= room
         alphas.append(found.alpha)
     assert alphas == sorted(alphas)
@@ -230,21 +232,22 @@ def test_the_error_of_elements_that_were_named_is_theirs(sizes):
 
 
 def test_the_words_of_a_plan(sizes):
-    """Where both are as fast, each gets half, and both together take half as long as one."""
+    """Where both are as fast, the CPU gets 0.46, which and 15% are 0.53; 0.54 of the time is 1 / 1.85."""
     found = make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-9, c=1e15), policy="random")
-    half, whole = f"{round(sizes.degrees.edges / 2):,}", seconds_text(1e-9 * sizes.degrees.edges)
+    edges = [f"{round(share * sizes.degrees.edges):,}" for share in (0.46, 0.54)]
+    whole = seconds_text(1e-9 * sizes.degrees.edges)
     lines = text.planned(found).splitlines()
     assert lines[0] == (
-        "pagerank on cpu, cuda:0; policy random, alpha 0.50, the share of the edges on the CPU side"
+        "pagerank on cpu, cuda:0; policy random, alpha 0.46, the share of the edges on the CPU side"
     )
-    assert [line.split()[:2] for line in lines[3:5]] == [["cpu", half], ["cuda:0", half]]
+    assert [line.split()[:2] for line in lines[3:5]] == [["cpu", edges[0]], ["cuda:0", edges[1]]]
     took = seconds_text(found.prediction.seconds)
     assert f"In all: {readable(sum(found.nbytes))}, and {took} an iteration" in lines
     assert lines[-4:] == [
         f"CPU and GPU: {took}",
         f"CPU alone: {whole}",
         f"GPU alone: {whole}",
-        "Predicted: 2.00 times as fast as the CPU alone and 2.00 times as fast as the GPU alone.",
+        "Predicted: 1.85 times as fast as the CPU alone and 1.85 times as fast as the GPU alone.",
     ]
 
 

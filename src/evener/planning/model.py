@@ -225,8 +225,10 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Par
     ]
 
 
-def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0) -> Prediction:
-    """How long a run will take (equations 1 and 2)."""
+def predict(
+    shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0, cpu_takes: float = 1.0
+) -> Prediction:
+    """How long a run will take (equations 1 and 2), if CPUs take so many times what was measured."""
     # Elements of one CPU share its memory, and what they exchange is not foreseen.
     exchanges = len(shares) > 1 and any(share.kind != "cpu" for share in shares)
     # While a GPU reads the host's memory a CPU takes longer for the same.
@@ -239,7 +241,7 @@ def predict(shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: fl
         if share.kind == "cpu":
             # More threads than were measured share the same memory, and are not counted on to be faster.
             rate, slower = on_cpu[algorithm], max(rates.threads / share.threads, 1.0)
-            compute = rate.seconds(part.edges, part.connected, touched=touched) * slower
+            compute = rate.seconds(part.edges, part.connected, touched=touched) * slower * cpu_takes
         else:
             in_columns = share.columns and not share.mapped
             rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])

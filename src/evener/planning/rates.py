@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Rate", "Rates", "keep", "kept", "place_of"]
 
-# How steep rates grow beyond the largest graph that was measured, to how they grew up to there. PageRank on
-# 15 cores, by an edge and by a vertex: 0.14 and 0.5 ns on R-MAT 22, 0.16 and 1.0 on 24; on 26, 0.16 and 1.3.
-_BEYOND = 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -163,9 +159,8 @@ def _rate(document: dict[str, Any]) -> Rate:
 def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> float:
     """The value at a size, on straight lines over the logarithm of sizes.
 
-    Below the first it is that of the first. Above the last the last line goes on, half as steep, for caches
-    hold ever less of what they hold little of; unless it falls, for nothing becomes free because a graph is
-    large.
+    Below the first it is that of the first. Above the last the last line goes on, unless it falls: nothing
+    becomes free because a graph is large.
     """
     if at <= places[0] or len(places) == 1:
         return values[0]
@@ -173,5 +168,5 @@ def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> f
     part = math.log(at / places[k - 1]) / math.log(places[k] / places[k - 1])
     step = values[k] - values[k - 1]
     if part > 1:
-        return values[k] + _BEYOND * (part - 1) * max(step, 0.0)
+        return values[k] + (part - 1) * max(step, 0.0)
     return values[k - 1] + part * step

@@ -259,6 +259,16 @@ def test_active_is_what_the_last_superstep_woke(engine, kernels):
     assert active[2 * count :] == [p.owned for p in engine.partitions]
 
 
+def test_what_worked_is_counted_where_it_did(engine, kernels):
+    engine.superstep("first")
+    kernels.compute(lambda p: (p + 1, 99), kernels.places, worked=True)
+    engine.superstep("second")
+    count = len(engine.elements)
+    active = [span.active for span in engine.timeline]
+    assert active[-2 * count : -count] == list(range(1, count + 1))
+    assert active[-count:] == [0] * count
+
+
 def test_nothing_is_counted_after_the_end(engine, kernels):
     seconds = engine.finish()
     before = [span.compute for span in engine.timeline]

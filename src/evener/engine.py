@@ -224,6 +224,7 @@ class Engine:
         kernel: str | Kernel,
         *args: Any,
         wakes: bool = False,
+        worked: bool = False,
         reduce: Callable[[Iterable[Any]], Any] = sum,
         work: int | None = None,
         pulled: Spread | None = None,
@@ -240,6 +241,8 @@ class Engine:
             The kernel's arguments; a `Spread` stands for each partition's own part of it.
         wakes : bool, default False
             Whether the first vote counts vertices that will be at work in the next superstep.
+        worked : bool, default False
+            Whether it counts vertices that were at work in this one, where that is known only now.
         reduce : callable, default sum
             Makes one vote of the elements' votes: `sum`, `min` or `max`; `list` leaves them apart.
         work : int, optional
@@ -269,8 +272,8 @@ class Engine:
             raise ArgumentError(msg)
         if len(self.elements) == 1:
             vote = self._compute_alone(kernel, args)
-            if wakes:
-                self._awake[0] += int(vote[0] if isinstance(vote, tuple) else vote)
+            if wakes or worked:
+                self._count_active([vote], worked=worked)
             return vote if reduce is not list else _reduced([vote], reduce)
         sends, steps = nothing(self.elements), nothing(self.elements)
         if pulled and self.routes:
@@ -284,11 +287,8 @@ class Engine:
                 own.extend(more)
         self._run(sends, work)
         votes = self._run(steps, work)
-        if wakes:
-            self._awake = [
-                awake + int(vote[0] if isinstance(vote, tuple) else vote)
-                for awake, vote in zip(self._awake, votes, strict=True)
-            ]
+        if wakes or worked:
+            self._count_active(votes, worked=worked)
         return _reduced(votes, reduce)
 
     def push(self, array: Spread, op: str, *, changed: Spread | None = None, work: int | None = None) -> None:
@@ -350,6 +350,15 @@ class Engine:
             raise
         self._computed(since, perf_counter())
         return vote
+
+    def _count_active(self, votes: Sequence[Any], *, worked: bool) -> None:
+        """Add the first vote of each element to the vertices at work there, in this superstep or the next."""
+        for p, vote in enumerate(votes):
+            count = int(vote[0] if isinstance(vote, tuple) else vote)
+            if not worked:
+                self._awake[p] += count
+            elif self._spans:
+                self._spans[p].active += count
 
     def _computed(self, since: float, until: float) -> None:
         """Note that the only element computed."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import reference
 from evener.algorithms import sssp as module
 from evener.algorithms.sssp import sssp
+from evener.engine import Engine
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph import Graph
 from evener.partition import partition
@@ -299,6 +300,30 @@ def test_behind_a_hub_one_thread_is_enough_again(monkeypatch):
     assert (result["distance"] == dijkstra(graph, 0)).all()
     taken = [step.phases[0] for step in result.timeline.by_superstep()]
     assert "narrow" in taken[taken.index("settle") :]
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
+    """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
+    monkeypatch.setattr(module, "BUCKETS", most)
+    monkeypatch.setattr(Engine, "on_one_cpu", False)
+    graph = Graph.from_edges(range(20), range(1, 21), np.full(20, 3))
+    result = run(graph, (1, 1), source=0, on="cpu:1", delta=2)
+    assert result["distance"].tolist() == list(range(0, 63, 3))
+    steps = [step for step in result.timeline.by_superstep() if step.phases == ("settle",)]
+    assert [step.active for step in steps if step.active] == [most] * (21 // most) + [21 % most][: 21 % most]
+
+
+@pytest.mark.parametrize(
+    ("width", "weights"),
+    [(1e-300, [1.0, 2.0]), (0.1, [0.1, 0.2]), (1e300, [1.0, 2.0]), (0.3, [5e-324, 1e-310]), (1, [0, 0])],
+)
+def test_a_bucket_ends_above_the_nearest_vertex(monkeypatch, width, weights):
+    """However its width divides distances; otherwise a search would never end."""
+    monkeypatch.setattr(Engine, "on_one_cpu", False)  # where one thread does without buckets
+    graph = Graph.from_edges([0, 1], [1, 2], np.array(weights))
+    found = run(graph, (1, 1), source=0, on="cpu:1", delta=width)["distance"]
+    assert found.tolist() == [0, weights[0], weights[0] + weights[1]]
 
 
 def test_beside_another_element_nothing_is_narrow():

@@ -52,6 +52,9 @@ EDGES_TO_SWEEP_AGAIN = 5
 NARROW = 1 << 12
 NARROW_EDGES = 1 << 16
 VERTICES_TO_AN_EDGE = 16
+# Buckets that a GPU with the whole graph settles in one superstep: asking for each, and launching it, takes
+# as long as most of them do.
+BUCKETS = 16
 # Integer distances below this are held in 32 bits: with any weight below it, no sum overflows.
 FAR = np.uint32(0x7FFFFFFF)
 # Edges whose weights are looked at to choose delta.
@@ -153,48 +156,86 @@ def sssp(
 
 
 def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32 | np.float64) -> _Tree:
-    distance = engine.array(far.dtype, far)
-    parent = engine.owned_array("uint32", NOBODY)
-    pending, near = engine.bits(), engine.bits()
-    queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-    length, next_length, scout = engine.counter(), engine.counter(), engine.counter()
+    state = _State(engine, far)
+    engine.superstep("begin")
+    engine.compute("sssp.begin", source, state.distance, state.pending)
+    settle = _settle_alone if len(engine.elements) == 1 else _settle_together
+    budget = m // EDGES_TO_SWEEP // len(engine.elements)
+    while settle(engine, state, delta, far, budget):
+        _sweep(engine, m, state.distance, state.parent, state.pending)
+        # Sweeps leave little. A second turn to them would take as found what buckets have lowered since.
+        budget = _NO_LIMIT
+    return _root(engine, source, far, state.distance, state.parent, state.queue)
+
+
+class _State:
+    """What each partition keeps."""
+
+    def __init__(self, engine: Engine, far: np.uint32 | np.float64) -> None:
+        self.distance = engine.array(far.dtype, far)
+        self.parent = engine.owned_array("uint32", NOBODY)
+        self.pending, self.near = engine.bits(), engine.bits()
+        self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
+        self.length, self.next_length, self.scout = engine.counter(), engine.counter(), engine.counter()
+
+
+def _settle_together(
+    engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
+) -> bool:
+    """Settle the nearest bucket, and the next, until no vertex waits; whether one would relax too much."""
+    s = state
     offsets, targets, _ = engine.out
     weights = _unsigned(engine.out_weights)
-    budget = m // EDGES_TO_SWEEP // len(engine.elements)
+    while (nearest := _nearest(engine, s.distance, s.pending)) < math.inf:
+        end = _bucket_end(nearest, delta, far)
+        _, edges = engine.compute(
+            "sssp.collect", offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
+            s.scout, wakes=True,
+        )  # fmt: skip
+        engine.superstep("settle", edges=edges)
+        # distance = distance min (bucket min.+ A), until the bucket is empty
+        left = engine.compute(
+            "sssp.settle", offsets, targets, weights, engine.owned, end, budget, s.distance, s.parent,
+            s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
+        )  # fmt: skip
+        engine.push(s.distance, "min", changed=s.pending)
+        if left:
+            return True
+    return False
+
+
+def _settle_alone(
+    engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
+) -> bool:
+    """The same where nobody else has to be heard: several buckets, or a narrow frontier, at once."""
+    s = state
+    offsets, targets, _ = engine.out
+    weights = _unsigned(engine.out_weights)
+    nearest, next_nearest = engine.counter(), engine.counter()
     narrow_edges = max(NARROW_EDGES, sum(engine.owned.parts) // VERTICES_TO_AN_EDGE)
-
-    few = engine.on_one_cpu
-    gone_through = 0
-
-    engine.superstep("begin")
-    engine.compute("sssp.begin", source, distance, pending)
-    while (nearest := _nearest(engine, distance, pending)) < math.inf:
+    most_buckets = 1 if engine.on_one_cpu else BUCKETS
+    few, gone_through, waiting = engine.on_one_cpu, 0, 1
+    while waiting:
+        # Edges are those of the superstep before: how many there will be is not known.
         if few:
-            engine.superstep("narrow", edges=gone_through)  # by the one before: it is not known beforehand
+            engine.superstep("narrow", edges=gone_through)
             waiting, gone_through = engine.compute(
                 "sssp.settle_narrow", offsets, targets, weights, engine.owned, NARROW, narrow_edges,
-                distance, parent, pending, wakes=True,
+                s.distance, s.parent, s.pending, wakes=True,
             )  # fmt: skip
             few = gone_through > 0 and waiting <= NARROW
             if gone_through:
                 continue
-        found, edges = engine.compute(
-            "sssp.collect", offsets, engine.owned, _bucket_end(nearest, delta, far), distance, pending, near,
-            queue, length, scout, wakes=True,
+        engine.superstep("settle", edges=gone_through)
+        taken, gone_through, left, waiting = engine.compute(
+            "sssp.settle_buckets", offsets, targets, weights, engine.owned, delta, far, budget, most_buckets,
+            s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
+            nearest, next_nearest, worked=True,
         )  # fmt: skip
-        few = engine.on_one_cpu and found <= NARROW
-        engine.superstep("settle", edges=edges)
-        # distance = distance min (bucket min.+ A), until the bucket is empty
-        left = engine.compute(
-            "sssp.settle", offsets, targets, weights, engine.owned, _bucket_end(nearest, delta, far), budget,
-            distance, parent, pending, near, queue, length, next_queue, next_length, scout,
-        )  # fmt: skip
-        engine.push(distance, "min", changed=pending)
+        few = engine.on_one_cpu and taken <= NARROW
         if left:
-            _sweep(engine, m, distance, parent, pending)
-            # Sweeps leave little. A second turn to them would take as found what buckets have lowered since.
-            budget = _NO_LIMIT
-    return _root(engine, source, far, distance, parent, queue)
+            return True
+    return False
 
 
 def _sweep(engine: Engine, m: int, distance: Spread, parent: Spread, pending: Spread) -> None:

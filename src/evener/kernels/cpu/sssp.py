@@ -22,7 +22,7 @@ from evener.kernels.cpu.lanes import LANES, lighter, prefetch
 from evener.kernels.cpu.runs import runs
 from evener.kernels.cpu.turns import FEW_EDGES, SHARES, first_turn, run_of_queue, take
 
-__all__ = ["begin", "collect", "lowest", "settle", "settle_narrow", "sweep"]
+__all__ = ["begin", "collect", "lowest", "settle", "settle_buckets", "settle_narrow", "sweep"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -241,6 +241,48 @@ def settle(
     left = length[_ZERO]
     _put_back(queue, length, near, pending)
     return left
+
+
+@inline_step
+def _bucket_end(nearest, delta, far, distance):
+    end = max((np.floor(nearest / delta) + 1.0) * delta, np.nextafter(nearest, np.inf))
+    if not end < np.float64(far):
+        return distance.dtype.type(far)
+    limit = distance.dtype.type(end)
+    return distance.dtype.type(limit + _ONE) if limit < end else limit  # whole numbers are rounded up
+
+
+@serial
+def settle_buckets(
+    offsets, targets, weights, owned, delta, far, budget, most_buckets, distance, parent, pending, near,
+    queue, length, next_queue, next_length, scout, nearest, next_nearest,  # noqa: ARG001 - the last are a GPU's
+):  # fmt: skip
+    """Settle one bucket of width `delta` after the other, the nearest first, as many as `most_buckets`.
+
+    Each as `settle` does, so it stops when that gives up. A GPU keeps notes in `nearest` and `next_nearest`.
+    Returns (awake, edges, left, waiting): the vertices that were collected, the edges out of them, how many
+    the last bucket left, and 0 if none is pending any more, 1 if some may be.
+    """
+    awake = _ZERO
+    edges = _ZERO
+    left = _ZERO
+    waiting = _ONE
+    for _ in range(np.uint64(most_buckets)):
+        least = lowest(owned, distance, pending)
+        if least == np.inf:
+            waiting = _ZERO
+            break
+        limit = _bucket_end(least, delta, far, distance)
+        found, leading_out = collect(offsets, owned, limit, distance, pending, near, queue, length, scout)
+        awake += found
+        edges += leading_out
+        left = settle(
+            offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue, length,
+            next_queue, next_length, scout,
+        )  # fmt: skip
+        if left > _ZERO:
+            break
+    return awake, edges, left, waiting
 
 
 # ---- narrow frontiers ---------------------------------------------------------------------------

@@ -10,7 +10,6 @@
 // A count below this has lost its bits, or its inverse is near the end of float64's range.
 constexpr double LEAST = 0x1p-960;
 // The bits of a float64 that is infinite.
-constexpr u64 INFINITE = 0x7FF0000000000000;
 // Halves of 32 vertices that a warp takes at a time: it asks for room in the order of vertices once for all.
 constexpr u32 HALVES = 8;
 // Neighbours that a lane reads before it needs the first of them.

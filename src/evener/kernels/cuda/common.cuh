@@ -21,6 +21,7 @@ typedef int i32;
 constexpr u32 NOBODY = 0xFFFFFFFFu;
 constexpr u32 WARP = 32;
 constexpr u32 ALL = 0xFFFFFFFFu;
+constexpr u64 INFINITE = 0x7FF0000000000000;  // the bits of a double
 
 // ---- where a thread is -----------------------------------------------------------------------------
 

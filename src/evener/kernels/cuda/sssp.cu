@@ -23,44 +23,56 @@ __global__ void SERIAL begin(u32 source, Array<Distance> distance, Bits pending,
 
 // ---- buckets ---------------------------------------------------------------------------------------
 
+// The least distance of the pending vertices that this thread looks at; infinite if there is none.
+template <typename Distance>
+__device__ inline double lowest_of_thread(u64 owned, Array<const Distance> distance, Bits pending) {
+    double lowest = __longlong_as_double(INFINITE);
+    u64 halves = (owned + 31) / 32;
+    // A warp reads 32 halves at once, and then a half's distances, a vertex to a lane.
+    for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
+        u64 h = first + lane();
+        u32 half = h < halves ? look(pending.half(h)) & range_mask(h, 0, owned) : 0;  // without mirrors
+        for (u32 some = __ballot_sync(ALL, half != 0); some != 0; some &= some - 1) {
+            u32 k = __ffs(some) - 1;
+            if (__shfl_sync(ALL, half, k) >> lane() & 1)
+                lowest = least(lowest, (double)look(distance[(first + k) * 32 + lane()]));
+        }
+    }
+    return lowest;
+}
+
 // The least distance of a pending vertex; infinite if there is none.
 template <typename Distance>
 __global__ void PARALLEL(256) lowest(
     u64 owned, Array<const Distance> distance, Bits pending, Votes<double> votes
 ) {
-    double least_of_all = __longlong_as_double(0x7FF0000000000000);
-    u64 halves = (owned + 31) / 32;
-    // A warp reads 32 halves at once, and then a half's distances, a vertex to a lane.
-    for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
-        u64 h = first + lane();
-        u32 half = h < halves ? pending.half(h) & range_mask(h, 0, owned) : 0;  // without mirrors
-        for (u32 some = __ballot_sync(ALL, half != 0); some != 0; some &= some - 1) {
-            u32 k = __ffs(some) - 1;
-            if (__shfl_sync(ALL, half, k) >> lane() & 1)
-                least_of_all = least(least_of_all, (double)distance[(first + k) * 32 + lane()]);
-        }
-    }
-    votes.minimum(least_of_all);
+    votes.minimum(lowest_of_thread(owned, distance, pending));
 }
+
+// How many vertices this thread stands for of those that were collected, and how many edges lead out of some.
+struct Collected {
+    u64 awake;
+    u64 edges;
+};
 
 // Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``.
 //
-// Half a word is one warp's, so its bits move without atomic operations. Returns (awake, scout).
+// Half a word is one warp's, so its bits move without atomic operations.
 template <typename Distance>
-__global__ void PARALLEL(256) collect(
+__device__ inline Collected collect_nearer(
     Array<const u64> offsets, u64 owned, Distance limit, Array<const Distance> distance, Bits pending,
-    Bits near, Array<u32> queue, Array<u64> length, Array<u64> scout, Votes<u64, u64> votes
+    Bits near, Array<u32> queue, Array<u64> length, Array<u64> scout
 ) {
     u64 awake = 0, edges = 0;
     u64 halves = (owned + 31) / 32;
     for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
         u64 h = first + lane();
-        u32 half = h < halves ? pending.half(h) & range_mask(h, 0, owned) : 0;  // without mirrors
+        u32 half = h < halves ? look(pending.half(h)) & range_mask(h, 0, owned) : 0;  // without mirrors
         u32 taken = 0;
         for (u32 some = __ballot_sync(ALL, half != 0); some != 0; some &= some - 1) {
             u32 k = __ffs(some) - 1;
             u64 v = (first + k) * 32 + lane();
-            bool takes = (__shfl_sync(ALL, half, k) >> lane() & 1) && distance[v] < limit;
+            bool takes = (__shfl_sync(ALL, half, k) >> lane() & 1) && look(distance[v]) < limit;
             if (takes) edges += offsets[v + 1] - offsets[v];
             u32 all = __ballot_sync(ALL, takes);
             if (lane() == k) taken = all;
@@ -68,8 +80,8 @@ __global__ void PARALLEL(256) collect(
         u32 full = __ballot_sync(ALL, taken != 0);
         if (full == 0) continue;
         if (taken != 0) {
-            pending.half(h) &= ~taken;
-            near.half(h) |= taken;
+            pending.half(h) = look(pending.half(h)) & ~taken;
+            near.half(h) = look(near.half(h)) | taken;
         }
         // Room for all that the warp takes, asked for once.
         u32 count = __popc(taken), upto = count;
@@ -90,24 +102,29 @@ __global__ void PARALLEL(256) collect(
     }
     u64 of_block = over_block(edges, Sum());
     if (threadIdx.x == 0 && of_block > 0) atomicAdd(scout.at, of_block);
-    votes.sum(awake, edges);
+    return {awake, edges};
 }
 
-// Relax the queued vertices, and those that come nearer than `limit` by it, until there are none.
-//
-// ``scout[0]`` edges lead out of the queue; it goes on counting those of the queues that follow. Gives up
-// before it has relaxed more than `budget`; what is left is pending again. Returns how many vertices that is.
-template <typename Distance, typename Weight>
-__global__ void PARALLEL(256) settle(
-    Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned,
-    Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits near,
-    Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> scout,
-    Votes<u64> votes, Grid grid, Pieces pieces
+// Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``. Returns
+// (awake, scout).
+template <typename Distance>
+__global__ void PARALLEL(256) collect(
+    Array<const u64> offsets, u64 owned, Distance limit, Array<const Distance> distance, Bits pending,
+    Bits near, Array<u32> queue, Array<u64> length, Array<u64> scout, Votes<u64, u64> votes
 ) {
-    EdgeLoop edges(pieces, grid);
+    Collected own = collect_nearer(offsets, owned, limit, distance, pending, near, queue, length, scout);
+    votes.sum(own.awake, own.edges);
+}
+
+// Relax the queued vertices, and those that come nearer than `limit` by it, until there are none; see
+// `settle`. All threads come here together, when `next_length` is 0, and receive how many vertices are left.
+template <typename Distance, typename Weight>
+__device__ inline u64 settle_queue(
+    EdgeLoop& edges, Grid grid, Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned,
+    Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits near,
+    Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> scout
+) {
     u64 queued = look(length[0]), relaxed = look(scout[0]);
-    if (first_of_grid()) next_length[0] = 0;
-    grid.sync();
     while (queued > 0 && relaxed <= budget) {
         u64 found = 0;
         // Whoever lowers a vertex asks for its `near` bit afterwards, and here it is cleared before its
@@ -161,7 +178,80 @@ __global__ void PARALLEL(256) settle(
         next_length[0] = 0;
         scout[0] = 0;
     }
-    votes.sum(first_of_grid() ? queued : 0);
+    return queued;
+}
+
+// Relax the queued vertices, and those that come nearer than `limit` by it, until there are none.
+//
+// ``scout[0]`` edges lead out of the queue; it goes on counting those of the queues that follow. Gives up
+// before it has relaxed more than `budget`; what is left is pending again. Returns how many vertices that is.
+template <typename Distance, typename Weight>
+__global__ void PARALLEL(256) settle(
+    Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned,
+    Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits near,
+    Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> scout,
+    Votes<u64> votes, Grid grid, Pieces pieces
+) {
+    EdgeLoop edges(pieces, grid);
+    if (first_of_grid()) next_length[0] = 0;
+    grid.sync();
+    u64 left = settle_queue(
+        edges, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue,
+        length, next_queue, next_length, scout
+    );
+    votes.sum(first_of_grid() ? left : 0);
+}
+
+// Where the bucket that holds `nearest` ends: above it, whatever is lost in rounding.
+template <typename Distance> __device__ inline Distance bucket_end(double nearest, double delta, Distance far) {
+    double infinite = __longlong_as_double(INFINITE);
+    double end = most((floor(nearest / delta) + 1) * delta, nextafter(nearest, infinite));
+    if (!(end < (double)far)) return far;
+    Distance limit = (Distance)end;
+    return limit < end ? limit + 1 : limit;  // whole numbers are rounded up
+}
+
+// Settle one bucket after the other, as many as `most_buckets`, and launch nothing and ask nobody in between.
+//
+// `nearest` and `next_nearest` hold zero before and after: here the blocks agree on the least distance, by the
+// greatest of the complements of its bits. Returns (awake, edges, left, waiting); see kernels/cpu/sssp.py.
+template <typename Distance, typename Weight>
+__global__ void PARALLEL(256) settle_buckets(
+    Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,
+    Distance far, u64 budget, u64 most_buckets, Array<Distance> distance, Array<u32> parent, Bits pending,
+    Bits near, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
+    Array<u64> scout, Array<u64> nearest, Array<u64> next_nearest, Votes<u64, u64, u64, u64> votes, Grid grid,
+    Pieces pieces
+) {
+    EdgeLoop loop(pieces, grid);
+    Array<const Distance> known = {distance.at, distance.length};
+    u64 awake = 0, edges = 0, left = 0, waiting = 1;
+    for (u64 bucket = 0; bucket < most_buckets && left == 0; bucket++) {
+        double lowest = over_block(lowest_of_thread(owned, known, pending), Min());
+        if (threadIdx.x == 0 && lowest < __longlong_as_double(INFINITE))
+            atomicMax(nearest.at, ~(u64)__double_as_longlong(lowest));
+        grid.sync();
+        u64 agreed = look(nearest[0]);
+        if (agreed == 0) {
+            waiting = 0;
+            break;
+        }
+        Distance limit = bucket_end(__longlong_as_double((long long)~agreed), delta, far);
+        Collected own = collect_nearer(offsets, owned, limit, known, pending, near, queue, length, scout);
+        awake += own.awake;
+        edges += own.edges;
+        grid.sync();
+        if (first_of_grid()) nearest[0] = 0;  // all have read it
+        Array<u64> agreed_on = nearest;
+        nearest = next_nearest;
+        next_nearest = agreed_on;
+        left = settle_queue(
+            loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue,
+            length, next_queue, next_length, scout
+        );
+    }
+    bool first = first_of_grid();
+    votes.sum(awake, edges, first ? left : 0, first ? waiting : 0);
 }
 
 // ---- sweeps ----------------------------------------------------------------------------------------

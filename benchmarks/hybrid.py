@@ -166,6 +166,7 @@ class _Bench:
         taken, result = [], None
         rounds = len(self.sources) if task == "bfs" else self.options.rounds
         for i in range(-1, rounds):
+            result = None  # its arrays are the next run's
             if task == "bfs":
                 result = ev.bfs(placed, source=int(self.sources[max(i, 0)]))
             else:

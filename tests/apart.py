@@ -13,9 +13,11 @@ class Held(np.ndarray):
     """An array in some element's memory: the host may slice it and fill it, but not calculate with it."""
 
     memory = None
+    travels = False
 
     def __array_finalize__(self, source):
         self.memory = getattr(source, "memory", None)
+        self.travels = getattr(source, "travels", False)
 
     def __array_ufunc__(self, *_, **__):
         raise TypeError("the host calculates with what it has not fetched")
@@ -49,12 +51,16 @@ class ApartElement(CpuElement):
         self._rounds = 0
         self._plain = CpuElement(name, 1)
 
-    def array(self, length, dtype, fill=None):
-        return self._held(self._plain.array(length, dtype, fill))
+    def array(self, length, dtype, fill=None, *, travels=False):
+        array = self._held(self._plain.array(length, dtype, fill))
+        array.travels = travels
+        return array
 
     def hold(self, array):
         assert not isinstance(array, Held)
-        return self._held(np.array(array))
+        held = self._held(np.array(array))
+        held.travels = True  # what tests make
+        return held
 
     def edges(self, length, dtype, far):
         assert 0 <= far <= length
@@ -76,6 +82,8 @@ class ApartElement(CpuElement):
     def send(self, source, receiver, target):
         assert receiver._rounds
         assert (source.dtype, source.shape) == (target.dtype, target.shape)
+        assert source.travels
+        assert target.travels
         arrival = partial(np.copyto, receiver._seen(target), self._seen(source))
         return arrival if self.deferred else arrival()
 

@@ -130,7 +130,7 @@ class ElementContract:
     def test_takes_what_another_of_its_kind_holds(self, element, dtype):
         other = self.make(self.name)
         values = np.arange(1, 1001).astype(dtype)
-        source, target = other.hold(values.copy()), element.array(1000, dtype, 0)
+        source, target = other.hold(values.copy()), element.array(1000, dtype, 0, travels=True)
         element.begin_round()
         element.receive(other.send(source, element, target))
         assert (element.fetch(target) == values).all()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
+from typing import NamedTuple
 
 import beside  # noqa: F401 - first, so that the others are found
 import sweep
@@ -128,21 +129,23 @@ class Bench:
     def _timed(self, spec, placed, task):
         sources = placed.graph.ids[draw_sources(placed.graph, self.options.sources)].tolist()
         run = {"bfs": self._searches, "pagerank": self._rankings, "betweenness": self._centrality}[task]
-        passes, results = run(spec, placed, sources)
-        taken = [result.seconds / passes for result in results]
+        runs = []
+        for passes, result in run(spec, placed, sources):
+            runs.append(_Run.of(result, passes))
+            del result  # its arrays are the next run's
         if self._rates is None:
             self._rates = rates_of_this_machine()
         expected = predict(Share.all_of(placed), task, self._rates)
         row = {
             "task": task,
-            "median_seconds": harness.median(taken),
-            "seconds": taken,
-            "supersteps": harness.median([result.timeline.supersteps / passes for result in results]),
-            "edges_per_second": harness.median([result.edges / result.seconds for result in results]),
+            "median_seconds": harness.median([run.seconds for run in runs]),
+            "seconds": [run.seconds for run in runs],
+            "supersteps": harness.median([run.supersteps for run in runs]),
+            "edges_per_second": harness.median([run.edges_per_second for run in runs]),
             "predicted_seconds": expected.seconds,
             # c of the papers, in values of 4 bytes; elements that share a memory have no bus between them.
             "values_per_second": min(self._rates.bytes_per_second.values()) / 4 if self._rates.gpu else None,
-            "busy": _busy(results, passes),
+            "busy": _medians([run.busy for run in runs]),
         }
         if task == "bfs":
             row["not_counted"] = no_counters()
@@ -153,21 +156,26 @@ class Bench:
 
     def _searches(self, spec, placed, sources):  # noqa: ARG002 - as the others
         ev.bfs(placed, source=sources[0])
-        results = [ev.bfs(placed, source=source) for source in sources]
-        if not self.options.no_verify:
-            for result in results:
+        for source in sources:
+            result = ev.bfs(placed, source=source)
+            if not self.options.no_verify:
                 ev.verify(result)
-        return 1, results
+            yield 1, result
+            del result
 
     def _rankings(self, spec, placed, sources):  # noqa: ARG002 - as the others
         iterations = self.options.iterations
         ev.pagerank(placed, tol=0, max_iter=1)
-        results = [ev.pagerank(placed, tol=0, max_iter=iterations) for _ in range(self.options.rounds)]
-        if not self.options.no_verify:
-            ev.verify(results[0])
-            for result in results[1:]:
-                harness.agree(result, "rank", results[0]["rank"], apart=_APART, of_largest=1e-12)
-        return iterations, results
+        verified = None
+        for _ in range(self.options.rounds):
+            result = ev.pagerank(placed, tol=0, max_iter=iterations)
+            if not self.options.no_verify and verified is None:
+                ev.verify(result)
+                verified = result["rank"]
+            elif not self.options.no_verify:
+                harness.agree(result, "rank", verified, apart=_APART, of_largest=1e-12)
+            yield iterations, result
+            del result
 
     def _centrality(self, spec, placed, sources):
         """The first answer on a graph is verified, the others compared with it: the verifier is serial."""
@@ -178,7 +186,7 @@ class Bench:
                 ev.verify(result)
                 self._centralities[spec] = result["centrality"]
             harness.agree(result, "centrality", self._centralities[spec], apart=_APART, of_largest=1e-12)
-        return len(sources), [result]
+        yield len(sources), result
 
 
 def room_for(graph, fits):
@@ -233,19 +241,29 @@ def _placement(case, policy, alpha, placed):
     }
 
 
-def _busy(results, passes):
-    """Seconds of a pass that each element spent on each activity: medians over runs."""
-    sums = []
-    for result in results:
-        one = {}
+class _Run(NamedTuple):
+    """What is kept of a run: times are of one pass, `busy` has seconds by element and activity."""
+
+    seconds: float
+    supersteps: float
+    edges_per_second: float
+    busy: dict
+
+    @classmethod
+    def of(cls, result, passes):
+        busy = {}
         for (_, element), span in result.timeline.by_phase().items():
-            own = one.setdefault(element, dict.fromkeys(ACTIVITIES, 0.0))
+            own = busy.setdefault(element, dict.fromkeys(ACTIVITIES, 0.0))
             for activity in ACTIVITIES:
                 own[activity] += getattr(span, activity) / passes
-        sums.append(one)
+        supersteps = result.timeline.supersteps / passes
+        return cls(result.seconds / passes, supersteps, result.edges / result.seconds, busy)
+
+
+def _medians(busy):
     return {
         element: {
-            activity: harness.median([one[element][activity] for one in sums]) for activity in ACTIVITIES
+            activity: harness.median([one[element][activity] for one in busy]) for activity in ACTIVITIES
         }
-        for element in sums[0]
+        for element in busy[0]
     }

@@ -134,7 +134,7 @@ class Engine:
     def array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
         """A value for each owned vertex and each mirror; undefined where no `fill` is given."""
         pairs = zip(self.elements, self.partitions, strict=True)
-        return Spread([e.array(len(p.vertices), dtype, fill) for e, p in pairs])
+        return Spread([e.array(len(p.vertices), dtype, fill, travels=True) for e, p in pairs])
 
     def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
         """A value for each owned vertex."""
@@ -148,7 +148,8 @@ class Engine:
 
     def copy(self, array: Spread) -> Spread:
         """The same values again."""
-        copied = [e.array(len(part), part.dtype) for e, part in zip(self.elements, array.parts, strict=True)]
+        pairs = zip(self.elements, array.parts, strict=True)
+        copied = [e.array(len(part), part.dtype, travels=True) for e, part in pairs]
         for element, part, copy in zip(self.elements, array.parts, copied, strict=True):
             element.call(copy.__setitem__, slice(None), part)
         return Spread(copied, bits=array.bits)

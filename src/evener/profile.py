@@ -357,7 +357,7 @@ def _exchange(on: str) -> tuple[dict[str, float], float]:
 
 def _copy(sender: Element, receiver: Element) -> float:
     """Bytes a second of an array on its way between two elements."""
-    source, target = sender.array(_COPIED, "float32", 0), receiver.array(_COPIED, "float32")
+    source, target = (element.array(_COPIED, "float32", 0, travels=True) for element in (sender, receiver))
     taken = []
     for _ in range(_UNCOUNTED + _EXCHANGES):
         receiver.begin_round()

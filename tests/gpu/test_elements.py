@@ -115,7 +115,7 @@ def test_arrays_are_kept_while_they_are_copied(gpu, there):
     cpu.begin_round()
     gpu.begin_round()
     sender, receiver = (cpu, gpu) if there else (gpu, cpu)
-    source, target = sender.array(1 << 20, "uint32", 7), receiver.array(1 << 20, "uint32")
+    source, target = (element.array(1 << 20, "uint32", 7, travels=True) for element in (sender, receiver))
     sender.send(source, receiver, target)
     forgotten = [weakref.ref(source), weakref.ref(target)]
     del source, target
@@ -130,7 +130,7 @@ def test_arrays_are_kept_while_they_are_copied(gpu, there):
 def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
     cpu = CpuElement("cpu:1", 1, pinned=pinned)
     values = np.arange(1, 5001).astype(dtype)
-    here, there, back = cpu.array(5000, dtype), gpu.array(5000, dtype, 0), cpu.array(5000, dtype, 0)
+    here, there, back = (element.array(5000, dtype, 0, travels=True) for element in (cpu, gpu, cpu))
     here[:] = values
     gpu.begin_round()
     gpu.receive(cpu.send(here, gpu, there))
@@ -146,7 +146,7 @@ def test_what_is_sent_has_been_finished(gpu):
     cpu = CpuElement("cpu:1", 1, pinned=True)
     words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.hold(words), gpu.array(len(words), "uint64", 0), gpu.array(len(words), "uint64", 0)]
-    target = cpu.array(len(words), "uint64", 0)
+    target = cpu.array(len(words), "uint64", 0, travels=True)
     copy = gpu.kernel("bits.copy")
     for _ in range(50):
         gpu.call(copy, arrays[0], arrays[1])

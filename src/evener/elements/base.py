@@ -52,8 +52,13 @@ class Element(Protocol):
         """Bytes that a partition and its state may take up; None where only the host sets a limit."""
         ...
 
-    def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
-        """An array in this element's memory; without `fill`, its content is undefined."""
+    def array(
+        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
+    ) -> NDArray[Any]:
+        """An array in this element's memory; without `fill`, its content is undefined.
+
+        What is sent to other elements, or taken from them, `travels`.
+        """
         ...
 
     def hold(self, array: NDArray[Any]) -> NDArray[Any]:

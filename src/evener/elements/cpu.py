@@ -53,7 +53,8 @@ class CpuElement:
     threads : int
         How many threads kernels use.
     pinned : bool
-        Whether to lock the pages of its arrays, so that a GPU can copy from and to them beside its kernels.
+        Whether to lock the pages of arrays that travel, so that a GPU can copy from and to them beside its
+        kernels.
     """
 
     kind = "cpu"
@@ -81,16 +82,19 @@ class CpuElement:
         """None: what fits is asked of the host before anything is placed."""
         return
 
-    def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
+    def array(
+        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
+    ) -> NDArray[Any]:
         """A NumPy array, filled or left as it comes."""
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
+        locked = self._pinned and travels  # which takes longer than fresh pages do
         if nbytes < LEAST:
-            array = locked_array(length, dtype) if self._pinned and length else np.empty(length, dtype)
+            array = locked_array(length, dtype) if locked and length else np.empty(length, dtype)
             if fill is not None:
                 array[:] = fill
             return array
-        pages = (_locked_pool if self._pinned else _pool).words(nbytes)
+        pages = (_locked_pool if locked else _pool).words(nbytes)
         array = pages.view(np.uint8)[:nbytes].view(dtype)
         if fill is not None and 8 % dtype.itemsize:
             array[:] = fill  # no number of them makes a word

@@ -175,7 +175,14 @@ class CudaElement:
         """Columns of a block whose values fit in a multiprocessor's shared memory."""
         return min((self._most_shared - _BESIDE_TABLE) // 4, _MOST_COLUMNS) // 1024 * 1024
 
-    def array(self, length: int, dtype: DTypeLike, fill: object | None = None) -> Any:
+    def array(
+        self,
+        length: int,
+        dtype: DTypeLike,
+        fill: object | None = None,
+        *,
+        travels: bool = False,  # noqa: ARG002 - all arrays here can
+    ) -> Any:
         """A CuPy array, filled or left as it comes."""
         with self._guarded("allocating", length, dtype):
             array = self._cupy.ndarray(length, dtype)

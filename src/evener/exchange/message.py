@@ -90,7 +90,7 @@ class Mailbox:
         """An array for some use, so long; the same every time, at first undefined or filled."""
         key = (use, np.dtype(dtype).char)
         if key not in self._arrays:
-            self._arrays[key] = self.element.array(length, dtype, fill)
+            self._arrays[key] = self.element.array(length, dtype, fill, travels=True)
         return self._arrays[key]
 
     def clear_bits(self, use: str, length: int) -> NDArray[Any]:

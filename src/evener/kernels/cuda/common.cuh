@@ -15,7 +15,8 @@ typedef unsigned long long u64;
 typedef int i32;
 
 #define SERIAL __launch_bounds__(1)
-#define BLOCK(threads) __launch_bounds__(threads)
+// The only block leaves no registers to another.
+#define BLOCK(threads) __launch_bounds__(threads, 1)
 #define PARALLEL(threads) __launch_bounds__(threads)
 
 constexpr u32 NOBODY = 0xFFFFFFFFu;
@@ -81,6 +82,9 @@ struct Bits {
     __device__ bool set(u64 i) const { return atomicOr(halves + (i >> 5), 1u << (i & 31)) >> (i & 31) & 1; }
     __device__ bool clear(u64 i) const { return atomicAnd(halves + (i >> 5), ~(1u << (i & 31))) >> (i & 31) & 1; }
 };
+
+// Whether bit `i` is set, past the L1 cache, while others set and clear bits.
+__device__ inline bool look(Bits bits, u64 i) { return look(bits.half(i >> 5)) >> (i & 31) & 1; }
 
 // The bits of half `h` that lie in ``begin:end``.
 __device__ inline u32 range_mask(u64 h, u64 begin, u64 end) {

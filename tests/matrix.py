@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from itertools import pairwise, product
 
@@ -11,7 +12,7 @@ import pytest
 import evener as ev
 import reference
 import zoo
-from truth import ITERATIONS, Truth, source_alone, truth_of
+from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
 POLICIES = ["random", "high", "low"]
@@ -20,6 +21,7 @@ ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
 generated_graphs = pytest.mark.parametrize("name", zoo.generated())
+narrow_graphs = pytest.mark.parametrize("name", zoo.NARROW)
 
 
 def check_the_empty_graph(on, *, directed):
@@ -57,6 +59,38 @@ def check_a_search_that_turns_up_twice(monkeypatch, on):
     assert result["distance"].tolist() == [0] + leaves * [1] + [2, 3, 4, 5] + leaves * [6]
     ups = [step.phases[0] == "bottom-up" for step in result.timeline.by_superstep()]
     assert sum(now and not before for before, now in pairwise(ups)) == 2
+
+
+@cache
+def _narrow_truth(name, *, directed):
+    """A graph, distances from 0 and from halfway, and centralities by the paths from these two."""
+    graph = zoo.build(zoo.NARROW[name](), directed=directed)
+    sources = [0, graph.n // 2]
+    total = reference.betweenness(graph, sources=sources)
+    distances = [reference.bfs(graph, source)[0] for source in sources]
+    return graph, sources, distances, total * graph.n / 2 / (1 if directed else 2)
+
+
+def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
+    """Wherever levels begin to be narrow, on one element, and however many are taken at once."""
+    for algorithm in ("bfs", "betweenness"):
+        module = import_module(f"evener.algorithms.{algorithm}")
+        monkeypatch.setattr(module, "NARROW", narrow)
+        monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    graph, sources, distances, centrality = _narrow_truth(name, directed=directed)
+    pg = ev.partition(graph, on)
+    search = ev.bfs(pg, source=sources[0])
+    assert (search["distance"] == distances[0]).all()
+    ev.verify(search)
+    between = ev.betweenness(pg, sources=sources, normalized=False)
+    np.testing.assert_allclose(between["centrality"], centrality, rtol=RELATIVE, atol=1e-9)
+    # All edges count that lead out of what a source reaches, an undirected one once.
+    edges = sum(int(graph.out_degree()[distance >= 0].sum()) for distance in distances)
+    assert between.edges == (edges if directed else edges // 2)
+    phases = {span.phase for result in (search, between) for span in result.timeline}
+    narrow_phases = {"narrow", "paths of narrow levels", "dependencies of narrow levels"}
+    assert narrow > 0 or not phases & narrow_phases
+    assert narrow < graph.m or phases == {"begin"} | narrow_phases
 
 
 def check_a_generated_graph(name, placements):

@@ -22,10 +22,10 @@ def _uniform(scale):
     return *np.random.default_rng(scale).integers(0, 1 << scale, (2, 3 << scale)), 1 << scale
 
 
-def _grid(side):
-    number = np.arange(side * side).reshape(side, side)
+def _grid(rows, columns):
+    number = np.arange(rows * columns).reshape(rows, columns)
     across, down = (number[:, :-1].ravel(), number[:, 1:].ravel()), (number[:-1].ravel(), number[1:].ravel())
-    return np.concatenate([across[0], down[0]]), np.concatenate([across[1], down[1]]), side * side
+    return np.concatenate([across[0], down[0]]), np.concatenate([across[1], down[1]]), number.size
 
 
 def star(leaves):
@@ -73,7 +73,7 @@ _EMPTY = np.empty(0, dtype=np.int64)
 SMALL = {
     "rmat": lambda: _rmat(7),
     "uniform": lambda: _uniform(6),
-    "grid": lambda: _grid(9),
+    "grid": lambda: _grid(9, 9),
     "star": lambda: star(127),
     "chain": lambda: _chain(65),
     "empty": lambda: (_EMPTY, _EMPTY, 0),
@@ -88,7 +88,7 @@ SMALL = {
 LARGE = {
     "rmat": lambda: _rmat(12),
     "uniform": lambda: _uniform(12),
-    "grid": lambda: _grid(48),
+    "grid": lambda: _grid(48, 48),
     "star": lambda: star(4096),
     "chain": lambda: _chain(700),
     "self-loops": lambda: _self_loops(2047),
@@ -96,6 +96,49 @@ LARGE = {
     "isolated": lambda: _isolated(4097),
     "gaps": lambda: _gaps(3000),
     "ends early": lambda: _ends_early(4096),
+}
+
+
+def _broom(leaves):
+    """A path from 0 on, with so many leaves at each of its vertices."""
+    path = np.arange(len(leaves))
+    ends = len(path) + np.arange(sum(leaves))
+    src = np.concatenate([path[:-1], np.repeat(path, leaves)])
+    return src, np.concatenate([path[1:], ends]), len(path) + len(ends)
+
+
+def _thicket(stars):
+    """0 leads to the middle of each star, which have so many leaves."""
+    middles = 1 + np.arange(len(stars))
+    leaves = 1 + len(stars) + np.arange(sum(stars))
+    src = np.concatenate([np.zeros_like(middles), np.repeat(middles, stars)])
+    return src, np.concatenate([middles, leaves]), 1 + len(middles) + len(leaves)
+
+
+def _layers(sizes, chance):
+    """Each vertex leads to each of the next layer with this chance."""
+    rng = np.random.default_rng(len(sizes))
+    first = np.cumsum([0, *sizes])
+    ends = [
+        first[i : i + 2, None] + np.argwhere(rng.random((size, sizes[i + 1])) < chance).T
+        for i, size in enumerate(sizes[:-1])
+    ]
+    return *np.concatenate(ends, axis=1), first[-1]
+
+
+def _fans(stages, width):
+    src, dst, *_ = diamonds(stages, width)
+    return src, dst, stages + 1 + stages * width
+
+
+# Long rows in levels of few vertices: one, some, more than a block of a GPU puts aside, among short ones or
+# by themselves, and on the way out as on the way back.
+NARROW = {
+    "grid": lambda: _grid(300, 4),
+    "broom": lambda: _broom([100, 4000, 5, 300, 255, 256, 257, 2000, 0, 1023, 1024, 1025, 64, 900, 1, 3000]),
+    "thicket": lambda: _thicket(np.random.default_rng(1).permutation([300] * 70 + [1] * 4000)),
+    "layers": lambda: _layers([3, 100, 400, 100, 3], 0.8),
+    "fans": lambda: _fans(10, 1500),
 }
 
 

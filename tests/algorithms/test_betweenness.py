@@ -216,6 +216,18 @@ def test_many_narrow_levels_are_one_superstep(monkeypatch):
     assert [span.active for span in result.timeline][2:] == [33] * 6
 
 
+@pytest.mark.parametrize("vertices", [100, 40])
+def test_a_level_of_many_vertices_is_not_narrow(vertices):
+    """Behind the source lie so many; ten edges lead out of them, but each of them is to be looked at."""
+    middle = 1 + np.arange(vertices)
+    src = np.concatenate([np.zeros_like(middle), middle[:10]])
+    graph = Graph.from_edges(src, np.concatenate([middle, middle[-1] + 1 + np.arange(10)]))
+    result = run(graph, narrow=50, sources=[0], normalized=False, on="cpu:1")
+    assert (result["centrality"] == [0, *[graph.n] * 10, *[0] * vertices]).all()
+    narrow = ["narrow" in span.phase for span in result.timeline][1:]
+    assert narrow == ([True, True] if vertices <= 50 else [False, False, True, False, True])
+
+
 # ---- arguments, timeline, progress ------------------------------------------------------------------
 
 

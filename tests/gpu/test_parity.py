@@ -61,6 +61,14 @@ def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
         assert {step.phases[0] for step in result.timeline.by_superstep()} == {"begin", "narrow"}
 
 
+@directions
+@pytest.mark.parametrize("levels", [3, 1024])
+@pytest.mark.parametrize("narrow", [-1, 300, 1 << 12, 1 << 20])
+@matrix.narrow_graphs
+def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
+    matrix.check_narrow_levels(monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels)
+
+
 # ---- every graph -------------------------------------------------------------------------------------
 
 
@@ -242,11 +250,26 @@ def test_it_stops_where_the_reference_does(on):
     np.testing.assert_allclose(found["rank"], expected, rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("push_cost", [0, 1e9])
-@pytest.mark.parametrize("on", [["cuda:0"], ["cpu:1", "cuda:0"]], ids=",".join)
-def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost):
-    """4^700 of them, pushed or pulled all the way; what depends on a joint, its middles share evenly."""
-    monkeypatch.setattr(import_module("evener.algorithms.betweenness"), "PUSH_COST", push_cost)
+@pytest.mark.parametrize(
+    ("on", "push_cost", "narrow", "levels"),
+    [
+        (["cuda:0"], 0, -1, 3),
+        (["cuda:0"], 1e9, -1, 3),
+        (["cuda:0"], 0, 100, 3),
+        (["cuda:0"], 0, 100, 1024),
+        (["cpu:1", "cuda:0"], 0, 100, 3),
+        (["cpu:1", "cuda:0"], 1e9, 100, 3),
+    ],
+)
+def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, levels):
+    """4^700 of them; what depends on a joint, its middles share evenly.
+
+    On several elements, and where no level is narrow, they are pushed or pulled all the way.
+    """
+    module = import_module("evener.algorithms.betweenness")
+    monkeypatch.setattr(module, "PUSH_COST", push_cost)
+    monkeypatch.setattr(module, "NARROW", narrow)
+    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     stages, width = 700, 4
     src, dst, joints, middles = zoo.diamonds(stages, width)
     graph = ev.Graph.from_edges(src, dst)
@@ -257,7 +280,9 @@ def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost):
     np.testing.assert_allclose(found[middles], np.repeat((1 + behind[1:]) / width, width).reshape(-1, width))
 
 
-def test_too_many_paths_beside_too_few_are_refused():
+@pytest.mark.parametrize("narrow", [-1, 100])
+def test_too_many_paths_beside_too_few_are_refused(monkeypatch, narrow):
+    monkeypatch.setattr(import_module("evener.algorithms.betweenness"), "NARROW", narrow)
     src, dst, _, middles = zoo.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path])

@@ -37,6 +37,14 @@ def test_small_graphs(name, directed):
 
 
 @directions
+@pytest.mark.parametrize("levels", [3, 1024])
+@pytest.mark.parametrize("narrow", [-1, 300, 1 << 12, 1 << 20])
+@matrix.narrow_graphs
+def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
+    matrix.check_narrow_levels(monkeypatch, name, "cpu:2", directed=directed, narrow=narrow, levels=levels)
+
+
+@directions
 @pytest.mark.parametrize("elements", [1, 2, 4])
 def test_the_empty_graph(elements, directed):
     matrix.check_the_empty_graph(["cpu:1"] * elements, directed=directed)

@@ -2,7 +2,8 @@
 
 Idea: forward, a level-synchronous search counts the shortest paths to each vertex; backward, from the
 farthest level on, each vertex hands its dependency to the level before. Every step runs on the side with
-fewer edges: those that have something push it, or those that may receive it pull.
+fewer edges: those that have something push it, or those that may receive it pull. Where one element has the
+whole graph, a thread of the CPU's or a block of a GPU's takes many narrow levels at once.
 
 Encoding: `value` float64, a vertex's paths on the way out and ``(1 + dependency) / paths`` on the way back;
 `arriving` float64, what a level receives; `order` the reached vertices level by level, `bounds` where each
@@ -15,7 +16,7 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -50,9 +51,9 @@ SHRINK = 2.0**-64
 SOURCES_BY_LEVEL = 16
 RUNS_OF_SOURCES = 1000
 
-# A level that no more edges lead out of, or back from, is narrow: where a CPU has the whole graph one thread
-# takes it, and so many such levels at once. On two cores a source of a grid of 30,000 by 4 took 3.7 s
-# without, and takes 8 ms; of one of 1000 by 1000, 500 and 110 ms.
+# A level of no more vertices than this, that no more edges lead out of, or back to, is narrow: where one
+# element has the whole graph, one thread or block takes it, and so many such levels at once. On two cores a
+# source of a grid of 30,000 by 4 took 3.7 s without, and takes 8 ms; of one of 1000 by 1000, 500 and 110 ms.
 NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 
@@ -170,11 +171,8 @@ class _State:
         # Long enough for most graphs: a bound for each vertex would take as much as a value for it.
         self._most = n + 2
         self.bounds = Spread([e.array(min(2 * NARROW_LEVELS, self._most), "uint64") for e in engine.elements])
-        # Out-edges, in-edges and scale of narrow levels.
-        self.told = [
-            Spread([element.array(NARROW_LEVELS, dtype) for element in engine.elements])
-            for dtype in ("uint64", "uint64", "float64")
-        ]
+        # What there is to tell of each of many narrow levels: see `_count_paths`.
+        self.told = Spread([element.array(4 * NARROW_LEVELS, "float64") for element in engine.elements])
 
     def bounds_for(self, engine: Engine, levels: int) -> Spread:
         """`bounds` with room for so many levels, and those that one call makes."""
@@ -186,23 +184,6 @@ class _State:
                 element.call(new.__setitem__, slice(len(old)), old)
             self.bounds = Spread(longer)
         return self.bounds
-
-
-class _Levels(NamedTuple):
-    """Of the vertices at each distance from the source: their edges, and what their paths were scaled by."""
-
-    out_edges: list[int]
-    in_edges: list[int]
-    scales: list[float]
-
-    def extend(self, out_edges: list[int], in_edges: list[int], scales: list[float]) -> None:
-        self.out_edges.extend(out_edges)
-        self.in_edges.extend(in_edges)
-        self.scales.extend(scales)
-
-    @property
-    def farthest(self) -> int:
-        return len(self.scales) - 1
 
 
 class _Pace:
@@ -237,11 +218,18 @@ def _accumulate(engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64])
         pace.source(done, edges)
         levels = _count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
-        edges += sum(levels.out_edges)
+        edges += int(levels[:, 1].sum())
     return state.centrality, edges
 
 
-def _count_paths(engine: Engine, state: _State, pg: PartitionedGraph, source: int, pace: _Pace) -> _Levels:
+def _count_paths(
+    engine: Engine, state: _State, pg: PartitionedGraph, source: int, pace: _Pace
+) -> NDArray[np.float64]:
+    """Count the paths, level by level.
+
+    Returns four numbers of each level: its vertices, their out-edges, their in-edges, and what their paths
+    were scaled by.
+    """
     owner, local = pg.place_of(source)
     start = Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(engine.elements))])
     offsets, targets, _ = engine.out
@@ -254,22 +242,31 @@ def _count_paths(engine: Engine, state: _State, pg: PartitionedGraph, source: in
     out_edges, in_edges = engine.compute(
         "betweenness.begin", offsets, in_offsets, start, value, visited, state.frontier, order, bounds
     )
-    levels = _Levels([out_edges], [in_edges], [1.0])
-    unexplored, scale = pg.graph.m - in_edges, 1.0
+    levels: list[ArrayLike] = [[(1, out_edges, in_edges, 1.0)]]
+    level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
+    alone = len(engine.elements) == 1
     while out_edges and unexplored:
-        bounds = state.bounds_for(engine, levels.farthest + 1)
-        if engine.on_one_cpu and out_edges <= NARROW:
+        bounds = state.bounds_for(engine, level + 1)
+        # Of many vertices with few edges, each has to be looked at as well.
+        if alone and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)
-            _, made, out_edges, unexplored, paths, scale = engine.compute(
-                "betweenness_narrow.count_paths", offsets, targets, in_offsets, levels.farthest, out_edges,
-                unexplored, NARROW, MANY, SHRINK, scale, value, visited, state.frontier, arriving, order,
-                bounds, *state.told, wakes=True,
+            _, made, out_edges, paths = engine.compute(
+                "betweenness_narrow.count_paths", offsets, targets, in_offsets, level, out_edges, unexplored,
+                NARROW, MANY, SHRINK, scale, value, visited, state.frontier, arriving, order, bounds,
+                state.told, wakes=True,
             )  # fmt: skip
-            levels.extend(*[engine.fetch(told)[0][:made].tolist() for told in state.told])
+            # Copied, for the next narrow levels are told of in the same place.
+            told = engine.fetch(state.told)[0].reshape(-1, 4)[:made].copy()
+            levels.append(told)
+            level += made
             if not paths < math.inf:
-                raise ArgumentError(_beyond_float64(pg.graph, source, levels.farthest))
+                raise ArgumentError(_beyond_float64(pg.graph, source, level))
+            if made:
+                awake = int(told[-1, 0])
+            unexplored -= int(told[:, 2].sum())
+            scale = SHRINK if paths > MANY else 1.0
             continue
-        level = levels.farthest + 1
+        level += 1
         # paths = (Aᵀ +.× paths of the frontier) ∧ ¬visited
         if out_edges * PUSH_COST < unexplored:
             pace.level("paths pushed", out_edges)
@@ -295,57 +292,62 @@ def _count_paths(engine: Engine, state: _State, pg: PartitionedGraph, source: in
             raise ArgumentError(_beyond_float64(pg.graph, source, level))
         state.frontier, state.arrived = state.arrived, state.frontier
         if awake:
-            levels.extend([out_edges], [in_edges], [scale])
+            levels.append([(awake, out_edges, in_edges, scale)])
         unexplored -= in_edges
         scale = SHRINK if paths > MANY else 1.0
-    return levels
+    return np.concatenate(levels)
 
 
-def _add_dependencies(engine: Engine, state: _State, levels: _Levels, pace: _Pace) -> None:
+def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64], pace: _Pace) -> None:
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
     value, arriving, visited, order, bounds = (
         state.value, state.arriving, state.visited, state.order, state.bounds,
     )  # fmt: skip
 
-    level, farthest = levels.farthest + 1, levels.farthest
+    vertices, out_edges, in_edges, scales = levels.T
+    farthest = len(levels) - 1
+    # Nothing is farther than the last level, and what depends on the source itself is not asked for.
+    pushed = np.zeros(len(levels))
+    pushed[1:-1] = in_edges[2:]
+    alone = len(engine.elements) == 1
+    narrow = (alone & (np.maximum(vertices, pushed) <= NARROW)).tolist()
+    level = len(levels)
     while level > 0:
         level -= 1
-        # Nothing is farther than the last level, and what depends on the source itself is not asked for.
-        receives = 0 < level < farthest
-        pushed = levels.in_edges[level + 1] if receives else 0
-        if engine.on_one_cpu and pushed <= NARROW:
-            begin = level
-            while level and levels.in_edges[level] <= NARROW and begin - level < NARROW_LEVELS - 1:
+        if narrow[level]:
+            begin, last = level, max(level - NARROW_LEVELS + 1, 0)
+            while level > last and narrow[level - 1]:
                 level -= 1
-            pace.level("dependencies of narrow levels", sum(levels.in_edges[level + 1 : begin + 2]))
+            pace.level("dependencies of narrow levels", int(pushed[level : begin + 1].sum()))
             engine.compute(
                 "betweenness_narrow.add_dependencies", in_offsets, in_targets, order, bounds, begin, level,
-                farthest, engine.hold([np.array(levels.scales[level : begin + 2])]), value, visited,
+                farthest, engine.hold([levels[level : begin + 2].ravel()]), value, visited,
                 arriving, state.arrived, state.centrality, wakes=True,
             )  # fmt: skip
             continue
         # arriving = A +.× (1 + dependency) / paths of the next level
-        if receives and pushed * PUSH_COST < levels.out_edges[level]:
-            pace.level("dependencies pushed", pushed)
+        receives, to_push, to_pull = 0 < level < farthest, int(pushed[level]), int(out_edges[level])
+        if receives and to_push * PUSH_COST < to_pull:
+            pace.level("dependencies pushed", to_push)
             engine.compute(
                 "betweenness.scatter", in_offsets, in_targets, engine.owned, order, bounds, level + 1,
-                pushed, value, visited, arriving, state.arrived,
+                to_push, value, visited, arriving, state.arrived,
             )  # fmt: skip
             if engine.routes:
                 engine.push(arriving, "add", changed=state.arrived)
                 engine.compute("betweenness.discard", engine.owned, visited, state.arrived, arriving)
         elif receives:
-            pace.level("dependencies pulled", levels.out_edges[level])
+            pace.level("dependencies pulled", to_pull)
             engine.compute("betweenness.mark", order, bounds, level + 1, state.frontier)
             engine.pull(value, changed=state.frontier)
             engine.compute(
-                "betweenness.gather", offsets, targets, order, bounds, level, levels.out_edges[level], value,
+                "betweenness.gather", offsets, targets, order, bounds, level, to_pull, value,
                 state.frontier, arriving,
             )  # fmt: skip
         # dependency = paths × arriving; centrality += dependency
         engine.compute(
-            "betweenness.settle", order, bounds, level, levels.scales[level + 1] if receives else 1.0,
+            "betweenness.settle", order, bounds, level, float(scales[level + 1]) if receives else 1.0,
             1.0 if level else 0.0, arriving, visited, value, state.centrality, wakes=True,
         )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """Betweenness where levels are narrow: many of them by one thread, which nobody wakes, or asks, in between.
 
 What `evener.kernels.cpu.betweenness` does level by level, on the same arrays. No bitmap is gone through, so a
-level costs what its edges do, however large the graph.
+level costs what its edges do, however large the graph. `told` float64 has four numbers of each level: its
+vertices, their out-edges, their in-edges, and what their paths were scaled by.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ __all__ = ["add_dependencies", "count_paths"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
+_TWO = np.uint64(2)
+_THREE = np.uint64(3)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
+# Numbers that there are to tell of a level.
+_TOLD = np.uint64(4)
 
 
 @serial
 def count_paths(
     offsets, targets, in_offsets, level, out_edges, unexplored, most_edges, many, shrink, scale, value,
-    visited, frontier, arriving, order, bounds, out_edges_of, in_edges_of, scale_of,
+    visited, frontier, arriving, order, bounds, told,
 ):  # fmt: skip
     """Make the levels behind `level` while no more than `most_edges` lead out, as many as there is room for.
 
-    `out_edges_of`, `in_edges_of` and `scale_of` get what there is to tell of each; `frontier` flags the last
-    one, before and after. Returns (vertices, levels, out-edges, unexplored, paths, scale): vertices of all
-    these levels, out-edges and paths of the last, and the scale for the one behind it. Paths are infinite
-    where a count has left the range of float64.
+    `told` gets what there is to tell of each; `frontier` flags the last one, before and after. Returns
+    (vertices, levels, out-edges, paths): vertices of all these levels, out-edges and paths of the last, none
+    where nothing lies behind it. Paths are infinite where a count has left the range of float64.
     """
     level = np.uint64(level)
     out_edges = np.uint64(out_edges)
@@ -40,9 +44,8 @@ def count_paths(
     for i in range(bounds[level], first):
         v = np.uint64(order[i])
         frontier[v >> _SIX] &= ~(_ONE << (v & _LOW_BITS))
-    while (
-        _ZERO < out_edges <= np.uint64(most_edges) and unexplored > _ZERO and made < np.uint64(len(scale_of))
-    ):
+    most = np.uint64(len(told)) // _TOLD
+    while _ZERO < out_edges <= np.uint64(most_edges) and unexplored > _ZERO and made < most:
         begin = bounds[level]
         end = bounds[level + _ONE]
         tail = end
@@ -70,9 +73,10 @@ def count_paths(
             in_edges += in_offsets[v + _ONE] - in_offsets[v]
         if tail == end:
             break
-        out_edges_of[made] = out_edges
-        in_edges_of[made] = in_edges
-        scale_of[made] = scale
+        told[_TOLD * made] = tail - end
+        told[_TOLD * made + _ONE] = out_edges
+        told[_TOLD * made + _TWO] = in_edges
+        told[_TOLD * made + _THREE] = scale
         made += _ONE
         level += _ONE
         bounds[level + _ONE] = tail
@@ -83,18 +87,18 @@ def count_paths(
     for i in range(bounds[level], bounds[level + _ONE]):
         v = np.uint64(order[i])
         frontier[v >> _SIX] |= _ONE << (v & _LOW_BITS)
-    return bounds[level + _ONE] - first, made, out_edges, unexplored, paths, scale
+    return bounds[level + _ONE] - first, made, out_edges, paths
 
 
 @serial
 def add_dependencies(
-    in_offsets, in_targets, order, bounds, level, last, farthest, scale_of, value, visited, arriving, arrived,
+    in_offsets, in_targets, order, bounds, level, last, farthest, told, value, visited, arriving, arrived,
     centrality,
 ):  # fmt: skip
     """Settle the levels from `level` back to `last`, what they depend on being pushed to each.
 
-    `scale_of` is what the paths of level ``last`` and those behind it were scaled by. Returns how many
-    vertices were settled.
+    `told` is what `count_paths` tells of level ``last`` and of those behind it. Returns how many vertices
+    were settled.
     """
     owned = np.uint64(len(centrality))
     settled = _ZERO
@@ -106,9 +110,9 @@ def add_dependencies(
         if _ZERO < at < np.uint64(farthest):
             scatter_run(
                 in_offsets, in_targets, owned, order, value, visited, arriving, arrived,
-                end, bounds[at + np.uint64(2)],
+                end, bounds[at + _TWO],
             )  # fmt: skip
-            scale = scale_of[at + _ONE - np.uint64(last)]
+            scale = told[_TOLD * (at + _ONE - np.uint64(last)) + _THREE]
         settle_run(order, scale, 1.0 if at else 0.0, arriving, visited, value, centrality, begin, end)
         settled += end - begin
     return settled

@@ -5,11 +5,9 @@
 // up a row at a time: a warp holds 32 rows, goes over those of many edges with all its lanes, and over the
 // others with as many lanes for each as suit them; pieces of long rows are added up by warps of their own.
 
+#include "betweenness.cuh"
 #include "by_warp.cuh"
 
-// A count below this has lost its bits, or its inverse is near the end of float64's range.
-constexpr double LEAST = 0x1p-960;
-// The bits of a float64 that is infinite.
 // Halves of 32 vertices that a warp takes at a time: it asks for room in the order of vertices once for all.
 constexpr u32 HALVES = 8;
 // Neighbours that a lane reads before it needs the first of them.
@@ -233,7 +231,7 @@ __global__ void PARALLEL(256) arrive(
             if (!joins) continue;
             value[v] = count[k];
             order[place] = (u32)v;
-            paths += count[k] >= LEAST ? count[k] : __longlong_as_double(INFINITE);
+            paths += in_range(count[k]);
         }
     }
     votes.sum(awake, out_edges, in_edges, paths);
@@ -271,20 +269,6 @@ __global__ void PARALLEL(256) discard(u64 owned, Bits visited, Bits arrived, Arr
         for (u32 half = flags & ~visited.half(h); half != 0; half &= half - 1)
             arriving[h * 32 + __ffs(half) - 1] = 0;
     }
-}
-
-// Calls ``change(h, bits)`` for the bits of half `h` of a bitmap that belong to the vertices of a warp's
-// lanes, once for neighbouring lanes that share a half: a level lists vertices of one half together. All
-// lanes come here together, those that have no vertex too.
-template <typename Change> __device__ inline void by_half(bool has_vertex, u32 v, Change change) {
-    u32 h = has_vertex ? v >> 5 : NOBODY;
-    u32 bits = has_vertex ? 1u << (v & 31) : 0;
-    for (u32 step = 1; step < WARP; step *= 2) {
-        u32 other = __shfl_down_sync(ALL, bits, step);
-        if (__shfl_down_sync(ALL, h, step) == h) bits |= other;
-    }
-    u32 before = __shfl_up_sync(ALL, h, 1);
-    if (has_vertex && (lane() == 0 || before != h)) change(h, bits);
 }
 
 // Flag the level's vertices in `frontier`, and nothing else.
@@ -335,21 +319,6 @@ __global__ void PARALLEL(256) settle(
     Array<const u32> order, Array<const u64> bounds, u64 level, double scale, double counted,
     Array<double> arriving, Bits visited, Array<double> value, Array<double> centrality, Votes<u64> votes
 ) {
-    u64 settled = 0;
-    u64 end = bounds[level + 1];
-    for (u64 first = bounds[level] + warp_of_grid() * WARP; first < end; first += threads_of_grid()) {
-        u64 i = first + lane();
-        u32 v = 0;
-        if (i < end) {
-            v = order[i];
-            double paths = value[v];
-            double dependency = paths * (arriving[v] * scale);
-            centrality[v] += dependency * counted;
-            value[v] = (1 + dependency) / paths;
-            arriving[v] = 0;
-            settled++;
-        }
-        by_half(i < end, v, [&](u32 h, u32 bits) { atomicAnd(&visited.half(h), ~bits); });
-    }
-    votes.sum(settled);
+    u64 begin = bounds[level], end = bounds[level + 1];
+    votes.sum(settle_run(order, begin, end, scale, counted, arriving, visited, value, centrality));
 }

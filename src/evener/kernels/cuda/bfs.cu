@@ -2,6 +2,7 @@
 // Arrays and votes are those of kernels/cpu/bfs.py.
 
 #include "edges.cuh"
+#include "narrow.cuh"
 
 // Halves of 32 vertices whose flags a warp reads at once in a step up: enough that words without work cost
 // little, few enough that a small graph keeps all warps busy.
@@ -29,8 +30,7 @@ __global__ void SERIAL begin(
 
 // Steps down by one block while the frontier is narrow: nobody is launched, and nobody asked, between levels.
 //
-// As many lanes go through a row as the rows have edges on average, a quarter of them at a time. Returns (awake,
-// scout, levels, edges).
+// Returns (awake, scout, levels, edges).
 __global__ void BLOCK(1024) narrow_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 first_scout, u64 most_edges,
     u64 most_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
@@ -46,25 +46,18 @@ __global__ void BLOCK(1024) narrow_steps(
             reached = 0;
             led_out = 0;
         }
-        __syncthreads();
         level++;
         levels++;
         edges += scout;
-        u32 lanes = 1;
-        while (lanes < WARP && 4 * lanes * queued < scout) lanes *= 2;
         u64 own = 0;
-        for (u32 i = threadIdx.x / lanes; i < queued; i += blockDim.x / lanes) {
-            u32 u = look(queue[i]);
-            u64 stop = offsets[(u64)u + 1];
-            for (u64 e = offsets[u] + threadIdx.x % lanes; e < stop; e += lanes) {
-                u64 v = read(targets, e);
-                if (look(visited.half(v >> 5)) >> (v & 31) & 1 || visited.set(v)) continue;
-                parent[v] = vertices[u];
-                distance[v] = level;
-                own += offsets[v + 1] - offsets[v];
-                next_queue[atomicAdd(&reached, 1)] = (u32)v;
-            }
-        }
+        over_narrow(offsets, queue.at, 0, queued, scout, [&](u32 u, u64 e) {
+            u64 v = read(targets, e);
+            if (look(visited, v) || visited.set(v)) return;
+            parent[v] = vertices[u];
+            distance[v] = level;
+            own += offsets[v + 1] - offsets[v];
+            next_queue[atomicAdd(&reached, 1)] = (u32)v;
+        });
         if (own > 0) atomicAdd(&led_out, own);
         __syncthreads();
         queued = reached;

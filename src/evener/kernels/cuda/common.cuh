@@ -15,13 +15,13 @@ typedef unsigned long long u64;
 typedef int i32;
 
 #define SERIAL __launch_bounds__(1)
-#define BLOCK(threads) __launch_bounds__(threads)
+// The only block leaves no registers to another.
+#define BLOCK(threads) __launch_bounds__(threads, 1)
 #define PARALLEL(threads) __launch_bounds__(threads)
 
 constexpr u32 NOBODY = 0xFFFFFFFFu;
 constexpr u32 WARP = 32;
 constexpr u32 ALL = 0xFFFFFFFFu;
-constexpr u64 INFINITE = 0x7FF0000000000000;  // the bits of a double
 
 // ---- where a thread is -----------------------------------------------------------------------------
 
@@ -32,6 +32,7 @@ __device__ inline u64 warp_of_grid() { return thread_of_grid() / WARP; }
 __device__ inline u64 warps_of_grid() { return threads_of_grid() / WARP; }
 __device__ inline bool first_of_grid() { return thread_of_grid() == 0; }
 
+__device__ inline double infinite() { return __longlong_as_double(0x7FF0000000000000); }
 template <typename T> __device__ inline T least(T a, T b) { return b < a ? b : a; }
 template <typename T> __device__ inline T most(T a, T b) { return a < b ? b : a; }
 
@@ -82,6 +83,9 @@ struct Bits {
     __device__ bool set(u64 i) const { return atomicOr(halves + (i >> 5), 1u << (i & 31)) >> (i & 31) & 1; }
     __device__ bool clear(u64 i) const { return atomicAnd(halves + (i >> 5), ~(1u << (i & 31))) >> (i & 31) & 1; }
 };
+
+// Whether bit `i` is set, past the L1 cache, while others set and clear bits.
+__device__ inline bool look(Bits bits, u64 i) { return look(bits.half(i >> 5)) >> (i & 31) & 1; }
 
 // The bits of half `h` that lie in ``begin:end``.
 __device__ inline u32 range_mask(u64 h, u64 begin, u64 end) {

@@ -26,7 +26,7 @@ __global__ void SERIAL begin(u32 source, Array<Distance> distance, Bits pending,
 // The least distance of the pending vertices that this thread looks at; infinite if there is none.
 template <typename Distance>
 __device__ inline double lowest_of_thread(u64 owned, Array<const Distance> distance, Bits pending) {
-    double lowest = __longlong_as_double(INFINITE);
+    double lowest = infinite();
     u64 halves = (owned + 31) / 32;
     // A warp reads 32 halves at once, and then a half's distances, a vertex to a lane.
     for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
@@ -204,8 +204,7 @@ __global__ void PARALLEL(256) settle(
 
 // Where the bucket that holds `nearest` ends: above it, whatever is lost in rounding.
 template <typename Distance> __device__ inline Distance bucket_end(double nearest, double delta, Distance far) {
-    double infinite = __longlong_as_double(INFINITE);
-    double end = most((floor(nearest / delta) + 1) * delta, nextafter(nearest, infinite));
+    double end = most((floor(nearest / delta) + 1) * delta, nextafter(nearest, infinite()));
     if (!(end < (double)far)) return far;
     Distance limit = (Distance)end;
     return limit < end ? limit + 1 : limit;  // whole numbers are rounded up
@@ -228,7 +227,7 @@ __global__ void PARALLEL(256) settle_buckets(
     u64 awake = 0, edges = 0, left = 0, waiting = 1;
     for (u64 bucket = 0; bucket < most_buckets && left == 0; bucket++) {
         double lowest = over_block(lowest_of_thread(owned, known, pending), Min());
-        if (threadIdx.x == 0 && lowest < __longlong_as_double(INFINITE))
+        if (threadIdx.x == 0 && lowest < infinite())
             atomicMax(nearest.at, ~(u64)__double_as_longlong(lowest));
         grid.sync();
         u64 agreed = look(nearest[0]);

@@ -200,7 +200,23 @@ def test_a_gpu_takes_a_core_from_those_that_name_none(monkeypatch):
     assert threads(*["cuda:0"] * (CORES + 2), "cpu") == [1]
 
 
-def test_arrays_beside_a_gpu_are_made_where_it_can_copy_them_by_itself(monkeypatch):
+def test_arrays_that_travel_beside_a_gpu_are_made_where_it_can_copy_them_by_itself(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        cpu_module, "locked_array", lambda length, dtype: made.append(length) or np.empty(length, dtype)
+    )
+    monkeypatch.setattr(
+        cpu_module._locked_pool, "words", lambda nbytes: made.append(nbytes) or np.empty(nbytes // 8, "u8")
+    )
+    for pinned in (True, False):
+        for travels in (True, False):
+            element = CpuElement("cpu:1", 1, pinned=pinned)
+            assert len(element.array(10, "uint32", travels=travels)) == 10
+            assert len(element.array(1 << 20, "uint32", travels=travels)) == 1 << 20
+    assert made == [10, 4 << 20]
+
+
+def test_a_cpu_beside_a_gpu_makes_such_arrays(monkeypatch):
     monkeypatch.setattr(cuda, "CudaElement", Gpu)
     assert [e._pinned for e in parse_elements("cpu:1,cpu:1")] == [False, False]
     assert [e._pinned for e in parse_elements("cpu:1,cuda:0,cpu")[::2]] == [True, True]

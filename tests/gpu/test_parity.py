@@ -202,13 +202,15 @@ def test_weights_of_every_type(dtype, directed):
 @pytest.mark.parametrize("dtype", WEIGHTS)
 @pytest.mark.parametrize("edges_to_sweep", [1, 10**9])
 def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
-    """Where only buckets settle vertices, and where every bucket turns to sweeps."""
-    monkeypatch.setattr(import_module("evener.algorithms.sssp"), "EDGES_TO_SWEEP", edges_to_sweep)
+    """Where only buckets settle vertices, however many at once, and where every bucket turns to sweeps."""
+    module = import_module("evener.algorithms.sssp")
+    monkeypatch.setattr(module, "EDGES_TO_SWEEP", edges_to_sweep)
     graph = weighted(dtype, directed=True)
     truth = Truth(graph, int(graph.out_degree().argmax()))
     for on in (["cuda:0"], ["cpu:1", "cuda:0"])[: 1 + (dtype in BESIDE_A_CPU)]:
         pg = ev.partition(graph, on, alpha=0.4)
-        for delta in (None, 0.5, 40):
+        for delta, most in ((None, module.BUCKETS), (0.5, 3), (0.5, 1 << 20), (40, 1)):
+            monkeypatch.setattr(module, "BUCKETS", most)
             truth.check_sssp(ev.sssp(pg, source=truth.source, delta=delta))
 
 

@@ -179,6 +179,13 @@ def test_beyond_the_largest_of_three_graphs_the_last_line_goes_on():
     assert rate.seconds(1, 2**23) == pytest.approx(9e-9)
 
 
+def test_a_vertex_costs_no_more_beyond_the_largest_graph():
+    """Two graphs whose edges and vertices cost more on the larger one, and one as much larger than that."""
+    rate = Rate((2**10, 2**20), (1e-9, 3e-9), (1e-9, 5e-9), (0.0, 0.0), 0.0)
+    assert rate.seconds(2**30, 2**20) == pytest.approx(2**30 * 3e-9 + 2**20 * 5e-9)
+    assert rate.seconds(2**30, 2**30) == pytest.approx(2**30 * 5e-9 + 2**30 * 5e-9)
+
+
 def test_the_bound_from_below_grows_with_the_graph_too():
     rate = Rate((2**10, 2**15, 2**20), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1e-9, 2e-9, 4e-9), 0.0)
     for vertices, each in ((2**10, 1e-9), (2**15, 2e-9), (2**20, 4e-9)):

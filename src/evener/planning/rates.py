@@ -57,7 +57,8 @@ class Rate:
         """
         at = touched if touched is not None else vertices
         each_edge = _between(self.vertices, self.edge_seconds, at)
-        each_vertex = _between(self.vertices, self.vertex_seconds, at)
+        # What a vertex has of its own is read in turn: once it fits no cache, more of it makes no difference.
+        each_vertex = _between(self.vertices, self.vertex_seconds, min(at, self.vertices[-1]))
         least = edges * _between(self.vertices, self.least_edge_seconds, at)
         return self.fixed_seconds + max(edges * each_edge + vertices * each_vertex, least)
 

@@ -85,11 +85,28 @@ def check_place_bits(m):
     assert (words == packed(expected)).all()
 
 
+def check_take_values(m):
+    for emptied in (0, 1):
+        values, taken = m.values.copy(), np.full(m.count + 1, 7, m.values.dtype)
+        message.take_values(values, m.begin, m.count, emptied, taken)
+        assert (taken[:-1] == m.values[m.run]).all()
+        assert taken[-1] == 7
+        expected = m.values.copy()
+        if emptied:
+            expected[m.run] = 0
+        assert (values == expected).all()
+
+
 def check_list_flagged(m):
+    for emptied in (0, 1):
+        check_listed(m, emptied)
+
+
+def check_listed(m, emptied):
     words, values = packed(m.flags), m.values.copy()
     positions = np.full(m.count + 2, 7, np.uint32)
     listed, length = np.full(m.count + 2, 7, m.values.dtype), np.array([2], np.uint64)
-    message.list_flagged(words, m.begin, m.count, values, positions, listed, length)
+    message.list_flagged(words, m.begin, m.count, values, emptied, positions, listed, length)
     found = np.flatnonzero(m.flags[m.run])
     end = 2 + len(found)
     assert length.tolist() == [end]
@@ -98,7 +115,10 @@ def check_list_flagged(m):
     assert (listed[2:end][order] == m.values[m.run][found]).all()
     for rest in (positions[:2], positions[end:], listed[:2], listed[end:]):
         assert (rest == 7).all()
-    assert (values == m.values).all()
+    left = m.values.copy()
+    if emptied:
+        left[m.run][found] = 0
+    assert (values == left).all()
     expected = m.flags.copy()
     expected[m.run] = False
     assert (words == packed(expected)).all()
@@ -126,7 +146,10 @@ def check_placed(m, values, words):
     assert (words == packed(flags)).all()
 
 
-CHECKS = [check_list_flagged, check_place_bits, check_place_flagged, check_place_listed, check_take_bits]
+CHECKS = [
+    check_list_flagged, check_place_bits, check_place_flagged, check_place_listed, check_take_bits,
+    check_take_values,
+]  # fmt: skip
 every_kernel = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__[6:])
 
 
@@ -170,7 +193,7 @@ def test_what_is_taken_and_placed_elsewhere_is_the_same(dtype):
     assert (unpack(placed, 600)[130:430] == flags[37:337]).all()
 
     positions, listed, length = np.zeros(300, np.uint32), np.zeros(300, dtype), np.zeros(1, np.uint64)
-    message.list_flagged(packed(flags), 37, 300, values, positions, listed, length)
+    message.list_flagged(packed(flags), 37, 300, values, 0, positions, listed, length)
     there, marks = np.zeros(600, dtype), packed(np.zeros(600, bool))
     k = int(length[0])
     message.place_listed(positions[:k], listed[:k], 130, there, marks)

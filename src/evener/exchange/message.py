@@ -131,7 +131,7 @@ def send_push(
 ) -> int:
     """Send a route's mirrors, on the holder's element; returns the bytes that travel.
 
-    Mirrors are emptied after "add", and their flags are cleared.
+    After "add" the mirrors that travelled are empty; their flags are cleared.
     """
     element, begin, k = outbox.element, route.begin, len(route)
     message = Message(0, k)
@@ -139,16 +139,14 @@ def send_push(
     if op == "or":
         _send_bits(message, outbox, inbox, mirrored, begin)
         return bit_bytes(k)
-    nbytes = k * mirrored.dtype.itemsize
+    nbytes, emptied = k * mirrored.dtype.itemsize, int(op == "add")
     if flags is not None:
         flagged = int(element.kernel("bits.count_range")(flags, begin, begin + k))
-        nbytes = _send_changes(message, outbox, inbox, flags, begin, mirrored, flagged)
+        nbytes = _send_changes(message, outbox, inbox, flags, begin, mirrored, flagged, emptied=emptied)
     if not message.sparse:
         values = outbox.array(f"values {message.turn}", k, mirrored.dtype)
-        values[:] = mirrored[begin : begin + k]
+        element.kernel("message.take_values")(mirrored, begin, k, emptied, values)
         message.enclose(outbox, inbox, "values", values)
-    if op == "add":
-        mirrored[begin : begin + k] = 0
     return nbytes
 
 
@@ -243,8 +241,13 @@ def _send_changes(
     begin: int,
     values: NDArray[Any],
     flagged: int,
+    *,
+    emptied: int = 0,
 ) -> int:
-    """Send the flags of a route's slice: in a list with values if that is fewer bytes, else as bits."""
+    """Send the flags of a route's slice: in a list with values if that is fewer bytes, else as bits.
+
+    Values that are listed are 0 afterwards if they are to be `emptied`.
+    """
     element, k, itemsize = outbox.element, message.count, values.dtype.itemsize
     sparse, dense = sparse_bytes(flagged, itemsize), dense_bytes(k, itemsize)
     if sparse >= dense:
@@ -255,7 +258,9 @@ def _send_changes(
     length[:] = 0
     positions = outbox.array(f"positions {message.turn}", k, "uint32")
     listed = outbox.array(f"listed {message.turn}", k, values.dtype)
-    element.kernel("message.list_flagged")(flags, begin, k, values, positions, listed, length)
+    element.kernel("message.list_flagged")(
+        flags, begin, k, values, emptied, positions, listed, length
+    )  # fmt: skip
     if flagged:
         for use, listing in (("positions", positions), ("listed", listed)):
             # As long as any list can become, so that it is made once.

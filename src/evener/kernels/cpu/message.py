@@ -16,7 +16,7 @@ from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
 
-__all__ = ["list_flagged", "place_bits", "place_flagged", "place_listed", "take_bits"]
+__all__ = ["list_flagged", "place_bits", "place_flagged", "place_listed", "take_bits", "take_values"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -95,15 +95,34 @@ def place_bits(message, count, flags, begin):
 
 
 @inline_step
-def _list_buffer(buffer, held, begin, values, positions, listed, length):
+def _take_run(values, begin, emptied, message, first, last):
+    for i in range(first, last):
+        message[i] = values[begin + i]
+    if emptied:
+        for i in range(first, last):
+            values[begin + i] = 0
+
+
+@parallel
+def take_values(values, begin, count, emptied, message):
+    """``message = values[begin:begin + count]``; if `emptied` is not 0, these are 0 afterwards."""
+    for r in prange(runs(count, RUN)):
+        first = np.uint64(r) * RUN
+        _take_run(values, np.uint64(begin), emptied, message, first, min(first + RUN, np.uint64(count)))
+
+
+@inline_step
+def _list_buffer(buffer, held, begin, values, emptied, positions, listed, length):
     first = fetch_add(length, _ZERO, np.uint64(held))
     for i in range(np.uint64(held)):
         positions[first + i] = buffer[i]
         listed[first + i] = values[begin + buffer[i]]
+        if emptied:
+            values[begin + buffer[i]] = 0
 
 
 @inline_step
-def _list_words(flags, begin, end, values, positions, listed, length, first, last):
+def _list_words(flags, begin, end, values, emptied, positions, listed, length, first, last):
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
     for w in range(first, last):
@@ -113,17 +132,18 @@ def _list_words(flags, begin, end, values, positions, listed, length, first, las
             word &= word - _ONE
             held += 1
         if held > BUFFER - 64:
-            _list_buffer(buffer, held, begin, values, positions, listed, length)
+            _list_buffer(buffer, held, begin, values, emptied, positions, listed, length)
             held = 0
     if held > 0:
-        _list_buffer(buffer, held, begin, values, positions, listed, length)
+        _list_buffer(buffer, held, begin, values, emptied, positions, listed, length)
 
 
 @parallel
-def list_flagged(flags, begin, count, values, positions, listed, length):
+def list_flagged(flags, begin, count, values, emptied, positions, listed, length):
     """List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
 
-    ``length[0]`` of them are added to the lists; their flags are cleared.
+    ``length[0]`` of them are added to the lists; their flags are cleared, and if `emptied` is not 0 they are
+    0 afterwards.
     """
     begin = np.uint64(begin)
     end = begin + np.uint64(count)
@@ -133,7 +153,7 @@ def list_flagged(flags, begin, count, values, positions, listed, length):
         for r in prange(runs(high - low, RUN_WORDS)):
             first = low + np.uint64(r) * RUN_WORDS
             last = min(first + RUN_WORDS, high)
-            _list_words(flags, begin, end, values, positions, listed, length, first, last)
+            _list_words(flags, begin, end, values, emptied, positions, listed, length, first, last)
 
 
 @inline_step

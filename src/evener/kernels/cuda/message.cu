@@ -34,16 +34,30 @@ __global__ void PARALLEL(256) place_bits(Bits message, u64 count, Bits flags, u6
     }
 }
 
-// List the flagged of ``begin:begin + count``, by position from `begin`, with their values; flags are cleared.
+// ``message = values[begin:begin + count]``; if `emptied` is not 0, these are 0 afterwards.
+template <typename Value>
+__global__ void PARALLEL(256) take_values(
+    Array<Value> values, u64 begin, u64 count, u32 emptied, Array<Value> message
+) {
+    for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
+        message[i] = values[begin + i];
+        if (emptied) values[begin + i] = 0;
+    }
+}
+
+// List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
+//
+// Their flags are cleared, and if `emptied` is not 0 they are 0 afterwards.
 template <typename Value>
 __global__ void PARALLEL(256) list_flagged(
-    Bits flags, u64 begin, u64 count, Array<Value> values, Array<u32> positions, Array<Value> listed,
-    Array<u64> length
+    Bits flags, u64 begin, u64 count, Array<Value> values, u32 emptied, Array<u32> positions,
+    Array<Value> listed, Array<u64> length
 ) {
     take_each(flags, begin, begin + count, [&](u64 v) {
         u64 i = room_for_one(length);
         positions[i] = (u32)(v - begin);
         listed[i] = values[v];
+        if (emptied) values[v] = 0;
     });
 }
 

@@ -240,10 +240,10 @@ def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
     pg = ev.partition(graph, on="cpu:1")
     array = CpuElement.array
 
-    def lost(element, length, dtype, fill=None):
+    def lost(element, length, dtype, fill=None, **how):
         if dtype == np.uint8:  # the order of lanes
             raise DeviceOutOfMemory("cuda:0 has 1.0 KiB free", needed=2048, available=1024)
-        return array(element, length, dtype, fill)
+        return array(element, length, dtype, fill, **how)
 
     monkeypatch.setattr(CpuElement, "array", lost)
     for restored in (lost, array):

@@ -356,7 +356,7 @@ def measuring(monkeypatch, error):
 
 
 def placing(monkeypatch, error):
-    def array(*_):
+    def array(*_, **__):
         raise error
 
     monkeypatch.setattr(Gpu, "array", array)
@@ -610,7 +610,7 @@ def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):
             self.partitions, self.elements, self.timeline = pg.partitions, pg.elements, ev.Timeline()
             self.many = pg.graph.n == 1 << 12
 
-        def array(self, *_):
+        def array(self, *_, **__):
             return None
 
         superstep = array

@@ -54,6 +54,7 @@ RUNS_OF_SOURCES = 1000
 # A level of no more vertices than this, that no more edges lead out of, or back to, is narrow: where one
 # element has the whole graph, one thread or block takes it, and so many such levels at once. On two cores a
 # source of a grid of 30,000 by 4 took 3.7 s without, and takes 8 ms; of one of 1000 by 1000, 500 and 110 ms.
+# On an H200 one of the first takes 190 ms, of the second 55 ms, not 170, and of R-MAT 20 1.3 ms, not 1.4.
 NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 

@@ -16,7 +16,7 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -246,10 +246,10 @@ def _measure(
         for name, (run, passes) in _RUNS.items():
             if tier == "pulled" and name not in _READ_ALL:
                 continue
-            results = _repeated(run, placed, source)
-            seconds = statistics.median(result.seconds for result in results) / passes
+            runs = _repeated(run, placed, source)
+            seconds = statistics.median(one.seconds for one in runs) / passes
             measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
-            measured.supersteps[name] = results[0].timeline.supersteps / passes
+            measured.supersteps[name] = runs[0].supersteps / passes
         del placed  # before the next one is made
     if on_gpu is not None and factor == _MANY:
         for policy, alpha in _BESIDE.items():
@@ -266,23 +266,36 @@ def _measure_beside(measured: _Measured, scale: int, placed: PartitionedGraph) -
     own = placed.partitions[0]
     for name in _READ_ALL:
         run, passes = _RUNS[name]
-        taken = [_first_computes(result) / passes for result in _repeated(run, placed, None)]
+        seconds = statistics.median(one.first_computes for one in _repeated(run, placed, None)) / passes
         touched = own.connected + own.mirrors
-        sample = Sample(scale, touched, own.connected, own.stored_edges, statistics.median(taken))
+        sample = Sample(scale, touched, own.connected, own.stored_edges, seconds)
         measured.samples[name, "beside"].append(sample)
+
+
+class _Run(NamedTuple):
+    """What is noted of a run: its arrays are given up, or the next one would have to find fresh memory.
+
+    `first_computes` is the seconds that the first element was in kernels.
+    """
+
+    seconds: float
+    supersteps: int
+    first_computes: float
+
+    @classmethod
+    def of(cls, result: Result) -> _Run:
+        return cls(result.seconds, result.timeline.supersteps, _first_computes(result))
 
 
 def _repeated(
     run: Callable[[PartitionedGraph, Any], Result], placed: PartitionedGraph, source: Any
-) -> list[Result]:
+) -> list[_Run]:
     """Runs enough to take a median of, after one that may compile."""
     run(placed, source)
-    results: list[Result] = []
-    while len(results) < _REPEATS or (
-        len(results) < _MORE_REPEATS and sum(result.seconds for result in results) < _SECONDS
-    ):
-        results.append(run(placed, source))
-    return results
+    runs: list[_Run] = []
+    while len(runs) < _REPEATS or (len(runs) < _MORE_REPEATS and sum(one.seconds for one in runs) < _SECONDS):
+        runs.append(_Run.of(run(placed, source)))
+    return runs
 
 
 def _first_computes(result: Result) -> float:

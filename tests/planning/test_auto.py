@@ -23,6 +23,7 @@ from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMem
 from evener.partition.columns import spare
 from evener.partition.footprint import beside_edges, mapped_share
 from evener.planning.model import Share
+from evener.timeline import Span
 
 home = import_module("evener.partition")
 
@@ -594,8 +595,21 @@ def test_what_is_measured_of_runs(monkeypatch):
 def test_short_runs_are_measured_more_often(seconds, runs):
     """Three times, up to nine until all together took 0.3 s; and before that once to compile."""
     made = []
-    found = profile._repeated(lambda *_: made.append(1) or SimpleNamespace(seconds=seconds), None, None)
+
+    class Ran:
+        """What may be referred to weakly."""
+
+    def run(*_):
+        assert all(before() is None for before in made)  # so that its memory is what they had
+        timeline = ev.Timeline([Span(0, "begin", "cpu", compute=seconds / 2)])
+        result = Ran()
+        result.seconds, result.timeline = seconds, timeline
+        made.append(weakref.ref(result))
+        return result
+
+    found = profile._repeated(run, None, None)
     assert (len(found), len(made)) == (runs, runs + 1)
+    assert found == [(seconds, 1, seconds / 2)] * runs
 
 
 def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):

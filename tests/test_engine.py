@@ -269,6 +269,11 @@ def test_what_worked_is_counted_where_it_did(engine, kernels):
     assert active[-count:] == [0] * count
 
 
+def test_a_vote_counts_for_one_superstep(kernels):
+    with pytest.raises(ev.ArgumentError, match=r"worked=True.*wakes=True.*not both"):
+        kernels.compute(lambda p: p, kernels.places, wakes=True, worked=True)
+
+
 def test_nothing_is_counted_after_the_end(engine, kernels):
     seconds = engine.finish()
     before = [span.compute for span in engine.timeline]

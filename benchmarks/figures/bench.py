@@ -128,9 +128,9 @@ class Bench:
 
     def _timed(self, spec, placed, task):
         sources = placed.graph.ids[draw_sources(placed.graph, self.options.sources)].tolist()
-        run = {"bfs": self._searches, "pagerank": self._rankings, "betweenness": self._centrality}[task]
+        tried = {"bfs": self._searches, "pagerank": self._rankings, "betweenness": self._centrality}[task]
         runs = []
-        for passes, result in run(spec, placed, sources):
+        for passes, result in tried(spec, placed, sources):
             runs.append(_Run.of(result, passes))
             del result  # its arrays are the next run's
         if self._rates is None:

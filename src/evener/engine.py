@@ -195,10 +195,11 @@ class Engine:
         phase : str
             What is done, for the timeline.
         active : Spread, optional
-            How many vertices are at work on each element. Default: those that `compute` woke on it since
-            the last superstep began.
+            How many vertices are at work on each element, as far as is known. Default: those that `compute`
+            woke on it since the last superstep began.
         edges : int, default 0
-            How many edges the active vertices have, all together, for the rate that progress shows.
+            How many edges the active vertices have, all together, for the rate that progress shows; where
+            that is known only afterwards, those of the superstep before.
         fraction : float, optional
             The part of the run that is done, where it can be known.
         """
@@ -243,7 +244,7 @@ class Engine:
         wakes : bool, default False
             Whether the first vote counts vertices that will be at work in the next superstep.
         worked : bool, default False
-            Whether it counts vertices that were at work in this one, where that is known only now.
+            Whether it counts vertices that were at work in this one, where that is known only now. Not both.
         reduce : callable, default sum
             Makes one vote of the elements' votes: `sum`, `min` or `max`; `list` leaves them apart.
         work : int, optional
@@ -265,8 +266,14 @@ class Engine:
         Raises
         ------
         ArgumentError
-            If it is no kernel, or a `Kernel` that one of the elements has no side of.
+            If it is no kernel, or a `Kernel` that one of the elements has no side of; or if its vote is to
+            count for two supersteps.
         """
+        if wakes and worked:
+            msg = (
+                "a vote counts vertices of this superstep (worked=True) or of the next (wakes=True), not both"
+            )
+            raise ArgumentError(msg)
         if not isinstance(kernel, _KERNELS):
             got = type(kernel).__name__
             msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
@@ -302,7 +309,8 @@ class Engine:
             "or" is for bitmaps. "set" overwrites, one holder after another, and takes `changed`. After "add"
             and "or" the mirrors are empty, for they have been counted.
         changed : Spread, optional
-            Bitmap of the mirrors that changed. Only these need to travel; afterwards it flags the owned
+            Bitmap of the mirrors that changed: for "add", the others are empty. Only these need to travel;
+            afterwards it flags the owned
             vertices that received ("add", "set") or were lowered ("min"), and no mirror.
         work : int, optional
             As for `compute`.
@@ -359,7 +367,7 @@ class Engine:
             if not worked:
                 self._awake[p] += count
             elif self._spans:
-                self._spans[p].active += count
+                self._spans[p].active = count
 
     def _computed(self, since: float, until: float) -> None:
         """Note that the only element computed."""

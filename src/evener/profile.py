@@ -249,7 +249,8 @@ def _measure(
             runs = _repeated(run, placed, source)
             seconds = statistics.median(one.seconds for one in runs) / passes
             measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
-            measured.supersteps[name] = runs[0].supersteps / passes
+            if on_gpu is None:
+                measured.supersteps[name] = runs[0].supersteps / passes
         del placed  # before the next one is made
     if on_gpu is not None and factor == _MANY:
         for policy, alpha in _BESIDE.items():
@@ -258,6 +259,8 @@ def _measure(
                 graph, f"{on_cpu},{on_gpu}", policy=policy, alpha=alpha, gpu_memory=beside + edges // 2
             )
             _measure_beside(measured, scale, placed)
+            if scale == measured.scales[0]:
+                _count_supersteps(measured, placed, source)
             del placed
 
 
@@ -270,6 +273,12 @@ def _measure_beside(measured: _Measured, scale: int, placed: PartitionedGraph) -
         touched = own.connected + own.mirrors
         sample = Sample(scale, touched, own.connected, own.stored_edges, seconds)
         measured.samples[name, "beside"].append(sample)
+
+
+def _count_supersteps(measured: _Measured, placed: PartitionedGraph, source: Any) -> None:
+    """How often several elements exchange: one by itself takes many levels, or buckets, in one superstep."""
+    for name, (run, passes) in _RUNS.items():
+        measured.supersteps[name] = run(placed, source).timeline.supersteps / passes
 
 
 class _Run(NamedTuple):

@@ -311,7 +311,15 @@ def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
     result = run(graph, (1, 1), source=0, on="cpu:1", delta=2)
     assert result["distance"].tolist() == list(range(0, 63, 3))
     steps = [step for step in result.timeline.by_superstep() if step.phases == ("settle",)]
-    assert [step.active for step in steps if step.active] == [most] * (21 // most) + [21 % most][: 21 % most]
+    assert [step.active for step in steps] == [most] * (21 // most) + [21 % most][: 21 % most]
+
+
+def test_vertices_that_one_thread_leaves_are_counted_once(monkeypatch):
+    """A hub with more edges than that thread takes, and its leaves in the next bucket: 1 and 100 vertices."""
+    monkeypatch.setattr(module, "NARROW", 60)
+    graph = Graph.from_edges(np.zeros(100, int), range(1, 101), np.full(100, 5), directed=True)
+    steps = run(graph, (1, 1), source=0, on="cpu:1", delta=2).timeline.by_superstep()
+    assert [step.active for step in steps if step.phases == ("settle",)] == [1, 100]
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,19 @@ def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
             truth.check_sssp(ev.sssp(pg, source=truth.source, delta=delta))
 
 
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
+    """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
+    module = import_module("evener.algorithms.sssp")
+    monkeypatch.setattr(module, "BUCKETS", most)
+    monkeypatch.setattr(module, "EDGES_TO_SWEEP", 1)
+    graph = ev.Graph.from_edges(range(20), range(1, 21), np.full(20, 3), directed=True)
+    result = ev.sssp(graph, source=0, on="cuda:0", delta=2)
+    assert result["distance"].tolist() == list(range(0, 63, 3))
+    steps = [step for step in result.timeline.by_superstep() if step.phases == ("settle",)]
+    assert [step.active for step in steps] == [most] * (21 // most) + [21 % most][: 21 % most]
+
+
 @pytest.mark.parametrize(
     ("dtype", "weight"), [("int32", 2**30), ("uint32", 2**32 - 1), ("int64", 2**30), ("int64", 2**40)]
 )

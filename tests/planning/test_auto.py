@@ -17,7 +17,7 @@ from test_model import rates
 import evener as ev
 import reference
 from apart import ApartElement
-from evener import auto, elements, profile
+from evener import auto, elements, generate, profile
 from evener.elements import cpu, cuda, gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.partition.columns import spare
@@ -542,7 +542,15 @@ def test_a_machine_is_measured(monkeypatch, gpu):
     assert all(seconds >= 0 for seconds in found.mapped.values())
     assert all(0 < speed < 1e13 for speed in found.bytes_per_second.values())
     assert found.supersteps["pagerank"] == 1.125  # eight iterations and what comes before
-    assert found.supersteps["wcc"] == 1
+    # Of several elements, where there are several: one GPU settles many buckets of shortest paths in one.
+    small = generate.rmat(8 if gpu else 10, edge_factor=16, weights="1..255")
+    source = small.ids[int(np.argsort(small.out_degree())[-small.n // 8])]
+    split = ev.partition(small, "cpu:1,cpu:1" if gpu else "cpu:1", policy="high", alpha=0.2 if gpu else None)
+    assert found.supersteps["sssp"] == ev.sssp(split, source=source).timeline.supersteps
+    assert found.supersteps["wcc"] == ev.wcc(split).timeline.supersteps
+    if gpu:
+        alone = ev.sssp(small, source=source, on=gpu).timeline.supersteps
+        assert alone < found.supersteps["sssp"]
     assert any("beside" in step for step in said) == bool(gpu)
 
 
@@ -563,7 +571,7 @@ class Timed:
 def test_what_is_measured_of_runs(monkeypatch):
     """A pass of four takes a quarter; the first run compiles, so it takes far longer and does not count."""
     seen = []
-    timed = Timed(99.0, 4.0, 12.0, 8.0)
+    timed = Timed(99.0, 4.0, 12.0, 8.0, 5.0)  # the last counts supersteps, where there are several elements
     monkeypatch.setattr(profile, "_SCALES", (8,))
     monkeypatch.setattr(profile, "_scales", lambda _: (8,))
     monkeypatch.setattr(profile, "_RUNS", {"pagerank": (timed, 4)})

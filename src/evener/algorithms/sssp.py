@@ -5,8 +5,8 @@ out-edges again and again. When a bucket would relax a good part of the graph, e
 its in-edges for a shorter way: an edge matters only if its weight leads from the nearest waiting vertex to
 below the distance already known, and nine in ten do not. Buckets settle what these sweeps leave. Where the
 CPU has the whole graph and few vertices wait, one thread relaxes the nearest, and again the nearest, as
-Dijkstra does. Distances are the least fixed point of rounded addition, so no split and no order changes a bit
-of them.
+Dijkstra does; a GPU with the whole graph goes from bucket to bucket by itself. Distances are the least fixed
+point of rounded addition, so no split and no order changes a bit of them.
 
 Encoding: `distance` uint32 for integer weights, as long as it lasts, else float64; `parent` a local number,
 known to the sweeps and found afterwards for the others; `pending` a bitmap of the buckets' vertices.
@@ -215,7 +215,7 @@ def _settle_alone(
     nearest, next_nearest = engine.counter(), engine.counter()
     narrow_edges = max(NARROW_EDGES, sum(engine.owned.parts) // VERTICES_TO_AN_EDGE)
     most_buckets = 1 if engine.on_one_cpu else BUCKETS
-    few, gone_through, waiting = engine.on_one_cpu, 0, 1
+    few, gone_through, taken, waiting = engine.on_one_cpu, 0, 1, 1
     while waiting:
         # Edges are those of the superstep before: how many there will be is not known.
         if few:
@@ -225,9 +225,10 @@ def _settle_alone(
                 s.distance, s.parent, s.pending, wakes=True,
             )  # fmt: skip
             few = gone_through > 0 and waiting <= NARROW
-            if gone_through:
+            if gone_through or not waiting:
                 continue
-        engine.superstep("settle", edges=gone_through)
+        # So far as is known: how many the last buckets had.
+        engine.superstep("settle", active=Spread([taken]), edges=gone_through)
         taken, gone_through, left, waiting = engine.compute(
             "sssp.settle_buckets", offsets, targets, weights, engine.owned, delta, far, budget, most_buckets,
             s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,

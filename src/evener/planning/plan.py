@@ -28,7 +28,7 @@ __all__ = ["Plan", "Sizes", "check_choices", "fitting", "make_plan"]
 _ALPHAS = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
 # More elements have to promise this much, for a prediction is not exact, and one element is simpler.
 _WORTH_IT = 1.03
-# Of splits, that one is chosen which would be done first if the CPU took so many times what is predicted:
+# That choice is made which would be done first if the CPU took so many times what is predicted:
 # others slow its memory, and one and the same share of R-MAT 26 took 15 cores 88 to 108 ms an iteration of
 # PageRank, where the GPU's times were the same to a hundredth. Little is lost by giving it less: a hundredth
 # of the edges is 2 ms to an H200 that reads them across the bus, and by policy low 5 to 8 to those cores.
@@ -124,7 +124,7 @@ def make_plan(
 ) -> Plan:
     """Choose the elements, the policy and the share of the CPU side that will be done first.
 
-    Splits are compared as if the CPU were somewhat slower than predicted: its times vary more than a GPU's.
+    Choices are compared as if the CPU were somewhat slower than predicted: its times vary more than a GPU's.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def make_plan(
     if not found or whole not in (None, *found):  # no candidate fails in another way
         raise refused[whole] if whole is not None else list(refused.values())[-1]
     why = {kind: str(error) for kind, error in refused.items() if kind not in found}
-    return replace(_best(found, whole=whole), refused=why)
+    return replace(_best(found, surely, whole=whole), refused=why)
 
 
 def check_choices(policy: str, alpha: float | None) -> None:
@@ -294,14 +294,15 @@ def _shares(
     return shares, nbytes
 
 
-def _best(found: dict[str, Plan], *, whole: str | None) -> Plan:
+def _best(found: dict[str, Plan], surely: dict[str, float], *, whole: str | None) -> Plan:
     """The fastest, but the one with the fewest elements among those that are about as fast.
 
-    `whole` is the kind of choice that uses all elements, if none may be left out.
+    `surely` is what each choice takes if the CPU is slow; `whole` is the kind of choice that uses all
+    elements, if none may be left out.
     """
-    allowed = [plan for kind, plan in found.items() if whole in (None, kind)]
-    least = min(plan.prediction.seconds for plan in allowed)
-    fast = [plan for plan in allowed if plan.prediction.seconds <= least * _WORTH_IT]
-    best = min(fast, key=lambda plan: (len(plan.on), plan.prediction.seconds))
+    allowed = [kind for kind in found if whole in (None, kind)]
+    least = min(surely[kind] for kind in allowed)
+    fast = [kind for kind in allowed if surely[kind] <= least * _WORTH_IT]
+    best = found[min(fast, key=lambda kind: (len(found[kind].on), surely[kind]))]
     times = {kind: plan.prediction.seconds for kind, plan in found.items()}
     return replace(best, prediction=best.prediction.beside(times), alternatives=times)

@@ -261,17 +261,20 @@ def settle_buckets(
 
     Each as `settle` does, so it stops when that gives up. A GPU keeps notes in `nearest` and `next_nearest`.
     Returns (awake, edges, left, waiting): the vertices that were collected, the edges out of them, how many
-    the last bucket left, and 0 if none is pending any more, 1 if some may be.
+    the last bucket left, and 1 if any vertex is pending still.
     """
     awake = _ZERO
     edges = _ZERO
     left = _ZERO
     waiting = _ONE
-    for _ in range(np.uint64(most_buckets)):
+    buckets = _ZERO
+    while left == _ZERO:
         least = lowest(owned, distance, pending)
         if least == np.inf:
             waiting = _ZERO
+        if least == np.inf or buckets == np.uint64(most_buckets):
             break
+        buckets += _ONE
         limit = _bucket_end(least, delta, far, distance)
         found, leading_out = collect(offsets, owned, limit, distance, pending, near, queue, length, scout)
         awake += found
@@ -280,8 +283,6 @@ def settle_buckets(
             offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue, length,
             next_queue, next_length, scout,
         )  # fmt: skip
-        if left > _ZERO:
-            break
     return awake, edges, left, waiting
 
 

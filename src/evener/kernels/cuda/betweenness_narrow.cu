@@ -97,7 +97,6 @@ __global__ void BLOCK(1024) add_dependencies(
     u64 level, u64 last, u64 farthest, Array<const double> told, Array<double> value, Bits visited,
     Array<double> arriving, Bits arrived, Array<double> centrality, Votes<u64> votes
 ) {
-    u64 owned = centrality.length;
     u64 settled = 0;
     for (u64 at = level + 1; at-- > last;) {
         u64 begin = bounds[at], end = bounds[at + 1];
@@ -106,12 +105,8 @@ __global__ void BLOCK(1024) add_dependencies(
             u64 behind = TOLD * (at + 1 - last);
             u64 edges = (u64)told[behind + 2];
             over_narrow(in_offsets, order.at, end, bounds[at + 2], edges, [&](u32 v, u64 e) {
-                u32 u = read(in_targets, e);
-                if (u >= owned) {
-                    if (atomicAdd(&arriving[u], value[v]) == 0) arrived.set(u);
-                } else if (look(visited, u)) {
-                    atomicAdd(&arriving[u], value[v]);
-                }
+                u32 u = read(in_targets, e);  // no mirror: this element has the whole graph
+                if (look(visited, u)) atomicAdd(&arriving[u], value[v]);
             });
             __syncthreads();
             scale = told[behind + 3];

@@ -49,7 +49,7 @@ __global__ void PARALLEL(256) lowest(
     votes.minimum(lowest_of_thread(owned, distance, pending));
 }
 
-// How many vertices this thread stands for of those that were collected, and how many edges lead out of some.
+// One thread's part of what was collected: the sums over all threads are the vertices, and the edges out of them.
 struct Collected {
     u64 awake;
     u64 edges;
@@ -225,7 +225,7 @@ __global__ void PARALLEL(256) settle_buckets(
     EdgeLoop loop(pieces, grid);
     Array<const Distance> known = {distance.at, distance.length};
     u64 awake = 0, edges = 0, left = 0, waiting = 1;
-    for (u64 bucket = 0; bucket < most_buckets && left == 0; bucket++) {
+    for (u64 bucket = 0; left == 0; bucket++) {
         double lowest = over_block(lowest_of_thread(owned, known, pending), Min());
         if (threadIdx.x == 0 && lowest < infinite())
             atomicMax(nearest.at, ~(u64)__double_as_longlong(lowest));
@@ -233,6 +233,11 @@ __global__ void PARALLEL(256) settle_buckets(
         u64 agreed = look(nearest[0]);
         if (agreed == 0) {
             waiting = 0;
+            break;
+        }
+        if (bucket == most_buckets) {
+            grid.sync();  // until all have read it
+            if (first_of_grid()) nearest[0] = 0;
             break;
         }
         Distance limit = bucket_end(__longlong_as_double((long long)~agreed), delta, far);

@@ -86,16 +86,21 @@ class Mailbox:
     coming: deque[Message] = field(default_factory=deque)
     _arrays: dict[tuple[str, str], NDArray[Any]] = field(default_factory=dict)
 
-    def array(self, use: str, length: int, dtype: DTypeLike, fill: object | None = None) -> NDArray[Any]:
-        """An array for some use, so long; the same every time, at first undefined or filled."""
+    def array(
+        self, use: str, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = True
+    ) -> NDArray[Any]:
+        """An array for some use, so long; the same every time, at first undefined or filled.
+
+        One that does not travel is for what is worked out on the way.
+        """
         key = (use, np.dtype(dtype).char)
         if key not in self._arrays:
-            self._arrays[key] = self.element.array(length, dtype, fill, travels=True)
+            self._arrays[key] = self.element.array(length, dtype, fill, travels=travels)
         return self._arrays[key]
 
-    def clear_bits(self, use: str, length: int) -> NDArray[Any]:
+    def clear_bits(self, use: str, length: int, *, travels: bool = True) -> NDArray[Any]:
         """A bitmap for some use, clear at first."""
-        return self.array(use, (length + 63) // 64, "uint64", 0)
+        return self.array(use, (length + 63) // 64, "uint64", 0, travels=travels)
 
     def take(self) -> Message:
         """The oldest message, when it has arrived."""
@@ -161,8 +166,8 @@ def take_push(route: Route, inbox: Mailbox, op: str, owned: NDArray[Any], flags:
         element.kernel(f"exchange.push_{op}")(route.index, 0, message.contents["values"], owned)
         return
     if message.sparse:
-        values = inbox.array("placed", k, owned.dtype)
-        marks = inbox.clear_bits("marks", k)
+        values = inbox.array("placed", k, owned.dtype, travels=False)
+        marks = inbox.clear_bits("marks", k, travels=False)
         _place_listed(message, inbox, 0, values, marks)
     else:
         values, marks = message.contents["values"], message.contents["flags"]
@@ -207,7 +212,7 @@ def send_pull(
         element.kernel("exchange.pull")(route.index, 0, owned, values)
         message.enclose(outbox, inbox, "values", values, mirrored[route.begin : route.begin + k])
         return k * owned.dtype.itemsize
-    marks = outbox.clear_bits("marks", k)
+    marks = outbox.clear_bits("marks", k, travels=False)
     moved = element.kernel("exchange.pull_flagged")(0, route.held, route.before, owned, flags, values, marks)
     nbytes = _send_changes(message, outbox, inbox, marks, 0, values, int(moved))
     if not message.sparse:
@@ -254,7 +259,7 @@ def _send_changes(
         _send_bits(message, outbox, inbox, flags, begin)
         return dense
     message.sparse, message.count = True, flagged
-    length = outbox.array("length", 1, "uint64")
+    length = outbox.array("length", 1, "uint64", travels=False)
     length[:] = 0
     positions = outbox.array(f"positions {message.turn}", k, "uint32")
     listed = outbox.array(f"listed {message.turn}", k, values.dtype)

@@ -58,7 +58,7 @@ def plan(
         How vertices are dealt out to a CPU and GPUs.
     alpha : float, optional
         Share of the edges on the CPU side; of several elements of one kind, of the one named first. Default:
-        the one with the least predicted time, and even shares.
+        the one with the least predicted time, should the CPU be somewhat slow, and even shares.
     gpu_memory : str or int, optional
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Default: what is free.
     passes : float, default 1

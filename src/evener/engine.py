@@ -309,9 +309,9 @@ class Engine:
             "or" is for bitmaps. "set" overwrites, one holder after another, and takes `changed`. After "add"
             and "or" the mirrors are empty, for they have been counted.
         changed : Spread, optional
-            Bitmap of the mirrors that changed: for "add", the others are empty. Only these need to travel;
-            afterwards it flags the owned
-            vertices that received ("add", "set") or were lowered ("min"), and no mirror.
+            Bitmap of the mirrors that changed: for "add", the others have to be empty. Only these need to
+            travel; afterwards it flags the owned vertices that received ("add", "set") or were lowered
+            ("min"), and no mirror.
         work : int, optional
             As for `compute`.
 
@@ -361,7 +361,7 @@ class Engine:
         return vote
 
     def _count_active(self, votes: Sequence[Any], *, worked: bool) -> None:
-        """Add the first vote of each element to the vertices at work there, in this superstep or the next."""
+        """Take the first votes for the vertices at work in this superstep, or add them to the next one's."""
         for p, vote in enumerate(votes):
             count = int(vote[0] if isinstance(vote, tuple) else vote)
             if not worked:

@@ -424,6 +424,18 @@ def test_a_gpu_that_is_lost_or_full(evener, in_trouble, error, kind, sentence):
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
 
 
+def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
+    """As CUDA lets none where it has lost another one of the process."""
+    in_trouble(None)
+    monkeypatch.setattr(Device, "__enter__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
+    sentence = r"cuda:0 failed while starting: cudaErrorDevicesUnavailable: .*; nothing more can be run"
+    with pytest.raises(DeviceError, match=f"^{sentence}"):
+        parse_elements("cuda:0")
+    with pytest.warns(RuntimeWarning, match=f"^{ON_THE_CPU}: {sentence.replace(':0', ':[0-2]', 1)}"):
+        result = ev.bfs(ev.read("rmat:4"))
+    assert [element.kind for element in result.partitioned.elements] == ["cpu"]
+
+
 def test_where_all_gpus_are_lost_the_cpu_takes_their_place(evener, in_trouble):
     in_trouble(runtime.CUDARuntimeError(LAUNCH_FAILURE))
     with pytest.warns(RuntimeWarning, match=ON_THE_CPU):

@@ -60,11 +60,18 @@ class Guard:
         self._dtype = dtype
 
     def __enter__(self) -> None:
-        self._device.__enter__()
+        try:
+            self._device.__enter__()
+        except Exception as error:  # once a GPU is lost, no other becomes the current one
+            self._say(error)
+            raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._device.__exit__(kind, error, trace)
         if error is not None:
-            said = self._element.said(error, self._doing, self._length * np.dtype(self._dtype).itemsize)
-            if said is not None:
-                raise said from error
+            self._say(error)
+
+    def _say(self, error: BaseException) -> None:
+        said = self._element.said(error, self._doing, self._length * np.dtype(self._dtype).itemsize)
+        if said is not None:
+            raise said from error

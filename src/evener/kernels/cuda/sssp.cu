@@ -319,11 +319,11 @@ __global__ void PARALLEL(256) sweep(
             for (u32 k = 0; k < AHEAD; k++)
                 if (matters[k]) fetch_min(best[few.row[k]], through[k]);
             __syncwarp();
-            // Where several edges are as good, any of them will do.
+            // Where several edges are as good, any of them will do; the last to come is it.
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++)
                 if (matters[k] && best[few.row[k]] == through[k])
-                    through_whom[few.row[k]] = near[k] < through[k] ? target[k] : NOBODY;
+                    atomicExch(through_whom + few.row[k], near[k] < through[k] ? target[k] : NOBODY);
             __syncwarp();
         }
         Distance found = best[lane()];

@@ -181,8 +181,9 @@ class _State:
         if len(bounds[0]) < min(levels + NARROW_LEVELS + 1, self._most):
             length = min(2 * len(bounds[0]), self._most)
             longer = [element.array(length, "uint64") for element in engine.elements]
+            made = levels + 1  # of the bounds; the others are undefined
             for element, old, new in zip(engine.elements, bounds, longer, strict=True):
-                element.call(new.__setitem__, slice(len(old)), old)
+                element.call(new.__setitem__, slice(made), old[:made])
             self.bounds = Spread(longer)
         return self.bounds
 
@@ -257,7 +258,7 @@ def _count_paths(
                 state.told, wakes=True,
             )  # fmt: skip
             # Copied, for the next narrow levels are told of in the same place.
-            told = engine.fetch(state.told)[0].reshape(-1, 4)[:made].copy()
+            told = engine.fetch(state.told.first([4 * made]))[0].reshape(-1, 4).copy()
             levels.append(told)
             level += made
             if not paths < math.inf:

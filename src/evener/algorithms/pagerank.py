@@ -190,7 +190,9 @@ def _iterate(
     connected = engine.connected if alike else engine.owned
     others, number = 1 / max(n, 1), sum(engine.owned.parts) - sum(connected.parts)
     rank = engine.owned_array(dtype)
-    contribution, next_contribution = engine.array(dtype), engine.array(dtype)
+    contribution = engine.array(dtype)
+    # A kernel that keeps some at hand reads those of vertices without an edge as well.
+    next_contribution = engine.array(dtype, 0)
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = ["pagerank.iterate"]
     if any(columns):

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from pathlib import Path
 
 import pytest
 
 from evener.elements.cuda import gpus, missing
+
+# Set by `sanitize.py`, to the number of GPUs that its workers share: each takes another one for the first.
+SANITIZED = int(os.environ.get("SANITIZED", "0"))
+if SANITIZED and "PYTEST_XDIST_WORKER" in os.environ:
+    own = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(str((own + k) % SANITIZED) for k in range(SANITIZED))
 
 
 def pytest_collection_modifyitems(items):
@@ -21,6 +29,19 @@ def gpu_or_none():
     why = missing()
     if why:
         pytest.skip(f"no GPU can be used: {why}")
+
+
+@pytest.fixture(autouse=True)
+def memory_of_its_own():
+    """Under `sanitize.py` no memory that another test wrote: what a test reads and did not write is found."""
+    yield
+    if SANITIZED:
+        import cupy
+
+        gc.collect()
+        for index in range(gpus()):
+            with cupy.cuda.Device(index):
+                cupy.get_default_memory_pool().free_all_blocks()
 
 
 @pytest.fixture

@@ -1,0 +1,159 @@
+"""Run the tests of this folder under NVIDIA's compute-sanitizer, and say what it finds.
+
+    python tests/gpu/sanitize.py memcheck initcheck synccheck racecheck
+
+Tests are dealt out by pytest-xdist to workers that each run under the tool, and share the GPUs there are.
+Before them, each tool is shown a kernel with a mistake of the kind that it is for. `racecheck` takes some
+fifty times as long as the tests alone: ``--part 1/3`` runs the first of three parts.
+
+Calls of CUDA that fail are not findings: some tests ask for more memory than there is, and CuPy asks for
+access to another GPU whether it has it or not. Processes that tests start are not looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from evener.elements.cuda import gpus, missing
+
+HERE = Path(__file__).parent
+# The tests that fill a GPU, or lose it, are for no other process to be beside.
+ALONE = "test_trouble.py"
+# What each tool is for; the arguments are an array that nobody has written, of 128 threads.
+MISTAKES = {
+    "memcheck": "array[1 << 28] = 1;",
+    "initcheck": "array[threadIdx.x] = array[threadIdx.x + 128];",
+    "synccheck": "if (threadIdx.x < 20) __syncthreads();",
+    "racecheck": "__shared__ int last; last = threadIdx.x; __syncthreads(); array[threadIdx.x] = last;",
+}
+MISTAKEN = """
+import cupy
+fresh = cupy.ndarray(256, "int32", cupy.cuda.MemoryPointer(cupy.cuda.Memory(1024), 0))
+mistaken = cupy.RawKernel('extern "C" __global__ void mistaken(int* array) { %s }', "mistaken")
+mistaken((1,), (128,), (fresh,))
+cupy.cuda.runtime.deviceSynchronize()
+"""
+# A finding, and where in which kernel it was; addresses and arguments are not of interest.
+FINDING = re.compile(r"^========= (?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Target app)(\w.*)$")
+PLACE = re.compile(r"^=========     ((?:at|and|Uninitialized) .*)$")
+UNINTERESTING = re.compile(r"\(.*\)|\+?0x[0-9a-f]+")
+
+
+def main():
+    options = _options()
+    if not gpus():
+        sys.exit(f"there is nothing to look at: {missing()}")
+    tests = _tests(*options.part)
+    print(f"part {options.part[0]} of {options.part[1]}: {len(tests)} tests, {options.processes} processes")
+    found = 0
+    for tool in options.tools:
+        with tempfile.TemporaryDirectory() as folder:
+            _show_mistake(tool, Path(folder))
+            found += _run(tool, tests, Path(folder), options)
+    return 1 if found else 0
+
+
+def _tests(part, parts):
+    """The tests to run: every so manyth of all, for those of one function lie together and take alike."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "pytest", str(HERE), "--collect-only", "-q", "-p", "no:cacheprovider"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    tests = [line for line in listed.stdout.splitlines() if "::" in line and ALONE not in line]
+    return tests[part - 1 :: parts]
+
+
+def _under(tool, folder):
+    """The words before those of a program that is to run under a tool, and to leave its findings there."""
+    how = ["--report-api-errors", "no", "--show-backtrace", "device", "--log-file", f"{folder}/%p.log"]
+    return ["compute-sanitizer", "--tool", tool, *how]
+
+
+def _show_mistake(tool, folder):
+    """Make sure that the tool finds what it is for."""
+    subprocess.run(
+        [*_under(tool, folder), sys.executable, "-c", MISTAKEN % MISTAKES[tool]],
+        capture_output=True,
+        check=False,
+    )
+    logs = list(folder.glob("*.log"))
+    if not any(_findings(log) for log in logs):
+        sys.exit(f"{tool} does not find the mistake in a kernel with: {MISTAKES[tool]}")
+    for log in logs:
+        log.unlink()
+
+
+def _run(tool, tests, folder, options):
+    """Run the tests under a tool, and print what came of it; returns how many kinds of finding there are."""
+    (folder / "tests").write_text("\n".join(tests))
+    worker = shlex.join([*_under(tool, folder), sys.executable])
+    command = [
+        *(sys.executable, "-m", "pytest", f"@{folder / 'tests'}", "-q", "-p", "no:cacheprovider"),
+        *("-o", "timeout=0", "--dist", "load", "--maxschedchunk", "1"),
+        *("--tx", f"{options.processes}*popen//python={worker}", *options.more),
+    ]
+    environment = {**os.environ, "SANITIZED": str(gpus())}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+        try:
+            out, _ = running.communicate(timeout=options.seconds)
+        except subprocess.TimeoutExpired:
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate()
+    logs = list(folder.glob("*.log"))
+    if len(logs) < options.processes:
+        sys.exit(f"{len(logs)} of {options.processes} workers ran under {tool}:\n{out}")
+    kinds = Counter(kind for log in logs for kind in _findings(log))
+    print(f"\n{worker}")
+    for line in out.splitlines():
+        if line.startswith("FAILED"):
+            print(line)
+    print(out.splitlines()[-1])
+    for kind, count in kinds.most_common():
+        print(f"{count:6} times: {kind}")
+    print(f"{tool}: {len(kinds)} kinds of finding", flush=True)
+    return len(kinds)
+
+
+def _findings(log):
+    """What a log tells, each with its place."""
+    found = []
+    for line in log.read_text(errors="replace").splitlines():
+        if finding := FINDING.match(line):
+            found.append(UNINTERESTING.sub("", finding[1]))
+        elif found and (place := PLACE.match(line)):
+            found[-1] += f"; {UNINTERESTING.sub('', place[1])}"
+    return found
+
+
+def _part(text):
+    which, parts = map(int, text.split("/"))
+    if not 1 <= which <= parts:
+        raise ValueError
+    return which, parts
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tools", nargs="+", choices=MISTAKES)
+    parser.add_argument("--processes", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2))
+    parser.add_argument(
+        "--part", type=_part, default=(1, 1), help="1/3: the first of three parts of the tests"
+    )
+    parser.add_argument("--seconds", type=float, help="for each tool, after which it is broken off")
+    parser.add_argument("--more", nargs=argparse.REMAINDER, default=[], help="options for pytest")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

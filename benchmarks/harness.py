@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 from datetime import UTC, datetime
@@ -165,7 +166,8 @@ def record(name, *, question, rows, folder="", head=None, **more):
 
 def head_of(document):
     """What a record says of the run that it came from."""
-    return {name: document[name] for name in ("command", "when", "machine", "load before", "versions")}
+    own = ("command", "when", "commit", "machine", "load before", "versions")
+    return {name: document[name] for name in own if name in document}
 
 
 def _head(folder):
@@ -174,10 +176,22 @@ def _head(folder):
     return {
         "command": " ".join(command),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
         "machine": machine.describe(),
         "load before": round(_LOAD_BEFORE, 2),
         "versions": machine.versions(),
     }
+
+
+def _commit():
+    """What is checked out, with "-dirty" where code was changed since; None where that cannot be told."""
+    git = ["git", "-C", str(RESULTS)]
+    told = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    if told.returncode:
+        return None
+    code = [":(top)*.py", ":(top)*.cu", ":(top)*.cuh"]
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], check=False).returncode
+    return told.stdout.strip() + ("-dirty" if changed else "")
 
 
 def _without_folder(word):

@@ -22,6 +22,7 @@ from evener.elements import cpu, cuda, gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.partition.columns import spare
 from evener.partition.footprint import beside_edges, mapped_share
+from evener.planning import link
 from evener.planning.model import Share
 from evener.timeline import Span
 
@@ -518,8 +519,8 @@ def test_where_the_cpu_is_faster_nothing_is_told(graph, monkeypatch):
 def test_a_machine_is_measured(monkeypatch, gpu):
     kept = []
     monkeypatch.setattr(profile, "_SCALES", (8, 10))
-    monkeypatch.setattr(profile, "_VALUES", 1 << 12)
-    monkeypatch.setattr(profile, "_COPIED", 1 << 12)
+    monkeypatch.setattr(link, "_VALUES", 1 << 12)
+    monkeypatch.setattr(link, "_COPIED", 1 << 12)
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
     monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
     monkeypatch.setattr(profile, "keep", kept.append)
@@ -554,6 +555,27 @@ def test_a_machine_is_measured(monkeypatch, gpu):
     assert any("beside" in step for step in said) == bool(gpu)
 
 
+@pytest.mark.parametrize(
+    ("scales", "memory", "sizes"),
+    [((6, 7, 8), 1 << 40, 4), ((6, 7, 8), (4 << 10) * 16 * 8 - 1, 3), ((7, 8), 1 << 40, 2)],
+    ids=["on a large machine", "without the memory for it", "on a small machine"],
+)
+def test_one_more_graph_is_measured_on_a_large_machine(monkeypatch, scales, memory, sizes):
+    """Of 4 << 10 edges, both ways, 8 bytes each: an eighth of the memory holds them, or just does not."""
+    monkeypatch.setattr(profile, "_SCALES", (6, 7, 8))
+    monkeypatch.setattr(profile, "_scales", lambda _: scales)
+    monkeypatch.setattr(profile, "_BEYOND", (10, 4))
+    monkeypatch.setattr(profile.memory, "available", lambda: memory)
+    monkeypatch.setattr(profile, "machine", lambda **_: {"gpus": []})
+    monkeypatch.setattr(profile, "keep", lambda _: None)
+    found = CALIBRATE(None)
+    assert len(found.cpu["pagerank"].vertices) == sizes
+    assert all(len(found.cpu[name].vertices) == len(scales) for name in found.cpu if name != "pagerank")
+    if sizes == 4:
+        connected = np.count_nonzero(generate.rmat(10, edge_factor=4).out_degree())
+        assert found.cpu["pagerank"].vertices[-1] == connected
+
+
 class Timed:
     """Stands for an algorithm, whose runs on each placement take what a test says."""
 
@@ -575,8 +597,8 @@ def test_what_is_measured_of_runs(monkeypatch):
     monkeypatch.setattr(profile, "_SCALES", (8,))
     monkeypatch.setattr(profile, "_scales", lambda _: (8,))
     monkeypatch.setattr(profile, "_RUNS", {"pagerank": (timed, 4)})
-    monkeypatch.setattr(profile, "_exchange", lambda _: ({}, 0.0))
-    monkeypatch.setattr(profile, "_copy", lambda *_: 1.0)
+    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
+    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
     monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
     monkeypatch.setattr(profile, "keep", lambda _: None)
@@ -623,7 +645,7 @@ def test_short_runs_are_measured_more_often(seconds, runs):
 def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):
     """By hand: sending and receiving, of many values and of few, after some exchanges that do not count."""
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
-    monkeypatch.setattr(profile, "_VALUES", 1 << 12)
+    monkeypatch.setattr(link, "_VALUES", 1 << 12)
     placements = []
 
     class Exchanging:
@@ -643,8 +665,8 @@ def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):
             self.timeline.add(ev.Span(0, "exchange", "cpu", send=out + begun, receive=less))
             self.timeline.add(ev.Span(0, "exchange", "cuda:0", send=more, receive=back + begun))
 
-    monkeypatch.setattr(profile, "Engine", Exchanging)
-    speeds, seconds = profile._exchange("cpu:1,cuda:0")
+    monkeypatch.setattr(link, "Engine", Exchanging)
+    speeds, seconds = link.exchange_speeds("cpu:1,cuda:0")
     on_cpu, on_gpu = (4 * own.mirrors for own in placements[0].partitions)
     # From the CPU 5 s and 2; from the GPU 1.5 and 1, of which no more than half is taken for a delay.
     assert speeds == pytest.approx({"cpu": on_gpu / 3, "cuda": on_cpu / 0.75})
@@ -652,9 +674,9 @@ def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):
 
 
 def test_how_fast_arrays_are_copied(monkeypatch):
-    monkeypatch.setattr(profile, "_COPIED", 1000)
-    monkeypatch.setattr(profile, "perf_counter", count(0, 2).__next__)
-    assert profile._copy(Gpu("cuda:0", 0), Gpu("cuda:1", 1)) == 4 * 1000 / 2
+    monkeypatch.setattr(link, "_COPIED", 1000)
+    monkeypatch.setattr(link, "perf_counter", count(0, 2).__next__)
+    assert link.copy_speed(Gpu("cuda:0", 0), Gpu("cuda:1", 1)) == 4 * 1000 / 2
 
 
 @pytest.mark.parametrize("error", [PermissionError("no entry"), RuntimeError("no home")])

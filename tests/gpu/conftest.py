@@ -10,11 +10,7 @@ import pytest
 
 from evener.elements.cuda import gpus, missing
 
-# Set by `sanitize.py`, to the number of GPUs that its workers share: each takes another one for the first.
-SANITIZED = int(os.environ.get("SANITIZED", "0"))
-if SANITIZED and "PYTEST_XDIST_WORKER" in os.environ:
-    own = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
-    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(str((own + k) % SANITIZED) for k in range(SANITIZED))
+SANITIZED = "SANITIZED" in os.environ  # by `sanitize.py`
 
 
 def pytest_collection_modifyitems(items):

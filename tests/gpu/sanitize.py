@@ -2,9 +2,9 @@
 
     python tests/gpu/sanitize.py memcheck initcheck synccheck racecheck
 
-Tests are dealt out by pytest-xdist to workers that each run under the tool, and share the GPUs there are.
-Before them, each tool is shown a kernel with a mistake of the kind that it is for. `racecheck` takes some
-fifty times as long as the tests alone: ``--part 1/3`` runs the first of three parts.
+Each process takes a part of the tests, and all share the GPUs there are. Before them, each tool is shown a
+kernel with a mistake of the kind that it is for. `racecheck` takes many times as long as the tests alone:
+``--part 1/3`` runs the first of three parts.
 
 Calls of CUDA that fail are not findings: some tests ask for more memory than there is, and CuPy asks for
 access to another GPU whether it has it or not. Processes that tests start are not looked at.
@@ -13,13 +13,14 @@ access to another GPU whether it has it or not. Processes that tests start are n
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -45,6 +46,8 @@ cupy.cuda.runtime.deviceSynchronize()
 # A finding, and where in which kernel it was; addresses and arguments are not of interest.
 FINDING = re.compile(r"^========= (?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Target app)(\w.*)$")
 PLACE = re.compile(r"^=========     ((?:at|and|Uninitialized) .*)$")
+# How many passed, failed or were skipped, in pytest's last line.
+OUTCOME = re.compile(r"(\d+) (passed|failed|skipped|errors?)")
 UNINTERESTING = re.compile(r"\(.*\)|\+?0x[0-9a-f]+")
 
 
@@ -96,33 +99,56 @@ def _show_mistake(tool, folder):
 
 def _run(tool, tests, folder, options):
     """Run the tests under a tool, and print what came of it; returns how many kinds of finding there are."""
-    (folder / "tests").write_text("\n".join(tests))
-    worker = shlex.join([*_under(tool, folder), sys.executable])
-    command = [
-        *(sys.executable, "-m", "pytest", f"@{folder / 'tests'}", "-q", "-p", "no:cacheprovider"),
-        *("-o", "timeout=0", "--dist", "load", "--maxschedchunk", "1"),
-        *("--tx", f"{options.processes}*popen//python={worker}", *options.more),
-    ]
-    environment = {**os.environ, "SANITIZED": str(gpus())}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
-        try:
-            out, _ = running.communicate(timeout=options.seconds)
-        except subprocess.TimeoutExpired:
-            running.send_signal(signal.SIGINT)
-            out, _ = running.communicate()
+    shares = [tests[k :: options.processes] for k in range(options.processes)]
+    running = [_start(k, tool, share, folder, options.more) for k, share in enumerate(shares)]
+    _await(running, options.seconds)
     logs = list(folder.glob("*.log"))
     if len(logs) < options.processes:
-        sys.exit(f"{len(logs)} of {options.processes} workers ran under {tool}:\n{out}")
+        sys.exit(f"{len(logs)} of {options.processes} processes ran under {tool}")
+    print(f"\n{' '.join(_under(tool, 'logs'))} python -m pytest ...")
+    outcomes = Counter()
+    for out in folder.glob("*.out"):
+        lines = out.read_text().splitlines() or ["nothing"]
+        for line in lines:
+            if line.startswith(("FAILED", "ERROR")):
+                print(line)
+        told = OUTCOME.findall(lines[-1])
+        outcomes.update({outcome: int(count) for count, outcome in told})
+        if not told:
+            print(f"one process ended with: {lines[-1]}")
+    print(f"of {len(tests)} tests", *[f"{count} {outcome}" for outcome, count in outcomes.items()], sep=", ")
     kinds = Counter(kind for log in logs for kind in _findings(log))
-    print(f"\n{worker}")
-    for line in out.splitlines():
-        if line.startswith("FAILED"):
-            print(line)
-    print(out.splitlines()[-1])
     for kind, count in kinds.most_common():
         print(f"{count:6} times: {kind}")
     print(f"{tool}: {len(kinds)} kinds of finding", flush=True)
     return len(kinds)
+
+
+def _start(k, tool, tests, folder, more):
+    """Process number `k` with its tests, in a group of its own with the tool's."""
+    (folder / f"{k}.tests").write_text("\n".join(tests))
+    command = [
+        *_under(tool, folder),
+        *(sys.executable, "-m", "pytest", f"@{folder / f'{k}.tests'}", "-q", "--color=no"),
+        *("-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0", *more),
+    ]
+    # Processes share the GPUs: each counts another one as the first.
+    seen = ",".join(str((k + i) % gpus()) for i in range(gpus()))
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": seen, "SANITIZED": "1"}
+    with (folder / f"{k}.out").open("w") as out:
+        return subprocess.Popen(command, stdout=out, stderr=out, env=environment, start_new_session=True)
+
+
+def _await(running, seconds):
+    """Wait for processes, and interrupt those that take longer."""
+    until = time.monotonic() + seconds
+    for process in running:
+        try:
+            process.wait(max(until - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGINT)
+    for process in running:
+        process.wait()
 
 
 def _findings(log):
@@ -150,7 +176,7 @@ def _options():
     parser.add_argument(
         "--part", type=_part, default=(1, 1), help="1/3: the first of three parts of the tests"
     )
-    parser.add_argument("--seconds", type=float, help="for each tool, after which it is broken off")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which a tool is broken off")
     parser.add_argument("--more", nargs=argparse.REMAINDER, default=[], help="options for pytest")
     return parser.parse_args()
 

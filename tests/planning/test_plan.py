@@ -251,6 +251,21 @@ def test_the_words_of_a_plan(sizes):
     ]
 
 
+def test_what_is_faster_but_no_safe_gain_is_told(sizes):
+    """Alone the CPU takes 0.9 of the GPU's time, and if it is 15% slower 1.035 times as long."""
+    known = rates(cpu=0.9e-9, gpu=1e-9, delay=1.0)  # exchanging does not pay
+    found = make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", GIB)], known)
+    assert (found.on, found.passed_over) == (("cuda:0",), "CPU alone")
+    said = "CPU alone is no safe gain: a CPU's times vary, and more elements have to pay."
+    assert said in text.planned(found).splitlines()
+    found = make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", GIB)], rates(cpu=0.8e-9, gpu=1e-9, delay=1.0))
+    assert (found.on, found.passed_over) == (("cpu",), None)
+    assert "no safe gain" not in text.planned(found)
+    # Who names the elements asks for no other choice.
+    found = make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", GIB)], known, all_of_them=True)
+    assert (found.on, found.passed_over) == (("cpu", "cuda:0"), None)
+
+
 @pytest.mark.parametrize(
     ("algorithm", "each"),
     [("pagerank", "an iteration"), ("wcc", "a run"), ("bfs", "a run from one source")],

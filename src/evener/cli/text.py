@@ -189,6 +189,10 @@ def planned(plan: Plan) -> str:
     lines = [placed, "", columns(heads, rows, left=1), ""]
     lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]
     lines += [f"{kind}: {seconds_text(seconds)}" for kind, seconds in plan.alternatives.items()]
+    if plan.passed_over is not None:
+        lines.append(
+            f"{plan.passed_over} is no safe gain: a CPU's times vary, and more elements have to pay."
+        )
     lines += [f"{kind}: does not fit; {why.partition(';')[0]}" for kind, why in plan.refused.items()]
     over = [
         f"{ratio:.2f} times as fast as the {name} alone"

@@ -60,6 +60,9 @@ class Plan:
         and GPU".
     refused : dict of str to str
         Of those that do not fit, why, in a sentence.
+    passed_over : str or None
+        The choice that is predicted to be a little faster, but is no safe gain: on more elements, or slower
+        as soon as the CPU is slower than when it was measured.
     """
 
     algorithm: str
@@ -71,6 +74,7 @@ class Plan:
     prediction: Prediction
     alternatives: dict[str, float]
     refused: dict[str, str]
+    passed_over: str | None = None
 
     @property
     def leaves_gpus_out(self) -> str | None:
@@ -305,4 +309,10 @@ def _best(found: dict[str, Plan], surely: dict[str, float], *, whole: str | None
     fast = [kind for kind in allowed if surely[kind] <= least * _WORTH_IT]
     best = found[min(fast, key=lambda kind: (len(found[kind].on), surely[kind]))]
     times = {kind: plan.prediction.seconds for kind, plan in found.items()}
-    return replace(best, prediction=best.prediction.beside(times), alternatives=times)
+    fastest = min(allowed, key=times.__getitem__)
+    return replace(
+        best,
+        prediction=best.prediction.beside(times),
+        alternatives=times,
+        passed_over=fastest if times[fastest] < best.prediction.seconds else None,
+    )

@@ -9,7 +9,7 @@ PYTEST ?= -m "not slow"
 .PHONY: run test check clean
 
 run: $(VENV)/.installed
-	$(VENV)/bin/evener run pagerank $(GRAPH) --tol 0 --max-iter 20
+	$(VENV)/bin/evener run pagerank "$(GRAPH)" --tol 0 --max-iter 20
 
 test: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest $(PYTEST)

@@ -225,6 +225,27 @@ class TestOthers:
         evener("run", *words, "--source", 0, "-o", table)
         assert json.loads(evener("verify", *words[:2], table, "--undirected", "--json").out)["verified"]
 
+    @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("pagerank",),
+            ("pagerank", "--tol", 0, "--max-iter", 20),
+            ("pagerank", "--dtype", "float64", "--tol", 1e-9, "--max-iter", 500),
+            ("betweenness", "-k", 5, "--seed", 3),
+            ("betweenness", "--raw"),
+        ],
+        ids=lambda words: " ".join(map(str, words)),
+    )
+    def test_a_table_is_verified_by_the_words_it_was_made_with(self, evener, tmp_path, words, suffix):
+        """A text file holds none of them, and its ranks are as long as they were."""
+        name, *options = words
+        table = tmp_path / f"answer.{suffix}"
+        assert evener("run", name, "rmat:8", *options, "-o", table).status == 0
+        assert evener("verify", name, "rmat:8", table, *options).status == 0
+        if "-k" in words:
+            assert evener("verify", name, "rmat:8", table, "-k", 6, "--seed", 3).status == 3
+
     def test_a_wrong_answer_is_told(self, evener, karate, tmp_path):
         table = tmp_path / "d.csv"
         evener("run", "bfs", karate, "--undirected", "--source", 0, "-o", table)
@@ -285,6 +306,35 @@ def test_the_table_of_options_agrees_with_the_library(algorithm):
     beyond = set(parameters) - {"graph", "progress", "personalization", *PLACEMENT}
     assert set(ALGORITHMS[algorithm]) == beyond
     assert beyond <= set(CHOICES)
+
+
+def test_a_specification_with_slashes(evener):
+    """By hand: the third power of a matrix of three ones has 2^3 vertices and 3^3 edges."""
+    assert ev.read("kronecker:11/10,power=3").m == 27
+    told = json.loads(evener("info", "kronecker:11/10,power=3", "--json").out)
+    assert (told["vertices"], told["edges"]) == (8, 27)
+
+
+def test_what_a_file_does_not_say_is_said(evener, tmp_path):
+    for suffix in ("csv", "npz"):
+        done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
+        assert "files do not say that edges are undirected; read it with directed=False" in done.err
+        assert ev.read(tmp_path / f"g.{suffix}", directed=False).m == 24
+    assert evener("generate", "grid:3x3", "-o", tmp_path / "g.txt").err == ""
+    assert evener("generate", "rmat:4,directed", "-o", tmp_path / "d.csv").err == ""
+
+
+@pytest.mark.parametrize("names", ["0 1", "ann bob"])
+def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
+    """As NetworkX writes it by default."""
+    (tmp_path / "e.txt").write_text(f"{names} {{'weight':4}}\n")
+    done = evener("info", tmp_path / "e.txt")
+    assert (
+        "edges have no weight, for the third field, \"{'weight':4}\" in the first line, is no number"
+        in done.err
+    )
+    (tmp_path / "e.txt").write_text(f"{names} 4\n")
+    assert evener("info", tmp_path / "e.txt").err == ""
 
 
 class TestEnds:

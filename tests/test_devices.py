@@ -20,7 +20,7 @@ from evener import auto, memory, profile
 from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
 from evener.elements.cuda import CudaElement
-from evener.elements.failure import failed
+from evener.elements.failure import Guard, failed
 from evener.elements.memory import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
 
@@ -434,6 +434,27 @@ def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
     with pytest.warns(RuntimeWarning, match=f"^{ON_THE_CPU}: {sentence.replace(':0', ':[0-2]', 1)}"):
         result = ev.bfs(ev.read("rmat:4"))
     assert [element.kind for element in result.partitioned.elements] == ["cpu"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "told"),
+    [
+        (nullcontext, DeviceError(f"trying: {UNAVAILABLE}")),
+        (answering(runtime.CUDARuntimeError(LAUNCH_FAILURE)), DeviceError(f"trying: {LAUNCH_FAILURE}")),
+        (answering(ValueError("another's")), ValueError("another's")),
+    ],
+    ids=["nothing", "a failure", "another's error"],
+)
+def test_a_gpu_after_which_no_other_becomes_the_current_one(monkeypatch, inside, told):
+    """What is said is of the first error, and of this one if it is the first."""
+
+    def said(error, doing, _):
+        return DeviceError(f"{doing}: {error.status}") if hasattr(error, "status") else None
+
+    monkeypatch.setattr(Device, "__exit__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
+    guard = Guard(SimpleNamespace(said=said), Device(0), "trying", 0, np.uint8)
+    with pytest.raises(type(told), match=f"^{told}$"), guard:
+        inside()
 
 
 def test_where_all_gpus_are_lost_the_cpu_takes_their_place(evener, in_trouble):

@@ -274,6 +274,59 @@ def test_a_vote_counts_for_one_superstep(kernels):
         kernels.compute(lambda p: p, kernels.places, wakes=True, worked=True)
 
 
+def test_a_kernel_without_a_vote_counts_nothing(kernels):
+    for what in ("wakes", "worked"):
+        with pytest.raises(ev.ArgumentError, match="this kernel returns none"):
+            kernels.compute(lambda: None, **{what: True})
+
+
+@pytest.mark.parametrize("owned", [True, False], ids=["without mirrors", "as bits"])
+def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owned):
+    """Kernels would read and write beyond its end."""
+    engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
+    engine.superstep("first")
+    array = engine.owned_array("float64", 0) if owned else Spread(engine.array("float64").parts, bits=True)
+    sentence = r"a value for each owned vertex and each mirror.* with \[\d+, \d+\] for \[\d+, \d+\]"
+    right, flags = engine.array("float64", 0), engine.bits()
+    for call in (
+        lambda: engine.pull(array),
+        lambda: engine.push(array, "add"),
+        lambda: engine.pull(right, changed=Spread(array.parts, bits=True)),
+        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, pulled=array),
+        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, posts=array),
+    ):
+        with pytest.raises(ev.ArgumentError, match=sentence):
+            call()
+    with pytest.raises(ev.ArgumentError, match="changed= is a bitmap"):
+        engine.pull(right, changed=right)
+    for wrong, op in ((right, "or"), (flags, "add")):
+        with pytest.raises(ev.ArgumentError, match='push reduces bitmaps by "or" and values by another'):
+            engine.push(wrong, op)
+    engine.pull(right)
+    engine.push(flags, "or")
+
+
+def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch):
+    """It would be taken for what the next exchange brings."""
+    engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
+    engine.superstep("first")
+    array, asked = engine.array("float64", 1), []
+    monkeypatch.setattr(engine._exchange, "pull", lambda *what: asked.append(what))
+    with pytest.raises(ev.ArgumentError, match="only there"):
+        engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pulled=array)
+    assert asked == []
+
+
+def test_parts_that_are_too_short_are_not_gathered(graph):
+    placed = ev.partition(graph, "cpu:1,cpu:1")
+    right = [np.zeros(p.owned, np.uint32) for p in placed.partitions]
+    for gather in (placed.gather, placed.gather_vertices, placed.gather_numbers):
+        for wrong in (right[:1], [right[0][:-1], right[1]]):
+            with pytest.raises(ev.ArgumentError, match="a value for each owned vertex"):
+                gather(wrong)
+        assert len(gather(right)) == graph.n
+
+
 def test_nothing_is_counted_after_the_end(engine, kernels):
     seconds = engine.finish()
     before = [span.compute for span in engine.timeline]

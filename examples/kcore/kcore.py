@@ -57,6 +57,8 @@ def kcore(placed, *, progress=None):
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("usage: python kcore.py GRAPH [ELEMENT ...], as in: python kcore.py rmat:16 cpu")
     name, *elements = sys.argv[1:]
     simple = {} if ":" in name else {"directed": False, "self_loops": "drop", "duplicates": "drop"}
     result = kcore(ev.partition(ev.read(name, **simple), on=elements or None))

@@ -121,6 +121,8 @@ class Engine:
         self._spans: list[Span] = []
         self._awake = [0] * len(self.elements)
         self._helpers = helpers_for(self.elements)
+        self._values = [len(p.vertices) for p in self.partitions]
+        self._words = [(count + 63) // 64 for count in self._values]
         for element in self.elements:
             element.begin_timing(beside_others=len(self.elements) > 1)
 
@@ -266,8 +268,9 @@ class Engine:
         Raises
         ------
         ArgumentError
-            If it is no kernel, or a `Kernel` that one of the elements has no side of; or if its vote is to
-            count for two supersteps.
+            If it is no kernel, or a `Kernel` that one of the elements has no side of; if its vote is to
+            count for two supersteps, or for one where it has none; or if an array is carried that has no
+            value for each owned vertex and each mirror.
         """
         if wakes and worked:
             msg = (
@@ -278,18 +281,22 @@ class Engine:
             got = type(kernel).__name__
             msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
             raise ArgumentError(msg)
+        for carried in (pulled, posts):
+            if carried is not None:
+                self._check_carried(carried)
         if len(self.elements) == 1:
             vote = self._compute_alone(kernel, args)
             if wakes or worked:
                 self._count_active([vote], worked=worked)
             return vote if reduce is not list else _reduced([vote], reduce)
+        functions = [element.kernel(kernel) for element in self.elements]
         sends, steps = nothing(self.elements), nothing(self.elements)
         if pulled and self.routes:
             sends, steps = self._exchange.pull(pulled, None)
         self._exchange.taken_back(args)
-        for p, (element, own) in enumerate(zip(self.elements, steps, strict=True)):
+        for p, (function, own) in enumerate(zip(functions, steps, strict=True)):
             parts = [a.parts[p] if isinstance(a, Spread) else a for a in args]
-            own.append(("compute", element.kernel(kernel), parts))
+            own.append(("compute", function, parts))
         if posts and self.routes:
             for own, more in zip(steps, self._exchange.post(posts), strict=True):
                 own.extend(more)
@@ -318,10 +325,15 @@ class Engine:
         Raises
         ------
         ArgumentError
-            For another reduction, or "set" without `changed`.
+            For another reduction, "set" without `changed`, a bitmap and another reduction than "or", or an
+            array that has no value for each owned vertex and each mirror.
         """
         if op not in _REDUCTIONS or (op == "set" and changed is None):
             msg = f'push reduces by "add", "min", "or", or "set" with changed=, not {op!r}'
+            raise ArgumentError(msg)
+        self._check_carried(array, changed)
+        if array.bits != (op == "or"):
+            msg = f'push reduces bitmaps by "or" and values by another, not {_said(array)} by {op!r}'
             raise ArgumentError(msg)
         if self.routes:
             sends, receives = self._exchange.push(array, op, changed)
@@ -338,13 +350,34 @@ class Engine:
             Bitmap of the owned vertices that changed. Only these travel, and their mirrors become flagged.
         work : int, optional
             As for `compute`.
+
+        Raises
+        ------
+        ArgumentError
+            For an array that has no value for each owned vertex and each mirror.
         """
+        self._check_carried(array, changed)
         if self.routes:
             sends, receives = self._exchange.pull(array, changed)
             self._run(sends, work)
             self._run(receives, work)
 
     # ---- how they run -----------------------------------------------------------------------------
+
+    def _check_carried(self, array: Spread, changed: Spread | None = None) -> None:
+        """Refuse what is too short: kernels would read and write beyond it."""
+        if changed is not None:
+            if not changed.bits:
+                msg = f"changed= is a bitmap, as bits() gives, not {_said(changed)}"
+                raise ArgumentError(msg)
+            self._check_carried(changed)
+        lengths = [len(part) if hasattr(part, "__len__") else 0 for part in array.parts]
+        if lengths != (self._words if array.bits else self._values):
+            msg = (
+                "what is carried has a value for each owned vertex and each mirror, as array() and bits() "
+                f"give, not {_said(array)} with {lengths} for {self._values}"
+            )
+            raise ArgumentError(msg)
 
     def _compute_alone(self, kernel: str | Kernel, args: Sequence[Any]) -> Any:
         """Run a kernel on the only element, which has none to wait for: a search takes hundreds of them."""
@@ -362,6 +395,9 @@ class Engine:
 
     def _count_active(self, votes: Sequence[Any], *, worked: bool) -> None:
         """Take the first votes for the vertices at work in this superstep, or add them to the next one's."""
+        if None in votes:
+            msg = "wakes= and worked= count by the first vote, and this kernel returns none"
+            raise ArgumentError(msg)
         for p, vote in enumerate(votes):
             count = int(vote[0] if isinstance(vote, tuple) else vote)
             if not worked:
@@ -439,6 +475,10 @@ def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], 
         done.append((phase, function(*args)))
         marks.append(element.mark())
     return done, marks
+
+
+def _said(array: Spread) -> str:
+    return "a bitmap" if array.bits else "an array"
 
 
 def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIXES", "check_suffix", "load_claim", "read_table", "write_result"]
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
+# Those that hold a table and no more.
+_TEXT = (".csv", ".tsv")
+# The parameters of algorithms that say how something is computed, and not of what.
+_HOW = ("damping", "tol", "max_iter", "dtype", "normalized")
 
 # The key of the schema's metadata under which a table keeps how it was made.
 _KEY = b"evener"
@@ -49,7 +55,7 @@ def write_result(result: Result, path: Path) -> None:
             from pyarrow import parquet
 
             parquet.write_table(table, temporary)
-        elif suffix in {".csv", ".tsv"}:
+        elif suffix in _TEXT:
             from pyarrow import csv
 
             delimiter = "," if suffix == ".csv" else "\t"
@@ -75,7 +81,7 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
             from pyarrow import parquet
 
             return parquet.read_table(path)
-        if suffix in {".csv", ".tsv"}:
+        if suffix in _TEXT:
             from pyarrow import csv
 
             delimiter = "," if suffix == ".csv" else "\t"
@@ -105,7 +111,8 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
 def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[str, Any]) -> Claim:
     """Read a saved result of `algorithm` on `graph`, to be verified.
 
-    What the file says of its parameters counts where `parameters` is silent.
+    What the file says of its parameters counts where `parameters` is silent; of a text file, which says
+    nothing, what the algorithm takes by default.
 
     Raises
     ------
@@ -123,9 +130,20 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     arrays = {
         name: _column(table, name, graph, path)[order] for name in table.column_names if name != "vertex"
     }
-    return Claim(
-        algorithm, graph, arrays, {**made.get("parameters", {}), **parameters}, made.get("outcome", {})
-    )
+    told = dict(made.get("parameters") or _defaults(algorithm))
+    if "k" in parameters:
+        told.pop("sources", None)  # they are to be drawn as is asked here
+    claimed = {**told, **parameters}
+    if path.suffix.lower() in _TEXT and "rank" in arrays:
+        arrays["rank"] = arrays["rank"].astype(claimed["dtype"])  # as it was before it was written
+    return Claim(algorithm, graph, arrays, claimed, made.get("outcome", {}))
+
+
+def _defaults(algorithm: str) -> dict[str, Any]:
+    """What an algorithm takes where nothing is said of how it is computed."""
+    function = getattr(import_module(f"evener.algorithms.{algorithm}"), algorithm)
+    taken = inspect.signature(function).parameters
+    return {name: taken[name].default for name in _HOW if name in taken}
 
 
 def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp]:

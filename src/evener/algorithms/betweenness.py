@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evener.partition import PartitionedGraph
     from evener.timeline import Progress
 
-__all__ = ["betweenness"]
+__all__ = ["betweenness", "sources_of"]
 
 # An edge costs this much more to push over, where threads may meet, than to pull over. One thread, R-MAT 20:
 # a source takes 42 ms with 4, 46 with 8, and 75 where dependencies are only pulled.
@@ -128,7 +128,7 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
-    chosen = _choose(graph_of(graph, "betweenness"), sources, k, seed)
+    chosen = sources_of(graph_of(graph, "betweenness"), sources, k, seed)
     pg = placed(
         graph,
         "betweenness",
@@ -354,8 +354,8 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
         )  # fmt: skip
 
 
-def _choose(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int) -> NDArray[np.int64]:
-    """The numbers of the vertices to start from."""
+def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int) -> NDArray[np.int64]:
+    """The numbers of the vertices to start from: those given, `k` that are drawn, or all."""
     if sources is not None and k is not None:
         msg = "give the sources or how many to draw, not both: sources= and k= exclude each other"
         raise ArgumentError(msg)

@@ -77,6 +77,8 @@ def describe(graph: Graph) -> dict[str, Any]:
     """Return the facts that `info` prints."""
     import numpy as np
 
+    from evener.result import named_by_strings
+
     degree = graph.out_degree()
     weights = None
     if graph.weights is not None:
@@ -101,7 +103,7 @@ def describe(graph: Graph) -> dict[str, Any]:
         "edges": graph.m,
         "directed": graph.directed,
         "weights": weights,
-        "ids": str(graph.ids.dtype) if own else "0 to n-1",
+        "ids": ("strings" if named_by_strings(graph) else "integers") if own else "0 to n-1",
         "out_degree": degrees,
         "bytes": graph.nbytes,
     }

@@ -153,7 +153,7 @@ def profile(
         raise ArgumentError(msg)
     job = context.ensure_object(Job)
     with job.shown():
-        rates = calibrate(None if named == "cpu" else named, say=job.stage)
+        rates = calibrate(None if named == "cpu" else named, say=lambda step: job.stage(f"measuring {step}"))
     say(text.as_json(asdict(rates)) if as_json else text.rates(rates))
     if not as_json and kept(rates.machine) is not None:
         say()

@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 # What a plan predicts the time of, where it is not a run from one source.
+# The top of components is the largest of them.
+_OF_COMPONENTS = ("component", "vertices")
 _PASSES = {"pagerank": "an iteration", "wcc": "a run"}
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
@@ -87,7 +89,7 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     say(f"{result.graph!r}"[1:-1])
     if top:
         name = next(iter(result))
-        heads = ("component", "vertices") if name == "component" else ("vertex", name)
+        heads = _OF_COMPONENTS if name == "component" else ("vertex", name)
         rows = [(str(vertex), value) for vertex, value in result.top(top)]
         say()
         say(columns(heads, rows, left=1))
@@ -111,6 +113,7 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
     """Return what `show_result` prints, for programs."""
     graph = result.graph
+    heads = _OF_COMPONENTS if "component" in result else ("vertex", "value")
     content: dict[str, Any] = {
         "algorithm": result.algorithm,
         "graph": {"vertices": graph.n, "edges": graph.m, "directed": graph.directed},
@@ -121,7 +124,7 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
         "edges": result.edges,
         "edges_per_second": result.edges_per_second,
         "supersteps": result.timeline.supersteps,
-        "top": [{"vertex": vertex, "value": value} for vertex, value in result.top(top)],
+        "top": [dict(zip(heads, one, strict=True)) for one in result.top(top)],
     }
     if result.energy is not None:
         joules = result.energy.total
@@ -188,7 +191,9 @@ def planned(plan: Plan) -> str:
     each, took = _PASSES.get(plan.algorithm, "a run from one source"), seconds_text(plan.prediction.seconds)
     lines = [placed, "", columns(heads, rows, left=1), ""]
     lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]
-    lines += [f"{kind}: {seconds_text(seconds)}" for kind, seconds in plan.alternatives.items()]
+    for kind, seconds in plan.alternatives.items():
+        split = kind == "CPU alone" and len(plan.on) > 1 and all(name.startswith("cpu") for name in plan.on)
+        lines.append(f"{', '.join(plan.on) if split else kind}: {seconds_text(seconds)}")
     if plan.passed_over is not None:
         lines.append(
             f"{plan.passed_over} is no safe gain: a CPU's times vary, and more elements have to pay."

@@ -211,7 +211,7 @@ class CudaElement:
 
     def edges(self, length: int, dtype: np.dtype[Any], far: int) -> TieredArray:
         """Room for the first `far` edges in locked pages of the host's memory, for the rest on this GPU."""
-        with self._device:
+        with self._guarded("sharing edges with the host"):
             if far and self._reads_registered:
                 locked = locked_words(-(-far * dtype.itemsize // 8)).view(dtype)[:far]
             else:

@@ -67,7 +67,12 @@ class Guard:
             raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._device.__exit__(kind, error, trace)
+        try:
+            self._device.__exit__(kind, error, trace)
+        except Exception as left:  # that which was the current one before cannot be it any more
+            if error is None:
+                self._say(left)
+                raise
         if error is not None:
             self._say(error)
 

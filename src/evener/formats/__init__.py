@@ -11,6 +11,7 @@ Examples
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "write"]
 
-_SPEC = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):[^/\\]*")
+_log = logging.getLogger("evener")
+
+# The rows of a Kronecker graph's matrix are joined by slashes; in another name they say that it is a path.
+_SPEC = re.compile(r"kronecker:.*|[A-Za-z][A-Za-z0-9_-]*:[^/\\]*")
 
 
 def read(
@@ -157,6 +161,12 @@ def write(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
     kind.write(graph, target, compression)
+    if not graph.directed and not kind.tells_direction:
+        _log.warning(
+            "%s: %s files do not say that edges are undirected; read it with directed=False, or --undirected",
+            target,
+            kind.name,
+        )
 
 
 def _exists(path: str | Path) -> bool:

@@ -122,4 +122,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
 
 
-FORMAT = Format("CSV", (".csv",), read, write)
+FORMAT = Format("CSV", (".csv",), read, write, tells_direction=False)

@@ -7,6 +7,7 @@ adds so that nothing is lost: vertices without edges, and the type of weights an
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ COMMENTS = b"#%"
 # A file with fewer edges than its comment says was cut short. Published files are sometimes a few edges off.
 _ENOUGH = 0.99
 
+_log = logging.getLogger("evener")
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
 _ISOLATED_IN_A_LINE = 1000
 
@@ -96,6 +98,14 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     return graph_of(edges, wishes, source.path)
 
 
+def _say_unread(path: Path, third: bytes) -> None:
+    """Say that edges get no weight: NetworkX, for one, writes a dictionary there unless told otherwise."""
+    said = third.decode("utf-8", "replace")
+    _log.warning(
+        "%s: edges have no weight, for the third field, %r in the first line, is no number", path, said
+    )
+
+
 def read_numbers(text: Text, wishes: Wishes, heading: Heading) -> Edges:
     """Read the rest of a text as edges between integers."""
     first = text.peek()
@@ -109,6 +119,8 @@ def read_numbers(text: Text, wishes: Wishes, heading: Heading) -> Edges:
         weighted = wishes.weighted
         if weighted is None:
             weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
+            if len(fields) > 2 and not weighted:
+                _say_unread(text.source.path, fields[2])
         if weighted and len(fields) < 3:
             msg = f"weights were asked for, so three fields are expected, but {len(fields)} came"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
@@ -179,6 +191,8 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
     third = str(pc.list_element(fields, 2)[0]).encode() if count > 2 and len(line) else b""
+    if third and wishes.weighted is None and not _NUMBER.match(third):
+        _say_unread(source.path, third)
     if wishes.weighted or (wishes.weighted is None and _NUMBER.match(third)):
         if count < 3:
             raise FormatError("weights were asked for, but the lines have two fields", path=source.path)

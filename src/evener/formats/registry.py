@@ -56,6 +56,8 @@ class Format:
         Whether ``.gz``, ``.zst`` or ``.bz2`` may follow the suffix.
     together : bool
         Whether a graph is a file of each suffix, of which any may be named.
+    tells_direction : bool
+        Whether a file says that its edges are undirected.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Format:
     keeps_ids: bool = True
     compressed: bool = True
     together: bool = False
+    tells_direction: bool = True
 
 
 @cache

@@ -141,4 +141,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
         sparse.save_npz(file, matrix, compressed=False)
 
 
-FORMAT = Format("SciPy", (".npz",), read, write, keeps_ids=False, compressed=False)
+FORMAT = Format("SciPy", (".npz",), read, write, keeps_ids=False, compressed=False, tells_direction=False)

@@ -87,6 +87,7 @@ class PartitionedGraph:
 
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Bring the owned values of all partitions into the order of the graph's vertices."""
+        self._check_parts(parts)
         gathered = np.empty(self.graph.n, dtype=parts[0].dtype)
         for vertices, part in self._fetched(parts):
             kernels.scatter_to(vertices, part, np.uint64(len(vertices)), gathered)
@@ -97,6 +98,7 @@ class PartitionedGraph:
 
         Where the ids are strings, positions in ``graph.ids``; where there is no vertex, -1.
         """
+        self._check_parts(parts)
         gathered = np.empty(self.graph.n, dtype=np.int64)
         names = _integer_ids(self.graph)
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
@@ -109,6 +111,7 @@ class PartitionedGraph:
 
         Where the ids are strings, the numbers are left as they are; where there is no vertex, -1.
         """
+        self._check_parts(parts)
         gathered = np.empty(self.graph.n, dtype=np.int64)
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
@@ -123,6 +126,13 @@ class PartitionedGraph:
     def owned_vertices(self) -> list[NDArray[np.uint32]]:
         """The graph's numbers of the vertices that each partition owns, in the host's memory."""
         return [self._numbering.owned_by(p) for p in range(len(self.partitions))]
+
+    def _check_parts(self, parts: Sequence[NDArray[Any]]) -> None:
+        """Refuse parts that do not hold a value for each owned vertex of each partition."""
+        lengths, owned = [len(part) for part in parts], [p.owned for p in self.partitions]
+        if len(lengths) != len(owned) or any(one < other for one, other in zip(lengths, owned, strict=True)):
+            msg = f"parts have a value for each owned vertex, here {owned}, or more, and not {lengths}"
+            raise ArgumentError(msg)
 
     def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
         """The owned vertices of each partition, and its part, in the host's memory."""
@@ -156,8 +166,8 @@ def partition(
         (T13 §6.2).
     alpha : float, optional
         Share of the edges on the CPU side, 0 to 1; where all elements are CPUs, on the first of them. The
-        others share the rest evenly; a single element has all edges. Default: in proportion to the elements'
-        threads, a GPU counting for hundreds.
+        others share the rest, and by default all share all, in proportion to their threads, of which a GPU
+        counts for hundreds. A single element has all edges.
     gpu_memory : str or int, optional
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Edges that have no room there stay
         in the host's memory, from where the GPU reads them. Default: what is free.

@@ -35,6 +35,8 @@ STATE_BYTES = {
 _NAME_BYTES, _DEGREE_BYTES, _OFFSET_BYTES = 4, 4, 8
 # For each end of a route that a GPU has a part in: values of 8 bytes, positions and listed values, flags.
 _MESSAGE_BYTES = 8 + 4 + 8 + 1
+# What has come for an owner in a list is laid out before it is reduced: values of 8 bytes.
+_PLACED_BYTES = 8
 # The owner's index of a route, 4 bytes for each mirror, and its bitmap with counts, 12 for 64 vertices.
 _INDEX_BYTES, _BITMAP_BYTES = 4, 12 / 64
 # Pieces of long rows that kernels list: two places of 8 bytes for 512 edges.
@@ -59,7 +61,7 @@ def beside_edges(owned: int, mirrors: int, elsewhere: int, edges: int, *, direct
         _NAME_BYTES * (owned + mirrors) + _DEGREE_BYTES * owned + directions * _OFFSET_BYTES * (owned + 1)
     )
     state = max(own * owned + other * mirrors for own, other in STATE_BYTES.values())
-    messages = (mirrors + elsewhere) * _MESSAGE_BYTES
+    messages = (mirrors + elsewhere) * _MESSAGE_BYTES + elsewhere * _PLACED_BYTES
     lookups = elsewhere * _INDEX_BYTES + owned * _BITMAP_BYTES if elsewhere else 0
     return int(arrays + state + messages + lookups + edges * _PIECES_BYTES)
 

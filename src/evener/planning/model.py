@@ -135,8 +135,11 @@ class Share:
             elsewhere = sum(int(end - begin) for begin, end in bounds)
             in_a_row = sum(len(r) for r in placed.routes if r.owner == p and r.first is not None)
             part = Part(own.owned, own.connected, own.mirrors, elsewhere, own.stored_edges, in_a_row)
-            room = element.kind == "cpu" or spare(own, element) >= BYTES_AN_EDGE * own.stored_edges
-            columns = room or any("columns" in edges.prepared for edges in own.directions)
+            made = [edges.prepared["columns"] for edges in own.directions if "columns" in edges.prepared]
+            if made:  # or found not to be worth it
+                columns = any(one is not None for one in made)
+            else:
+                columns = element.kind == "cpu" or spare(own, element) >= BYTES_AN_EDGE * own.stored_edges
             shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges, columns))
         return shares
 

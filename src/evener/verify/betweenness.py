@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
+from evener.algorithms.betweenness import sources_of
 from evener.kernels.cpu import verify as kernels
 from evener.verify.rules import broken, column, first_true
 
@@ -32,8 +33,9 @@ def check(answer: Answer) -> None:
         broken(answer, "centralities are float32 or float64", f"they are {stored.dtype}")
     if graph.n == 0:
         return
-    sources = parameters.get("sources")
-    chosen = np.arange(graph.n) if sources is None else graph.numbers_of(sources)
+    # A result tells the sources; of an answer from elsewhere it may be known how they were drawn.
+    drawn = None if "sources" in parameters else parameters.get("k")
+    chosen = sources_of(graph, parameters.get("sources"), drawn, parameters.get("seed", 0))
     expected = _dependencies(graph, chosen)
     expected *= _scale(graph, len(chosen), normalized=bool(parameters.get("normalized", True)))
     found = stored.astype(np.float64)

@@ -18,7 +18,8 @@ struct Pieces {
     u64* count_of_next_launch;
 };
 
-// Goes over the edges of listed vertices. Make one at the start of a kernel, and use it as often as needed.
+// Goes over the edges of listed vertices. Make one at the start of a kernel, and use it as often as needed: all
+// blocks meet (`grid.sync`) between one use and the next, and no list has a vertex twice.
 struct EdgeLoop {
     Pieces pieces;
     Grid grid;

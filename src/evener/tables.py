@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+import evener
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats.atomic import replacing
 from evener.result import VERTEX_VALUED, named_by_strings
@@ -134,15 +134,15 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     if "k" in parameters:
         told.pop("sources", None)  # they are to be drawn as is asked here
     claimed = {**told, **parameters}
-    if path.suffix.lower() in _TEXT and "rank" in arrays:
+    if path.suffix.lower() in _TEXT and {"rank", "dtype"} <= {*arrays, *claimed}:
         arrays["rank"] = arrays["rank"].astype(claimed["dtype"])  # as it was before it was written
     return Claim(algorithm, graph, arrays, claimed, made.get("outcome", {}))
 
 
 def _defaults(algorithm: str) -> dict[str, Any]:
     """What an algorithm takes where nothing is said of how it is computed."""
-    function = getattr(import_module(f"evener.algorithms.{algorithm}"), algorithm)
-    taken = inspect.signature(function).parameters
+    function = getattr(evener, algorithm, None)
+    taken = {} if function is None else inspect.signature(function).parameters
     return {name: taken[name].default for name in _HOW if name in taken}
 
 

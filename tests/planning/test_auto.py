@@ -318,6 +318,9 @@ def test_a_gpu_has_blocks_of_columns_where_there_is_room_for_edges_twice(graph):
     assert [share.columns for share in Share.all_of(pg)] == [False]
     own.in_.prepared["columns"] = "made"
     assert [share.columns for share in Share.all_of(pg)] == [True]
+    gpu._room += 1
+    own.in_.prepared["columns"] = None  # where most edges are far, they are not worth it
+    assert [share.columns for share in Share.all_of(pg)] == [False]
 
 
 def test_a_forecast_goes_by_the_mirrors_that_there_are(graph, monkeypatch):

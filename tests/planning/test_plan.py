@@ -216,6 +216,8 @@ def test_passes_take_as_long_as_one_so_many_times(sizes):
     for passes in (0, 1, 10):
         found = make_plan(sizes, "wcc", [CPU], rates(cpu=1e-9), passes=passes)
         assert found.prediction.seconds == pytest.approx(passes * sizes.degrees.edges * 1e-9)
+        gpu = make_plan(sizes, "wcc", [CPU, Gpu("cuda:0", GIB)], rates(gpu=1e-12, delay=1.0), passes=passes)
+        assert gpu.on == ("cuda:0",)
 
 
 def test_the_error_of_elements_that_were_named_is_theirs(sizes):

@@ -127,8 +127,8 @@ def pagerank(
     tolerance = n * tol if semantics == "networkx" else 0.0
     # What is prepared once for all runs belongs to the placement.
     columns = [
-        columns_of(partition, element) if dtype == "float32" else None
-        for partition, element in zip(pg.partitions, pg.elements, strict=True)
+        columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" else None
+        for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
     engine = Engine(pg, "pagerank", progress=progress)
     rank, iterations, change = _iterate(

@@ -85,6 +85,10 @@ class PartitionedGraph:
         """The partition that owns the graph's vertex number `vertex`, and its number there."""
         return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
 
+    def mirrors_of(self, p: int) -> int:
+        """How many mirrors other partitions have of those vertices that partition `p` owns."""
+        return sum(len(route) for route in self.routes if route.owner == p)
+
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Bring the owned values of all partitions into the order of the graph's vertices."""
         self._check_parts(parts)

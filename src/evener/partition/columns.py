@@ -121,8 +121,10 @@ class Columns:
             )
 
 
-def columns_of(partition: Partition, element: Element) -> Columns | None:
+def columns_of(partition: Partition, element: Element, elsewhere: int = 0) -> Columns | None:
     """The in-edges of a partition in blocks of columns, made when they are first asked for.
+
+    `elsewhere` is the number of mirrors that other elements have of its vertices.
 
     None where kernels had better take the edges as they are: on a CPU, where the graph is small or has no
     hubs, where some of the edges are the host's, or where there is no room for them a second time.
@@ -134,7 +136,8 @@ def columns_of(partition: Partition, element: Element) -> Columns | None:
     if "columns" not in edges.prepared:
         # What was free a moment ago may be another process's by now, and ours when the next run looks.
         with suppress(DeviceOutOfMemory):
-            edges.prepared["columns"] = build_columns(partition, element, columns, spare(partition, element))
+            room = spare(partition, element, elsewhere)
+            edges.prepared["columns"] = build_columns(partition, element, columns, room)
     return edges.prepared.get("columns")
 
 
@@ -271,11 +274,13 @@ def _places(
     return place, tile_places
 
 
-def spare(partition: Partition, element: Element) -> int:
+def spare(partition: Partition, element: Element, elsewhere: int = 0) -> int:
     """Bytes that an element has for edges a second time: what else runs on the partition keeps its room."""
     stored = partition.directions
     beside = beside_edges(
-        partition.owned, partition.mirrors, partition.mirrors, partition.stored_edges, directions=len(stored)
+        partition.owned, partition.mirrors, elsewhere, partition.stored_edges, directions=len(stored)
     )
+    # Of that, names, degrees and offsets are there already, and counted with the partition.
+    own = partition.vertices.nbytes + partition.out_degree.nbytes + sum(e.offsets.nbytes for e in stored)
     room: int = element.room_beside(partition.nbytes)  # type: ignore[attr-defined] # of elements that have tables
-    return room - beside
+    return room - (beside - own)

@@ -128,18 +128,17 @@ class Share:
     @classmethod
     def all_of(cls, placed: PartitionedGraph) -> list[Share]:
         """What each element has of a graph that is placed."""
-        partitions = placed.partitions
         shares = []
-        for p, (element, own) in enumerate(zip(placed.elements, partitions, strict=True)):
-            bounds = [other.mirror_bounds[p : p + 2] for other in partitions if other is not own]
-            elsewhere = sum(int(end - begin) for begin, end in bounds)
+        for p, (element, own) in enumerate(zip(placed.elements, placed.partitions, strict=True)):
+            elsewhere = placed.mirrors_of(p)
             in_a_row = sum(len(r) for r in placed.routes if r.owner == p and r.first is not None)
             part = Part(own.owned, own.connected, own.mirrors, elsewhere, own.stored_edges, in_a_row)
             made = [edges.prepared["columns"] for edges in own.directions if "columns" in edges.prepared]
             if made:  # or found not to be worth it
                 columns = any(one is not None for one in made)
             else:
-                columns = element.kind == "cpu" or spare(own, element) >= BYTES_AN_EDGE * own.stored_edges
+                enough = BYTES_AN_EDGE * own.stored_edges
+                columns = element.kind == "cpu" or spare(own, element, elsewhere) >= enough
             shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges, columns))
         return shares
 

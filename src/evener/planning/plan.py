@@ -176,8 +176,9 @@ def make_plan(
                 except DeviceOutOfMemory as error:
                     refused[kind] = error
                     continue
+                # Where there is nothing to do, by one pass: something has to be chosen.
                 seconds = predict(
-                    plan.shares, algorithm, rates, passes=passes, cpu_takes=_CPU_MAY_TAKE
+                    plan.shares, algorithm, rates, passes=passes or 1, cpu_takes=_CPU_MAY_TAKE
                 ).seconds
                 if seconds < surely.get(kind, math.inf):
                     found[kind], surely[kind] = plan, seconds

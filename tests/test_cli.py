@@ -308,6 +308,18 @@ def test_the_table_of_options_agrees_with_the_library(algorithm):
     assert beyond <= set(CHOICES)
 
 
+def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
+    said = "evener: --gpu-memory limits nothing here: no GPU took part\n"
+    assert evener("run", "bfs", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB").err == said
+    assert evener("run", "bfs", "rmat:4", "--on", "cpu:1").err == ""
+
+
+def test_what_is_verified_is_as_exact_as_was_asked(evener):
+    done = evener("run", "pagerank", "rmat:6", "--verify", "--tol", "1e-9")
+    assert "The answer is verified, within --tol 1e-09.\n" in done.out
+    assert "The answer is verified.\n" in evener("run", "pagerank", "rmat:6", "--verify", "--tol", "0").out
+
+
 def test_a_specification_with_slashes(evener):
     """By hand: the third power of a matrix of three ones has 2^3 vertices and 3^3 edges."""
     assert ev.read("kronecker:11/10,power=3").m == 27

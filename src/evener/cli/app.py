@@ -100,13 +100,15 @@ def run(
             result.trace(trace)
             job.written.append(trace)
     work.tell_fallback(place)
+    work.tell_unused_limit(result, place)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
         say(text.as_json({**content, "verified": verify, "written": job.written}))
         return
     text.show_result(result, top=top, timeline=timeline)
     if verify:
-        say("The answer is verified.")
+        within = f", within --tol {result.parameters['tol']:g}" if result.parameters.get("tol") else ""
+        say(f"The answer is verified{within}.")
     for path in job.written:
         say(f"Wrote {path}.")
 

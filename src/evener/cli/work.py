@@ -37,6 +37,7 @@ __all__ = [
     "open_graph",
     "repeat",
     "tell_fallback",
+    "tell_unused_limit",
 ]
 
 # Where there is a driver of NVIDIA's, it has this.
@@ -67,6 +68,12 @@ def tell_fallback(place: Mapping[str, Any]) -> None:
         why = missing()
         if why:
             note(f"this ran on the CPU, for no GPU can be used: {why}")
+
+
+def tell_unused_limit(result: Result, place: Mapping[str, Any]) -> None:
+    """Say that a limit to what GPUs hold had nothing to limit."""
+    if "gpu_memory" in place and not any(name.startswith("cuda:") for name in result.timeline.elements):
+        note("--gpu-memory limits nothing here: no GPU took part")
 
 
 def tell_lonely_source(result: Result, arguments: Mapping[str, Any]) -> None:

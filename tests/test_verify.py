@@ -186,6 +186,15 @@ def test_sssp_accepts_networkx(directed, integer, dtype):
     verify(sssp_claim(graph, distance, parent))
 
 
+@pytest.mark.parametrize("weights", [[5, 2, 7], [2, 5, 7], [7, 5, 2]], ids=str)
+def test_sssp_takes_the_lightest_of_parallel_edges(weights):
+    offsets, targets = np.array([0, 3, 3], np.uint64), np.array([1, 1, 1], np.uint32)
+    graph = Graph(offsets, targets, weights=np.array(weights), directed=True)  # as they are
+    verify(sssp_claim(graph, np.array([0, 2]), np.array([0, 0]), source=0))
+    for wrong in (5, 7, 1):
+        refused(sssp_claim(graph, np.array([0, wrong]), np.array([0, 0]), source=0))
+
+
 def test_sssp_refuses_every_wrong_parent(graph):
     distance, parent = reference.sssp(graph, SOURCE)
     tails, heads = reference.edges(graph)

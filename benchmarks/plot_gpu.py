@@ -30,7 +30,7 @@ POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
 def main():
     IMAGES.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
-        rivals = [_read(path) for path in sorted(harness.RESULTS.glob("gpu_rivals*.json"))]
+        rivals = [_read(path) for path in harness.RESULTS.glob("gpu_rivals*.json")]
         if rivals:
             _rivals(rivals)
         sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
@@ -45,15 +45,16 @@ def _read(path):
 def _rivals(documents):
     from gpu_rivals import TASKS
 
-    rows = [row for document in documents for row in document["rows"] if row["cugraph_seconds"]]
-    graphs = list(dict.fromkeys(row["graph"] for row in rows))
+    # Of what was measured more than once the last counts.
+    documents = sorted(documents, key=lambda one: one["when"])
+    rows = {(row["task"], row["graph"]): row for document in documents for row in document["rows"]}
+    graphs = sorted({graph for _, graph in rows})
     figure, panel = plt.subplots(figsize=(7.6, 4.6), layout="constrained")
     groups = {
         title: [
             Bar(graph, colour, row["cugraph_over_ours"], row["wanted"])
             for graph, colour in zip(graphs, SIZES, strict=False)
-            for row in rows
-            if (row["task"], row["graph"]) == (task, graph)
+            if (row := rows.get((task, graph))) and row["cugraph_seconds"]
         ]
         for task, title in TASKS.items()
     }

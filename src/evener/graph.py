@@ -202,8 +202,8 @@ class Graph:
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
             Its nodes are all non-negative integers or all strings; nodes without edges are kept.
         weight : str or None, default "weight"
-            The edge attribute to take as weight, 1 where an edge lacks it. None, or an attribute that no
-            edge has, makes a graph without weights.
+            The edge attribute to take as weight, 1 where an edge lacks it. None makes a graph without
+            weights, as does "weight" where no edge has it.
 
         Returns
         -------

@@ -35,11 +35,13 @@ from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
 from evener.planning.fit import Sample, fitted
 from evener.planning.link import copy_speed, exchange_speeds
+from evener.planning.model import Degrees, parts_of
 from evener.planning.rates import Rates, keep, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from evener.graph import Graph
     from evener.planning.rates import Rate
     from evener.result import Result
 
@@ -49,19 +51,22 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 1
+_METHOD = 2
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
 _SCALES = (18, 22, 24)
 _CORES_FOR_ALL = 16
-# Scale and edges a vertex of a graph for what reads every edge, on a CPU where all of these are measured. On
-# 15 cores an edge of R-MAT 26 took PageRank 0.19 ns, and by the line through R-MAT 22 and 24 it was 0.14.
-_BEYOND = (26, 4)
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
-# The share of the edges that a CPU gets beside a GPU: of many vertices, and of few.
+# Scale, and edges for each vertex, of two graphs for what reads every edge, on a CPU where all of these are
+# measured: as large as those that do not fit a GPU, with fewer edges so that they are soon made. On 15 cores
+# of one host an edge of R-MAT 26 took PageRank 0.15 ns and a vertex 2.3 ns, of R-MAT 24 0.14 and 1.2 ns.
+_BEYOND, _BEYOND_EDGES = 26, (1, 4)
+# The share of the edges that a CPU gets beside a GPU: of many vertices, and of few; and the part of the other
+# edges that has room on the GPU. The rest it reads from the host's memory, for as long as the CPU computes.
 _BESIDE = {"low": 0.1, "high": 0.2}
+_FITS = 0.25
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
 _ITERATIONS, _REPEATS = 8, 3
@@ -152,8 +157,8 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
         _require_room(on_gpu, *measured.graphs[-1])
     for scale, factor in measured.graphs:
         _measure(measured, scale, factor, on_cpu, on_gpu, say)
-    if len(measured.scales) == len(_SCALES) and _in_memory(*_BEYOND):
-        _measure_beyond(measured, on_cpu, say)
+    if len(measured.scales) == len(_SCALES) and _in_memory(_BEYOND, max(_BEYOND_EDGES)):
+        _measure_beyond(measured, on_cpu, on_gpu, say)
     speeds: dict[str, float] = {}
     copied, delay = float("inf"), 0.0
     if on_gpu is not None:
@@ -256,37 +261,59 @@ def _measure(
                 measured.supersteps[name] = runs[0].supersteps / passes
         del placed  # before the next one is made
     if on_gpu is not None and factor == _MANY:
-        for policy, alpha in _BESIDE.items():
-            say(f"cpu beside gpu, {policy}, on {graph!r}")
-            placed = partition(
-                graph, f"{on_cpu},{on_gpu}", policy=policy, alpha=alpha, gpu_memory=beside + edges // 2
-            )
+        for placed in _split(graph, on_cpu, on_gpu, say):
             _measure_beside(measured, scale, placed)
             if scale == measured.scales[0]:
                 _count_supersteps(measured, placed, source)
+            del placed  # before the next one is made
+
+
+def _split(graph: Graph, on_cpu: str, on_gpu: str, say: Callable[[str], None]) -> Iterator[PartitionedGraph]:
+    """The graph on both, first with a share for the CPU of many vertices, then with one of few."""
+    degrees = Degrees.of(graph.out_degree())
+    for policy, alpha in _BESIDE.items():
+        say(f"cpu beside gpu, {policy}, on {graph!r}")
+        other = parts_of(degrees, policy, (alpha, 1 - alpha))[1]
+        room = beside_edges(other.vertices, other.mirrors, other.elsewhere, other.edges, directions=1)
+        room += int(_FITS * other.edges * _bytes_of_edge(graph))
+        yield partition(graph, f"{on_cpu},{on_gpu}", policy=policy, alpha=alpha, gpu_memory=room)
+
+
+def _bytes_of_edge(graph: Graph) -> int:
+    """Its target's, and its weight's where there is one."""
+    return sum(array.itemsize for array in (graph.targets, graph.weights) if array is not None)
+
+
+def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
+    """What reads every edge, on a CPU whose caches hold a small part of the values."""
+    # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
+    # the size is that of a graph with as many edges a vertex as the others have.
+    size = measured.samples[_READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
+    for factor in _BEYOND_EDGES:
+        say(f"a graph of {1 << _BEYOND:,} vertices")
+        graph = generate.rmat(_BEYOND, edge_factor=factor)
+        connected = int(np.count_nonzero(graph.out_degree()))
+        placed = partition(graph, on_cpu)
+        for name in _READ_ALL:
+            run, passes = _RUNS[name]
+            seconds = statistics.median(one.seconds for one in _repeated(run, placed, None)) / passes
+            measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
+        del placed  # before the next one is made
+    if on_gpu is not None:
+        for placed in _split(graph, on_cpu, on_gpu, say):
+            _measure_beside(measured, _BEYOND, placed, size)
             del placed
 
 
-def _measure_beyond(measured: _Measured, on_cpu: str, say: Callable[[str], None]) -> None:
-    """What reads every edge, on a CPU whose caches hold a small part of the values."""
-    scale, factor = _BEYOND
-    say(f"a graph of {1 << scale:,} vertices")
-    graph = generate.rmat(scale, edge_factor=factor)
-    connected = int(np.count_nonzero(graph.out_degree()))
-    placed = partition(graph, on_cpu)
-    for name in _READ_ALL:
-        run, passes = _RUNS[name]
-        seconds = statistics.median(one.seconds for one in _repeated(run, placed, None)) / passes
-        measured.samples[name, "cpu"].append(Sample(scale, connected, connected, graph.m, seconds))
-
-
-def _measure_beside(measured: _Measured, scale: int, placed: PartitionedGraph) -> None:
+def _measure_beside(
+    measured: _Measured, scale: int, placed: PartitionedGraph, size: int | None = None
+) -> None:
     """What a CPU's share takes while a GPU reads the memory of both."""
     own = placed.partitions[0]
     for name in _READ_ALL:
         run, passes = _RUNS[name]
         seconds = statistics.median(one.first_computes for one in _repeated(run, placed, None)) / passes
-        touched = own.connected + own.mirrors
+        touched = own.connected + own.mirrors if size is None else size
         sample = Sample(scale, touched, own.connected, own.stored_edges, seconds)
         measured.samples[name, "beside"].append(sample)
 

@@ -33,7 +33,14 @@ ALONE = "test_trouble.py"
 MISTAKES = {
     "memcheck": "array[1 << 28] = 1;",
     "initcheck": "array[threadIdx.x] = array[threadIdx.x + 128];",
-    "synccheck": "if (threadIdx.x < 20) __syncthreads();",
+    "synccheck": """
+        unsigned half = __ballot_sync(0xffffffff, threadIdx.x % 32 < 16);
+        if (threadIdx.x % 32 < 17) {
+            array[threadIdx.x] = 1;
+            __syncwarp(half);
+            array[threadIdx.x + 128] = array[threadIdx.x / 32 * 32];
+        }
+    """,
     "racecheck": "__shared__ int last; last = threadIdx.x; __syncthreads(); array[threadIdx.x] = last;",
 }
 MISTAKEN = """
@@ -92,7 +99,7 @@ def _show_mistake(tool, folder):
     )
     logs = list(folder.glob("*.log"))
     if not any(_findings(log) for log in logs):
-        sys.exit(f"{tool} does not find the mistake in a kernel with: {MISTAKES[tool]}")
+        sys.exit(f"{tool} does not find the mistake in a kernel with: {' '.join(MISTAKES[tool].split())}")
     for log in logs:
         log.unlink()
 
@@ -169,10 +176,16 @@ def _part(text):
     return which, parts
 
 
+def _some(text):
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tools", nargs="+", choices=MISTAKES)
-    parser.add_argument("--processes", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2))
+    parser.add_argument("--processes", type=_some, default=max(1, len(os.sched_getaffinity(0)) - 2))
     parser.add_argument(
         "--part", type=_part, default=(1, 1), help="1/3: the first of three parts of the tests"
     )

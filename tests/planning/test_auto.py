@@ -558,25 +558,47 @@ def test_a_machine_is_measured(monkeypatch, gpu):
     assert any("beside" in step for step in said) == bool(gpu)
 
 
+@pytest.mark.parametrize("gpu", ["cuda:0", None])
 @pytest.mark.parametrize(
     ("scales", "memory", "sizes"),
     [((6, 7, 8), 1 << 40, 4), ((6, 7, 8), (4 << 10) * 16 * 8 - 1, 3), ((7, 8), 1 << 40, 2)],
     ids=["on a large machine", "without the memory for it", "on a small machine"],
 )
-def test_one_more_graph_is_measured_on_a_large_machine(monkeypatch, scales, memory, sizes):
-    """Of 4 << 10 edges, both ways, 8 bytes each: an eighth of the memory holds them, or just does not."""
+def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memory, sizes, gpu):
+    """Up to 4 << 10 edges, both ways, 8 bytes each: an eighth of the memory holds them, or just does not."""
+    samples = []
     monkeypatch.setattr(profile, "_SCALES", (6, 7, 8))
     monkeypatch.setattr(profile, "_scales", lambda _: scales)
-    monkeypatch.setattr(profile, "_BEYOND", (10, 4))
+    monkeypatch.setattr(profile, "_BEYOND", 10)
+    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
+    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
     monkeypatch.setattr(profile.memory, "available", lambda: memory)
-    monkeypatch.setattr(profile, "machine", lambda **_: {"gpus": []})
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
     monkeypatch.setattr(profile, "keep", lambda _: None)
-    found = CALIBRATE(None)
+    fit = profile.fitted
+    monkeypatch.setattr(profile, "fitted", lambda own, **more: samples.append(own) or fit(own, **more))
+    found = CALIBRATE(gpu)
     assert len(found.cpu["pagerank"].vertices) == sizes
     assert all(len(found.cpu[name].vertices) == len(scales) for name in found.cpu if name != "pagerank")
+    if gpu:
+        assert len(found.gpu["pagerank"].vertices) == len(scales)
+        assert len(found.beside["pagerank"].vertices) == sizes
     if sizes == 4:
-        connected = np.count_nonzero(generate.rmat(10, edge_factor=4).out_degree())
-        assert found.cpu["pagerank"].vertices[-1] == connected
+        # As large as one with 16 edges a vertex would be by the graph of scale 8, which has these.
+        connected = np.count_nonzero(generate.rmat(8, edge_factor=16).out_degree())
+        assert found.cpu["pagerank"].vertices[-1] == 4 * connected
+        beyond = [[one for one in own if one.scale == 10] for own in samples]
+        few, many = (generate.rmat(10, edge_factor=factor) for factor in (1, 4))
+        whole = [(np.count_nonzero(g.out_degree()), g.m) for g in (few, many)]
+        assert whole in [[(one.connected, one.edges) for one in own] for own in beyond]
+        if gpu:  # a share of many vertices, and one of few, of the larger graph
+            assert found.beside["pagerank"].vertices[-1] == 4 * connected
+            shares = [
+                ev.partition(many, "cpu:1,cpu:1", policy=p, alpha=a) for p, a in profile._BESIDE.items()
+            ]
+            parts = [(own.partitions[0].connected, own.partitions[0].stored_edges) for own in shares]
+            assert parts in [[(one.connected, one.edges) for one in own] for own in beyond]
 
 
 class Timed:
@@ -617,6 +639,9 @@ def test_what_is_measured_of_runs(monkeypatch):
     assert [(one.touched, one.connected, one.edges) for one in beside] == [
         (own.connected + own.mirrors, own.connected, own.stored_edges) for own in shares
     ]
+    # Most of the GPU's edges are where the CPU computes.
+    both = [pg for pg in timed.placements if len(pg.elements) > 1]
+    assert all(0.6 < mapped_share(pg.partitions[1], pg.mirrors_of(1), pg.elements[1]) < 0.9 for pg in both)
     # The GPU's: with room for everything, without room for edges twice, and with half of them elsewhere.
     alone = [pg for pg in timed.placements if [element.kind for element in pg.elements] == ["cuda"]]
     assert [Share.all_of(pg)[0].columns for pg in alone] == [True, False, True, False, False]

@@ -254,22 +254,6 @@ def test_what_reads_every_edge_pays_for_every_edge_and_no_vertex(name, least):
     assert measured.rate(name, "gpu").least_edge_seconds == pytest.approx([least])
 
 
-def test_one_sample_of_a_size_tells_what_an_edge_costs_there():
-    """By hand: a vertex takes 2 s, as at the size before; if that is more than all of it, an edge is free."""
-    measured = profile._Measured((10,))
-    measured.samples["pagerank", "cpu"] = [
-        Sample(10, 40, 40, 30, 2 * (40 * 2 + 30 * 5)),
-        Sample(10, 60, 60, 300, 230 + 60 * 2 + 300 * 5),
-        Sample(12, 100, 100, 600, 230 + 100 * 2 + 600 * 7),
-        Sample(14, 1000, 1000, 600, 230 + 1000),
-    ]
-    rate = measured.rate("pagerank", "cpu")
-    assert rate.vertices == (60, 100, 1000)
-    assert rate.vertex_seconds == pytest.approx([2, 2, 2])
-    assert rate.edge_seconds == pytest.approx([5, 7, 0])
-    assert rate.least_edge_seconds == pytest.approx([5, 7, 1000 / 600])
-
-
 def test_edges_that_seem_free_are_not_foreseen_to_be():
     """A pass over a small graph takes a GPU as long as launching it."""
     measured = profile._Measured((10,))

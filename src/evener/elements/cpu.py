@@ -162,11 +162,14 @@ class CpuElement:
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` on this thread, its parallel loops on this element's threads."""
         before = numba.get_num_threads()
-        numba.set_num_threads(self.threads)
+        # Asking takes a microsecond, and telling three: a search that is told nothing new has many calls.
+        if before != self.threads:
+            numba.set_num_threads(self.threads)
         try:
             if jit.ENTERED_BY_MANY:
                 return function(*args)
             with _one_at_a_time:
                 return function(*args)
         finally:
-            numba.set_num_threads(before)
+            if before != self.threads:
+                numba.set_num_threads(before)

@@ -32,9 +32,8 @@ class Sample(NamedTuple):
 def fitted(samples: Sequence[Sample], *, reads_all: bool) -> Rate:
     """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
 
-    If of a size there is one sample, a vertex is taken to cost what it did at the size before. Half of an
-    R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to nothing.
-    `reads_all` is whether a pass reads every edge.
+    Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
+    nothing. `reads_all` is whether a pass reads every edge.
     """
     # What a run takes however little there is to do is less than the shortest took; of that we take half.
     fixed = min(sample.seconds for sample in samples) / 2
@@ -46,12 +45,8 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool) -> Rate:
         own = [sample for sample in samples if sample.scale == scale]
         sizes = np.array([(sample.connected, sample.edges) for sample in own], dtype=float)
         times = np.array([sample.seconds for sample in own]) - fixed
-        if len(own) == 1 and vertex_seconds:
-            each_vertex = vertex_seconds[-1]
-            each_edge = max(float(times[0] - sizes[0, 0] * each_vertex) / own[0].edges, 0.0)
-        else:
-            # Never less than nothing: if one seems to, the other costs all of it.
-            each_vertex, each_edge = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
+        # Never less than nothing: if one seems to, the other costs all of it.
+        each_vertex, each_edge = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
         edge_seconds.append(each_edge)
         vertex_seconds.append(each_vertex)
         most = max(own, key=lambda sample: sample.edges)

@@ -97,6 +97,13 @@ def test_arrays_are_as_long_as_the_partition(engine):
         assert (count.dtype, count.tolist()) == (np.uint64, [0])
 
 
+@pytest.mark.parametrize("make", [Engine.array, Engine.owned_array])
+@pytest.mark.parametrize(("dtype", "fill"), [("uint32", -1), ("uint8", 256), ("int32", 1 << 31)])
+def test_arrays_hold_what_they_are_filled_with(engine, make, dtype, fill):
+    with pytest.raises(ev.ArgumentError, match=f"^an array of {dtype} is filled with .*, not {fill}$"):
+        make(engine, dtype, fill)
+
+
 def test_a_copy_is_apart(engine):
     one = engine.array("int32", 1)
     two = engine.copy(one)

@@ -99,7 +99,22 @@ def test_from_networkx_weights():
     assert Graph.from_networkx(theirs).weights.tolist() == [2.5, 1.0, 2.5, 1.0]
     assert Graph.from_networkx(theirs, weight="cost").weights.tolist() == [7, 1, 7, 1]
     assert Graph.from_networkx(theirs, weight=None).weights is None
-    assert Graph.from_networkx(theirs, weight="none").weights is None
+    theirs.remove_edge(3, 1)
+    assert Graph.from_networkx(theirs).weights is None
+
+
+@pytest.mark.parametrize(
+    ("edges", "has"),
+    [
+        ([(3, 1, {"cost": 7, "weight": 1}), (1, 9, {})], r"has the attributes 'cost', 'weight'"),
+        ([(3, 1, {})], "has no attributes"),
+    ],
+)
+def test_from_networkx_refuses_an_attribute_that_no_edge_has(edges, has):
+    """It is not the weights' usual name, so it was meant; and it may be misspelt."""
+    with pytest.raises(ArgumentError, match=rf"^no edge has 'kost', .*; the first edge {has}"):
+        Graph.from_networkx(nx.Graph(edges), weight="kost")
+    assert Graph.from_networkx(nx.empty_graph(3), weight="kost").weights is None
 
 
 def test_from_networkx_multigraph():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import time
 
+import pytest
+
 from evener.progress import LiveDisplay, PlainDisplay, display, line
 from evener.timeline import Progress
 
@@ -41,6 +43,20 @@ class TestProgress:
         assert "reading x.txt" in stream.getvalue()
         assert "superstep 3" in stream.getvalue()
         assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
+
+    @pytest.mark.parametrize("columns", [80, 40])
+    def test_a_live_line_stays_one_line(self, monkeypatch, columns):
+        """Only at the end is there a line to go up to: the empty one below it."""
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with display(stream) as shown:
+            shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
+            time.sleep(0.4)
+        assert "superstep 12345" in stream.getvalue()
+        assert "…" in stream.getvalue()
+        assert stream.getvalue().count("\x1b[1A") == 1
 
     def test_elsewhere_lines_are_plain(self):
         assert isinstance(display(io.StringIO()), PlainDisplay)

@@ -16,6 +16,8 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.checks import type_name
 from evener.elements.crew import call_all, helpers_for
 from evener.errors import ArgumentError, DeviceError
@@ -135,13 +137,21 @@ class Engine:
 
     def array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
         """A value for each owned vertex and each mirror; undefined where no `fill` is given."""
-        pairs = zip(self.elements, self.partitions, strict=True)
-        return Spread([e.array(len(p.vertices), dtype, fill, travels=True) for e, p in pairs])
+        return self._made(self._values, dtype, fill, travels=True)
 
     def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
         """A value for each owned vertex."""
-        pairs = zip(self.elements, self.partitions, strict=True)
-        return Spread([e.array(p.owned, dtype, fill) for e, p in pairs])
+        return self._made([p.owned for p in self.partitions], dtype, fill)
+
+    def _made(
+        self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, travels: bool = False
+    ) -> Spread:
+        pairs = zip(self.elements, lengths, strict=True)
+        try:
+            return Spread([e.array(length, dtype, fill, travels=travels) for e, length in pairs])
+        except OverflowError:
+            msg = f"an array of {np.dtype(dtype)} is filled with a number that this type holds, not {fill!r}"
+            raise ArgumentError(msg) from None
 
     def mirror_array(self, dtype: DTypeLike, columns: int) -> Spread:
         """Some values for each mirror, undefined."""

@@ -209,6 +209,11 @@ class Graph:
         -------
         Graph
 
+        Raises
+        ------
+        ArgumentError
+            If it is no NetworkX graph, its nodes are others, or no edge has the attribute that is named.
+
         Examples
         --------
         >>> import evener as ev, networkx as nx
@@ -232,6 +237,15 @@ class Graph:
         weights = None
         if weight is not None and any(weight in edge for *_, edge in graph.edges(data=True)):
             weights = np.array([edge.get(weight, 1) for *_, edge in graph.edges(data=True)])
+        elif weight not in (None, "weight") and len(ends):
+            *_, first = next(iter(graph.edges(data=True)))
+            has = (
+                f"the attributes {', '.join(map(repr, sorted(map(str, first))))}"
+                if first
+                else "no attributes"
+            )
+            msg = f"no edge has {weight!r}, which is to be its weight; the first edge has {has}"
+            raise ArgumentError(msg)
         csr = build.from_edges(
             ends[:, 0], ends[:, 1], weights, symmetrise=not graph.is_directed(), n=len(nodes)
         )

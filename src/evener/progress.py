@@ -130,7 +130,7 @@ class LiveDisplay:
         spinner = Spinner("dots")
 
         def draw() -> Spinner:
-            spinner.update(text=self._text)
+            spinner.update(text=_cropped(self._text, self._console.width - 2))
             return spinner
 
         self._live = Live(
@@ -142,3 +142,8 @@ class LiveDisplay:
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
+
+
+def _cropped(text: str, room: int) -> str:
+    """As much of a line as there is room for: a second one would stay on the terminal."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -30,6 +30,7 @@ __all__ = ["app"]
 app = typer.Typer(
     help="Graph algorithms on every processor you have, in one run.",
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -108,7 +108,7 @@ CALLS = {
     "run wcc path.txt --directed --format nonsense": "nonsense",
     "run wcc names.csv --columns source,absent": "absent",
     "run wcc path.txt --self-loops maybe": "maybe",
-    "run wcc folder": "folder",
+    "run wcc folder": "folder is a folder: name a file in it",
     "run wcc path.txt -o absent/c.csv": "there is no folder absent",
     "run wcc path.txt -o c.xlsx": "this name has suffix '.xlsx'",
     "run wcc path.txt -o components": "this name has no suffix",

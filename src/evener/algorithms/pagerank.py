@@ -93,7 +93,8 @@ def pagerank(
     -------
     Result
         ``rank``: shape (n,), sums to 1. Its `outcome` has ``iterations`` and ``converged``: whether the
-        change fell below what `tol` asks for, or nothing was asked.
+        change fell below what `tol` asks for; None where nothing is asked, with `tol` 0 or the semantics
+        of Graphalytics.
 
     Raises
     ------
@@ -143,10 +144,11 @@ def pagerank(
         alike=personalization is None,
         dtype=dtype,
     )
-    converged = change < tolerance or tolerance == 0
+    asked = tol > 0 and semantics == "networkx"
+    converged = (change < tolerance or n == 0) if asked else None
     # Each change to come is at most `damping` times the one before it.
     off = change * damping / (1 - damping) if damping < 1 else math.inf
-    if tolerance > 0 and converged and off > _MUCH:
+    if converged and off > _MUCH:
         _log.warning(
             "pagerank stopped after %d iterations: with tol %g the ranks of %s vertices, which sum to 1, may "
             "be off by up to %.2g, all together; give a tol of %.1g or less",

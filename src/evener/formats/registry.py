@@ -110,6 +110,8 @@ def format_of(path: Path, name: str | None = None) -> tuple[Format, str | None]:
 
 
 def _unknown(path: Path, suffix: str, known: list[str]) -> str:
+    if path.is_dir():
+        return f"{path} is a folder: name a file in it, or a container, whose folder's name ends in .evg"
     near = difflib.get_close_matches(suffix, known, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     came = (

@@ -13,7 +13,7 @@ import evener as ev
 import reference
 import zoo
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
-from twins import OF_CPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
+from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
@@ -22,6 +22,13 @@ directions = pytest.mark.parametrize("directed", [True, False], ids=["directed",
 small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
 generated_graphs = pytest.mark.parametrize("name", zoo.generated())
 narrow_graphs = pytest.mark.parametrize("name", zoo.NARROW)
+_WIDE = {
+    "name": ["two cores", "star", "random"],
+    "stored": ["undirected", "both", "out"],
+    "narrow": [-1, 40],
+    "up": [1, 15, 10**6],  # steps up from this part of the edges on
+    "broad": [1, 2, 10**9],  # steps down flood from this part of the vertices on
+}
 
 
 def check_the_empty_graph(on, *, directed):
@@ -93,6 +100,47 @@ def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     assert narrow < graph.m or phases == {"begin"} | narrow_phases
 
 
+def wide_searches(test):
+    """All kinds of searches of graphs with wide frontiers."""
+    for name, values in _WIDE.items():
+        test = pytest.mark.parametrize(name, values, ids=f"{name}={{}}".format)(test)
+    return test
+
+
+@cache
+def _wide_truth(name, *, directed):
+    """A graph with wide frontiers, and the distances from three of its vertices."""
+    rng = np.random.default_rng(3)
+    if name == "two cores":  # joined by a path: the search turns up twice
+        core, path = 300, 12
+        one, other = rng.integers(0, core, (2, 8 * core)), core + path + rng.integers(0, core, (2, 8 * core))
+        bridge = np.arange(core - 1, core + path + 1)
+        ends = np.concatenate([one, other, [bridge[:-1], bridge[1:]]], axis=1)
+    elif name == "star":
+        ends = np.array([[0] * 600 + [1, 2], [*range(1, 601), 601, 602]])
+    else:
+        ends = rng.integers(0, 200, (2, 900))
+    graph = ev.Graph.from_edges(*ends, directed=directed)
+    sources = {0, graph.n - 1, int(graph.out_degree().argmax())}
+    return graph, {source: reference.bfs(graph, source)[0] for source in sources}
+
+
+def check_wide_levels(monkeypatch, on, name, stored, narrow, up, broad):
+    """Whichever way the levels go that are taken at once, and wherever they begin to be narrow."""
+    module = import_module("evener.algorithms.bfs")
+    monkeypatch.setattr(module, "NARROW", narrow)
+    monkeypatch.setattr(module, "EDGES_TO_TURN_UP", up)
+    monkeypatch.setattr(module, "VERTICES_TO_FLOOD", broad)
+    graph, truth = _wide_truth(name, directed=stored != "undirected")
+    pg = ev.partition(graph, on, directions="both" if stored == "undirected" else stored)
+    for source, distance in truth.items():
+        result = ev.bfs(pg, source=source)
+        assert (result["distance"] == distance).all()
+        ev.verify(result)
+        phases = [step.phases[0] for step in result.timeline.by_superstep()][1:]
+        assert phases == ["wide"] if narrow < 0 else set(phases) <= {"wide", "narrow"}
+
+
 def check_a_generated_graph(name, placements):
     graph = zoo.generated()[name]
     # Both directions are stored, so as a directed graph it is the same.
@@ -131,4 +179,4 @@ def check_that_every_kernel_is_reached(monkeypatch, kind, splits, *, apart):
                 truth.check(on=on, alpha=0.5)
     for directed in (True, False):
         source_alone(directed=directed).check(on=apart, policy="low", alpha=0.001)
-    assert asked - OF_CPUS == set(kernels()) - OF_NO_ALGORITHM - OF_TABLES
+    assert asked - OF_CPUS - OF_GPUS == set(kernels()) - OF_NO_ALGORITHM - OF_TABLES - OF_GPUS

@@ -69,6 +69,11 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels)
 
 
+@matrix.wide_searches
+def test_wide_levels(monkeypatch, name, stored, narrow, up, broad):
+    matrix.check_wide_levels(monkeypatch, "cuda:0", name, stored, narrow, up, broad)
+
+
 # ---- every graph -------------------------------------------------------------------------------------
 
 

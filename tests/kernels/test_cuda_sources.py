@@ -93,7 +93,9 @@ def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
 
 def as_written(file):
     """The kernels of a file with their parameter lists, found by their brackets."""
-    text = re.sub(r"//[^\n]*|\bSERIAL\b|\b(?:PARALLEL|BLOCK)\(\d+\)", "", (FOLDER / f"{file}.cu").read_text())
+    text = re.sub(
+        r"//[^\n]*|\bSERIAL\b|\b(?:PARALLEL|BLOCK)\([\d, ]+\)", "", (FOLDER / f"{file}.cu").read_text()
+    )
     found = {}
     for match in re.finditer(r"__global__\s+void\s+(\w+)\(", text):
         depth, end = 1, match.end()

@@ -44,6 +44,13 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cpu:2", directed=directed, narrow=narrow, levels=levels)
 
 
+@matrix.wide_searches
+def test_wide_levels(monkeypatch, name, stored, narrow, up, broad):
+    """As one GPU takes them."""
+    monkeypatch.setattr(ev.Engine, "on_one_cpu", False)
+    matrix.check_wide_levels(monkeypatch, "cpu:2", name, stored, narrow, up, broad)
+
+
 @directions
 @pytest.mark.parametrize("elements", [1, 2, 4])
 def test_the_empty_graph(elements, directed):

@@ -4,7 +4,7 @@ Idea: while the frontier is small, its vertices push along out-edges (top-down, 
 much of the graph, each unvisited vertex pulls along in-edges until it finds a member (bottom-up, from a
 bitmap). After a step down, owners are pushed the parents that their mirrors were offered; before a step up,
 mirrors pull the frontier, as bits. Where one element has the whole graph, a thread of the CPU's or a block of
-a GPU's takes a narrow frontier through many levels at once.
+a GPU's takes a narrow frontier through many levels at once, and all blocks of a GPU a wide one.
 
 Encoding: `distance` int32, -1 unreached; `parent` and `offered` by the vertices' numbers in the graph;
 `visited`, `frontier`, `arrived` bitmaps; a frontier is a queue before a step down and a bitmap before a
@@ -161,6 +161,12 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
 
     alone, gone_through = len(engine.elements) == 1, 0
     unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
+    # A CPU is asked between wide levels: its threads are soon woken, and the timeline tells of each.
+    at_once = alone and not engine.on_one_cpu
+    counts = Spread([element.array(6, "uint64") for element in engine.elements]) if at_once else None
+    up_offsets, up_targets, up_rows = (
+        (in_offsets, in_targets, engine.in_rows) if upward else (offsets, targets, engine.out_rows)
+    )
 
     engine.superstep("begin")
     found, scouts = engine.compute(
@@ -170,12 +176,23 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     while awake := sum(found):
         scout = sum(scouts)
         # Of many vertices with few edges or none, each has to be looked at as well.
-        if alone and max(awake, scout) <= NARROW:
-            engine.superstep("narrow", edges=gone_through)  # by the one before: it is not known beforehand
-            awake, scout, levels, gone_through = engine.compute(
-                "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS, level,
-                queue, length, distance, parent, visited, next_queue, next_length, wakes=True,
-            )  # fmt: skip
+        narrow = max(awake, scout) <= NARROW
+        if alone and (narrow or at_once):
+            # By the edges of the one before: they are not known beforehand.
+            engine.superstep("narrow" if narrow else "wide", edges=gone_through)
+            if narrow:
+                awake, scout, levels, gone_through = engine.compute(
+                    "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS,
+                    level, queue, length, distance, parent, visited, next_queue, next_length, wakes=True,
+                )  # fmt: skip
+            else:
+                awake, scout, levels, gone_through = engine.compute(
+                    "bfs.wide_steps", offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
+                    engine.owned, awake, scout, unexplored[0], max(NARROW, 0), int(upward), EDGES_TO_TURN_UP,
+                    n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level, queue, length, distance,
+                    parent, visited, before, frontier, next_frontier, next_queue, next_length, counts,
+                    wakes=True,
+                )  # fmt: skip
             found, scouts, unexplored = [awake], [scout], [unexplored[0] - gone_through]
             level += levels
             if levels % 2:

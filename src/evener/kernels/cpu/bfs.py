@@ -14,8 +14,8 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
-from evener.kernels.cpu.bits import population, trailing_zeros
-from evener.kernels.cpu.frontier import BUFFER, append
+from evener.kernels.cpu.bits import copy, population, trailing_zeros
+from evener.kernels.cpu.frontier import BUFFER, append, to_bits, to_queue
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.turns import SHARES, first_turn, run_of_queue, take
 
@@ -28,6 +28,7 @@ __all__ = [
     "narrow_steps",
     "settle",
     "top_down_step",
+    "wide_steps",
 ]
 
 _ONE = np.uint64(1)
@@ -364,6 +365,66 @@ def bottom_up_step(
             next_frontier, turn,
         )  # fmt: skip
     return awake
+
+
+@serial
+def wide_steps(
+    offsets, targets, in_offsets, in_targets, vertices, in_rows, owned, first_awake, first_scout, unexplored,
+    narrow, upward, turn_up, turn_down, broad, level, queue, length, distance, parent, visited, before,
+    frontier, next_frontier, next_queue, next_length, counts,  # noqa: ARG001 - in which a GPU counts
+):  # fmt: skip
+    """Steps down and up, from a queue, until the frontier is narrow; for the only element.
+
+    A frontier is narrow that has no more than `narrow` vertices, and as many edges out of them. Steps go up,
+    if that is `upward`, from where `turn_up` times its edges are more than those `unexplored`, until it
+    shrinks and has no more than `turn_down` vertices; steps down over `broad` edges or more flood. Bitmaps of
+    a frontier are clear before and after. What is left is in `next_queue` after an odd number of levels.
+    Returns (awake, scout, levels, edges), of which `edges` are those that steps down went through.
+    """
+    awake = np.uint64(first_awake)
+    scout = np.uint64(first_scout)
+    left = np.uint64(unexplored)
+    levels = _ZERO
+    edges = _ZERO
+    while awake > _ZERO and max(awake, scout) > np.uint64(narrow):
+        odd = levels & _ONE != _ZERO
+        if upward and scout * np.uint64(turn_up) > left:
+            to_bits(next_queue if odd else queue, next_length if odd else length, frontier)
+            smallest = _ZERO
+            while awake > _ZERO and (awake >= smallest or awake > np.uint64(turn_down)):
+                smallest = awake
+                levels += _ONE
+                awake = bottom_up_step(
+                    in_offsets, in_targets, vertices, in_rows, level + np.int64(levels), distance, parent,
+                    visited, frontier, next_frontier,
+                )  # fmt: skip
+                frontier, next_frontier = next_frontier, frontier
+            odd = levels & _ONE != _ZERO
+            scout = to_queue(
+                offsets, owned, frontier, next_queue if odd else queue, next_length if odd else length
+            )
+            next_frontier[:] = _ZERO
+            continue
+        levels += _ONE
+        depth = level + np.int64(levels)
+        left -= scout
+        edges += scout
+        if odd:
+            from_queue, from_length, into, into_length = next_queue, next_length, queue, length
+        else:
+            from_queue, from_length, into, into_length = queue, length, next_queue, next_length
+        if scout < np.uint64(broad):
+            awake, scout, _ = top_down_step(
+                offsets, targets, vertices, owned, from_queue, from_length, depth, distance, parent, visited,
+                next_frontier, parent, into, into_length,
+            )  # fmt: skip
+        else:
+            copy(visited, before)
+            flood_step(offsets, targets, vertices, owned, from_queue, from_length, parent, visited, parent)
+            awake, scout, _ = settle(
+                offsets, owned, before, visited, depth, distance, next_frontier, into, into_length
+            )
+    return awake, scout, levels, edges
 
 
 @inline_step

@@ -2,6 +2,7 @@
 // Arrays and votes are those of kernels/cpu/bfs.py.
 
 #include "edges.cuh"
+#include "frontier.cuh"
 #include "narrow.cuh"
 
 // Halves of 32 vertices whose flags a warp reads at once in a step up: enough that words without work cost
@@ -62,9 +63,7 @@ __global__ void BLOCK(1024) narrow_steps(
         __syncthreads();
         queued = reached;
         scout = led_out;
-        Array<u32> left = queue;
-        queue = next_queue;
-        next_queue = left;
+        swap(queue, next_queue);
     }
     if (threadIdx.x == 0) {
         length[0] = levels % 2 == 0 ? queued : 0;
@@ -72,6 +71,38 @@ __global__ void BLOCK(1024) narrow_steps(
     }
     bool first = threadIdx.x == 0;
     votes.sum(first ? queued : 0, first ? scout : 0, first ? levels : 0, first ? edges : 0);
+}
+
+// One thread's part of what a step has found; see the votes.
+struct Found {
+    u64 awake;
+    u64 scout;
+    u64 offers;
+};
+
+// Visit the neighbours of `queued` vertices; see `top_down_step`.
+__device__ inline Found step_down(
+    EdgeLoop& edges, Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned,
+    Array<u32> queue, u64 queued, i32 level, Array<i32> distance, Array<u32> parent, Bits visited, Bits arrived,
+    Array<u32> offered, Array<u32> next_queue, Array<u64> next_length
+) {
+    Found own = {0, 0, 0};
+    edges.over(offsets, queue.at, 0, queued, Nothing(), [&](u32 u, u64 e) {
+        u64 v = read_once(targets, e);
+        if (visited.test(v) || visited.set(v)) return;
+        if (v >= owned) {
+            offered[v] = vertices[u];
+            arrived.set(v);
+            own.offers++;
+            return;
+        }
+        parent[v] = vertices[u];
+        distance[v] = level;
+        own.awake++;
+        own.scout += offsets[v + 1] - offsets[v];
+        append(next_queue, next_length, (u32)v);
+    });
+    return own;
 }
 
 // Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
@@ -83,26 +114,27 @@ __global__ void PARALLEL(256) top_down_step(
     Array<u32> offered, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes, Grid grid,
     Pieces pieces
 ) {
-    u64 awake = 0, scout = 0, offers = 0;
     EdgeLoop edges(pieces, grid);
-    edges.over(offsets, queue.at, 0, look(length[0]), Nothing(), [&](u32 u, u64 e) {
-        u64 v = read_once(targets, e);
-        if (visited.test(v) || visited.set(v)) return;
-        if (v >= owned) {
-            offered[v] = vertices[u];
-            arrived.set(v);
-            offers++;
-            return;
-        }
-        parent[v] = vertices[u];
-        distance[v] = level;
-        awake++;
-        scout += offsets[v + 1] - offsets[v];
-        append(next_queue, next_length, (u32)v);
-    });
+    Found own = step_down(
+        edges, offsets, targets, vertices, owned, queue, look(length[0]), level, distance, parent, visited,
+        arrived, offered, next_queue, next_length
+    );
     // All blocks have read the length: they have met in between.
     if (first_of_grid()) length[0] = 0;
-    votes.sum(awake, scout, offers);
+    votes.sum(own.awake, own.scout, own.offers);
+}
+
+// Mark the neighbours of `queued` vertices, and their parents; see `flood_step`.
+__device__ inline void flood(
+    EdgeLoop& edges, Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned,
+    Array<u32> queue, u64 queued, Array<u32> parent, Bits visited, Array<u32> offered
+) {
+    edges.over(offsets, queue.at, 0, queued, Nothing(), [&](u32 u, u64 e) {
+        u64 v = read_once(targets, e);
+        if (visited.test(v) || visited.set(v)) return;
+        if (v >= owned) offered[v] = vertices[u];
+        else parent[v] = vertices[u];
+    });
 }
 
 // As `top_down_step` for a broad frontier: only marks and parents are written, `settle` does the rest.
@@ -111,13 +143,32 @@ __global__ void PARALLEL(256) flood_step(
     Array<u64> length, Array<u32> parent, Bits visited, Array<u32> offered, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
-    edges.over(offsets, queue.at, 0, look(length[0]), Nothing(), [&](u32 u, u64 e) {
-        u64 v = read_once(targets, e);
-        if (visited.test(v) || visited.set(v)) return;
-        if (v >= owned) offered[v] = vertices[u];
-        else parent[v] = vertices[u];
-    });
+    flood(edges, offsets, targets, vertices, owned, queue, look(length[0]), parent, visited, offered);
     if (first_of_grid()) length[0] = 0;
+}
+
+// Let owned vertices visited since `before` join the next frontier; see `settle`.
+__device__ inline Found settle_visited(
+    Array<const u64> offsets, u64 owned, Bits before, Bits visited, i32 level, Array<i32> distance, Bits arrived,
+    Array<u32> next_queue, Array<u64> next_length
+) {
+    Found own = {0, 0, 0};
+    for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
+        u32 fresh = visited.half(h) & ~before.half(h);
+        u32 mine = fresh & range_mask(h, 0, owned);
+        if (lane() == 0 && h * 32 + 32 > owned) {
+            arrived.half(h) = fresh & ~mine;
+            own.offers += __popc(fresh & ~mine);
+        }
+        u64 v = h * 32 + lane();
+        if (mine >> lane() & 1) {
+            distance[v] = level;
+            own.scout += offsets[v + 1] - offsets[v];
+            append(next_queue, next_length, (u32)v);
+            own.awake++;
+        }
+    }
+    return own;
 }
 
 // Let owned vertices visited since `before` join the next frontier, and flag mirrors in `arrived`.
@@ -127,23 +178,10 @@ __global__ void PARALLEL(256) settle(
     Array<const u64> offsets, u64 owned, Bits before, Bits visited, i32 level, Array<i32> distance, Bits arrived,
     Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes
 ) {
-    u64 awake = 0, scout = 0, offers = 0;
-    for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
-        u32 fresh = visited.half(h) & ~before.half(h);
-        u32 mine = fresh & range_mask(h, 0, owned);
-        if (lane() == 0 && h * 32 + 32 > owned) {
-            arrived.half(h) = fresh & ~mine;
-            offers += __popc(fresh & ~mine);
-        }
-        u64 v = h * 32 + lane();
-        if (mine >> lane() & 1) {
-            distance[v] = level;
-            scout += offsets[v + 1] - offsets[v];
-            append(next_queue, next_length, (u32)v);
-            awake++;
-        }
-    }
-    votes.sum(awake, scout, offers);
+    Found own = settle_visited(
+        offsets, owned, before, visited, level, distance, arrived, next_queue, next_length
+    );
+    votes.sum(own.awake, own.scout, own.offers);
 }
 
 // Take in the vertices that other partitions reached: those not yet visited join the next frontier.
@@ -177,14 +215,11 @@ __global__ void PARALLEL(256) arrive(
     votes.sum(awake, scout);
 }
 
-// Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
-//
-// `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier count
-// as visited: no later step need offer them to their owners. Half a word is one warp's, so nothing is atomic.
-// Returns how many found one.
-__global__ void PARALLEL(256) bottom_up_step(
+// Let each unvisited vertex look for a neighbour in the frontier; how many of this thread's found one. See
+// `bottom_up_step`.
+__device__ inline u64 step_up(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, i32 level,
-    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Votes<u64> votes
+    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier
 ) {
     u64 awake = 0;
     for (u64 chunk = warp_of_grid() * HALVES; chunk < visited.length(); chunk += warps_of_grid() * HALVES) {
@@ -234,7 +269,92 @@ __global__ void PARALLEL(256) bottom_up_step(
             if ((before | reached) != seen) visited.half(mine) = before | reached;
         }
     }
-    votes.sum(awake);
+    return awake;
+}
+
+// Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
+//
+// `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier count
+// as visited: no later step need offer them to their owners. Half a word is one warp's, so nothing is atomic.
+// Returns how many found one.
+__global__ void PARALLEL(256) bottom_up_step(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, i32 level,
+    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Votes<u64> votes
+) {
+    votes.sum(step_up(
+        offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
+    ));
+}
+
+// Steps down and up until the frontier is narrow: nobody is launched, and nobody asked, between levels.
+//
+// Which step is next all blocks decide alike, by the counts that they agree on. A frontier is a queue before a
+// step down and a bitmap before steps up, which leave both bitmaps clear. Returns (awake, scout, levels, edges);
+// see kernels/cpu/bfs.py.
+__global__ void PARALLEL(256, 6) wide_steps(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
+    Array<const u32> vertices, u64 in_rows, u64 owned, u64 first_awake, u64 first_scout, u64 unexplored,
+    u64 narrow, u64 upward, u64 turn_up, u64 turn_down, u64 broad, i32 level, Array<u32> queue,
+    Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits before, Bits frontier,
+    Bits next_frontier, Array<u32> next_queue, Array<u64> next_length, Array<u64> counts,
+    Votes<u64, u64, u64, u64> votes, Grid grid, Pieces pieces
+) {
+    EdgeLoop loop(pieces, grid);
+    Agreement agreement(counts, grid);
+    u64 awake = first_awake, scout = first_scout, levels = 0, edges = 0;
+    while (awake > 0 && most(awake, scout) > narrow) {
+        // After an odd number of levels, what came as the next queue is the queue.
+        bool odd = levels % 2 != 0;
+        if (upward && scout * turn_up > unexplored) {
+            flag_queued(odd ? next_queue : queue, awake, frontier);
+            grid.sync();
+            if (first_of_grid()) length[0] = next_length[0] = 0;
+            bool turned = false;
+            for (u64 smallest = 0; awake > 0 && (awake >= smallest || awake > turn_down); turned = !turned) {
+                smallest = awake;
+                levels++;
+                u64 own = step_up(
+                    in_offsets, in_targets, vertices, in_rows, level + (i32)levels, distance, parent, visited,
+                    turned ? next_frontier : frontier, turned ? frontier : next_frontier
+                );
+                awake = agreement.sum(own, 0).first;
+            }
+            odd = levels % 2 != 0;
+            u64 own = queue_flagged(
+                offsets, owned, turned ? next_frontier : frontier, odd ? next_queue : queue,
+                odd ? next_length : length
+            );
+            clear_all(turned ? frontier : next_frontier);
+            scout = agreement.sum(own, 0).first;
+            continue;
+        }
+        levels++;
+        unexplored -= scout;
+        edges += scout;
+        Array<u32> from = odd ? next_queue : queue, to = odd ? queue : next_queue;
+        Array<u64> to_length = odd ? length : next_length;
+        Found own;
+        if (scout < broad) {
+            own = step_down(
+                loop, offsets, targets, vertices, owned, from, awake, level + (i32)levels, distance, parent,
+                visited, next_frontier, parent, to, to_length
+            );
+        } else {
+            copy_all(visited, before);
+            grid.sync();
+            flood(loop, offsets, targets, vertices, owned, from, awake, parent, visited, parent);
+            grid.sync();
+            own = settle_visited(
+                offsets, owned, before, visited, level + (i32)levels, distance, next_frontier, to, to_length
+            );
+        }
+        if (first_of_grid()) (odd ? next_length : length)[0] = 0;
+        Sums all = agreement.sum(own.awake, own.scout);
+        awake = all.first;
+        scout = all.second;
+    }
+    bool first = first_of_grid();
+    votes.sum(first ? awake : 0, first ? scout : 0, first ? levels : 0, first ? edges : 0);
 }
 
 // The edges that lead out of reached vertices.

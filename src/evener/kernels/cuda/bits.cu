@@ -12,5 +12,5 @@ __global__ void PARALLEL(256) count_range(Bits words, u64 begin, u64 end, Votes<
 
 // ``out = words``.
 __global__ void PARALLEL(256) copy(Bits words, Bits out) {
-    for (u64 h = thread_of_grid(); h < words.length(); h += threads_of_grid()) out.half(h) = words.half(h);
+    copy_all(words, out);
 }

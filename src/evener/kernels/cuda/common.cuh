@@ -4,7 +4,7 @@
 // `Pieces` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
 // thread; one marked BLOCK(t) on a block of t threads; one marked PARALLEL(t) on as many blocks of t threads as
 // the GPU can hold at once, so its loops stride over the work by the whole grid, and its blocks may wait for one
-// another.
+// another; PARALLEL(t, b) spares registers until a multiprocessor holds b of them.
 
 #pragma once
 
@@ -17,7 +17,7 @@ typedef int i32;
 #define SERIAL __launch_bounds__(1)
 // The only block leaves no registers to another.
 #define BLOCK(threads) __launch_bounds__(threads, 1)
-#define PARALLEL(threads) __launch_bounds__(threads)
+#define PARALLEL(...) __launch_bounds__(__VA_ARGS__)
 
 constexpr u32 NOBODY = 0xFFFFFFFFu;
 constexpr u32 WARP = 32;
@@ -35,6 +35,11 @@ __device__ inline bool first_of_grid() { return thread_of_grid() == 0; }
 __device__ inline double infinite() { return __longlong_as_double(0x7FF0000000000000); }
 template <typename T> __device__ inline T least(T a, T b) { return b < a ? b : a; }
 template <typename T> __device__ inline T most(T a, T b) { return a < b ? b : a; }
+template <typename T> __device__ inline void swap(T& a, T& b) {
+    T before = a;
+    a = b;
+    b = before;
+}
 
 // ---- arrays ----------------------------------------------------------------------------------------
 
@@ -95,6 +100,16 @@ __device__ inline u32 range_mask(u64 h, u64 begin, u64 end) {
     if (begin > first) mask &= ALL << (begin - first);
     if (end < last) mask &= ALL >> (last - end);
     return mask;
+}
+
+// ``out = words``, by the whole grid.
+__device__ inline void copy_all(Bits words, Bits out) {
+    for (u64 h = thread_of_grid(); h < words.length(); h += threads_of_grid()) out.half(h) = words.half(h);
+}
+
+// ``words = 0``, by the whole grid.
+__device__ inline void clear_all(Bits words) {
+    for (u64 h = thread_of_grid(); h < words.length(); h += threads_of_grid()) words.half(h) = 0;
 }
 
 // ---- within a warp and a block ---------------------------------------------------------------------
@@ -248,6 +263,38 @@ struct Grid {
             __threadfence();
         }
         __syncthreads();
+    }
+};
+
+struct Sums {
+    u64 first;
+    u64 second;
+};
+
+// Sums over all threads of the grid that all of them learn in the middle of a kernel, again and again, in three
+// pairs of `counts` by turns: while one is summed up, the next is cleared, which all have read before they came.
+struct Agreement {
+    Array<u64> counts;
+    Grid grid;
+    u32 turn;
+
+    __device__ Agreement(Array<u64> counts, Grid grid) : counts(counts), grid(grid), turn(0) {
+        if (first_of_grid()) counts[0] = counts[1] = 0;
+        grid.sync();
+    }
+
+    // All threads come here together; what each wrote before, all see after.
+    __device__ Sums sum(u64 first, u64 second) {
+        u32 next = (turn + 2) % 6;
+        if (first_of_grid()) counts[next] = counts[next + 1] = 0;
+        first = over_block(first, Sum());
+        second = over_block(second, Sum());
+        if (threadIdx.x == 0 && first > 0) atomicAdd(counts.at + turn, first);
+        if (threadIdx.x == 0 && second > 0) atomicAdd(counts.at + turn + 1, second);
+        grid.sync();
+        Sums all = {look(counts[turn]), look(counts[turn + 1])};
+        turn = next;
+        return all;
     }
 };
 

@@ -159,12 +159,8 @@ __device__ inline u64 settle_queue(
         found = over_block(found, Sum());
         if (threadIdx.x == 0 && found > 0) atomicAdd(scout.at, found);
         grid.sync();
-        Array<u32> relaxed_queue = queue;
-        queue = next_queue;
-        next_queue = relaxed_queue;
-        Array<u64> no_length = length;
-        length = next_length;
-        next_length = no_length;
+        swap(queue, next_queue);
+        swap(length, next_length);
         queued = look(length[0]);
         relaxed = look(scout[0]);
     }
@@ -246,9 +242,7 @@ __global__ void PARALLEL(256) settle_buckets(
         edges += own.edges;
         grid.sync();
         if (first_of_grid()) nearest[0] = 0;  // all have read it
-        Array<u64> agreed_on = nearest;
-        nearest = next_nearest;
-        next_nearest = agreed_on;
+        swap(nearest, next_nearest);
         left = settle_queue(
             loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue,
             length, next_queue, next_length, scout

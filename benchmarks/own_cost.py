@@ -1,14 +1,14 @@
 """Question: what does the engine itself cost, beside the kernels that it calls.
 
-A run on one partition is recorded: which arrays it makes, and which kernels it calls with which arguments.
-Then as many arrays are made directly, and the same calls, on the recorded arrays, brought back to what they
-held, each answer read as the engine reads it: whoever calls the kernels has arrays to make as well. What the
-engine adds is its supersteps and its timeline; the rival is the bare loop. Runs and loops take turns, each
-begins with nothing of the graph in the last cache, and both end with the same answer; of SSSP, whose steps
-depend on which thread comes first, for all but one vertex in a thousand.
+A run on one partition is recorded: which arrays it fills, and which kernels it calls with which arguments.
+Then the same is done directly, on the same arrays, brought back to what they held, each answer read as the
+engine reads it. What the engine adds is its supersteps, its timeline, asking for the run's memory, and what
+an algorithm works out between kernels, what it fetches for that included; the rival is the bare loop. Runs
+and loops take turns, each begins with nothing of the graph in the last cache, and both end with the same
+answer; of SSSP, whose steps depend on which thread comes first, for all but one vertex in a thousand.
 
-Each row also says what the arrays alone take, and when the engine was not in kernels: before the first one,
-and between them.
+Each row also says how long the engine was not in kernels: before the first one, where arrays are made, and
+after that.
 
     python benchmarks/own_cost.py --on cpu --scale 20
     python benchmarks/own_cost.py --on cuda:0 --scale 24
@@ -26,6 +26,7 @@ import numpy as np
 import evener as ev
 import harness
 from cpu_rivals import WEIGHTS, draw_sources
+from evener.elements.pool import LEAST
 
 ITERATIONS = 10
 # Searches start from so many vertices by turns, for verifying what comes of one may take a minute; what comes
@@ -43,32 +44,37 @@ TASKS = {
 
 
 class Recorded:
-    """What one run makes and calls on an element, to be made and called again without the engine."""
+    """What one run fills and calls on an element, to be filled and called again without the engine."""
 
     def __init__(self, placed, run):
         element = placed.elements[0]
         self._element, self.calls, self._before = element, [], {}
-        self._arrays, self._making = [], False
         self._constant = _arrays_of(placed.partitions[0])
         kernel, array = element.kernel, element.array
         element.kernel = lambda name: self._noting(kernel(name))
-        element.array = lambda *args, **more: self._noting_array(array, args, more)
+        if element.kind == "cuda":
+            fill = element.fill
+            element.fill = lambda *args: self._noting_fill(fill, args)
+        else:  # it fills large arrays by a kernel
+            element.array = lambda *args, **more: self._noting_small(array(*args, **more), *args[2:])
         try:
             self.result = run()
         finally:
-            del element.kernel, element.array
+            for name in ("kernel", "fill", "array"):
+                element.__dict__.pop(name, None)
 
-    def _noting_array(self, make, args, more):
-        self._arrays.append((args, more))
-        self._making = True  # a CPU fills large ones by a kernel
-        try:
-            return make(*args, **more)
-        finally:
-            self._making = False
+    def _noting_fill(self, fill, args):
+        self.calls.append((fill, args))
+        fill(*args)
+
+    def _noting_small(self, array, value=None):
+        if value is not None and array.nbytes < LEAST:
+            self.calls.append((array.__setitem__, (..., value)))
+        return array
 
     def _noting(self, kernel):
-        if self._making or isfunction(kernel):
-            return kernel  # a function asks for kernels itself, which are noted
+        if isfunction(kernel):
+            return kernel  # it asks for kernels itself, which are noted
 
         def called(*args):
             for arg in args:
@@ -89,17 +95,11 @@ class Recorded:
             self._element.call(array.__setitem__, ..., before)
 
     def again(self):
-        """Seconds of the same arrays and calls, and those of them that the arrays took until they were made.
-
-        A GPU fills its arrays later, beside what comes next.
-        """
+        """Seconds of the same calls."""
         start = time.perf_counter()
-        arrays = [self._element.array(*args, **more) for args, more in self._arrays]
-        made = time.perf_counter()
         self._element.call(self._loop)
         self._element.wait()
-        del arrays
-        return time.perf_counter() - start, made - start
+        return time.perf_counter() - start
 
     def _loop(self):
         for kernel, args in self.calls:
@@ -152,7 +152,7 @@ def main():
 def _row(task, placed, sources, options):
     run = TASKS[task]
     engine, bare, ratios, kernels = [], [], [], 0
-    arrays, before, between = [], [], []
+    before, after = [], []
     # The first run also prepares what belongs to the placement, which no restoring may undo.
     run(placed, int(sources[0]))
     evict, verified = Eviction(placed.elements[0]), {}
@@ -163,7 +163,7 @@ def _row(task, placed, sources, options):
         truth = recorded.result[name].copy()
         recorded.restore()
         evict()
-        taken, making = recorded.again()
+        taken = recorded.again()
         # The loop has left its answer in the run's own arrays, from which a result gathers.
         again = recorded.result._gather[name]()  # noqa: SLF001 - what it shows is from before
         # Which vertices a thread of SSSP relaxes first differs, so a few may want one more step in the end.
@@ -183,10 +183,9 @@ def _row(task, placed, sources, options):
             harness.agree(result, name, verified[source], apart=APART)
         slices = result.timeline.slices
         before.append(slices[0].begin)
-        between.append(result.seconds - slices[0].begin - sum(one.end - one.begin for one in slices))
+        after.append(result.seconds - slices[0].begin - sum(one.end - one.begin for one in slices))
         engine.append(result.seconds)
         bare.append(taken)
-        arrays.append(making)
         ratios.append(result.seconds / taken)
         del result
     return {
@@ -195,9 +194,8 @@ def _row(task, placed, sources, options):
         "engine_seconds": harness.median(engine),
         "kernels_seconds": harness.median(bare),
         "engine_over_kernels": harness.median(ratios),
-        "arrays_seconds": harness.median(arrays),
         "before_kernels_seconds": harness.median(before),
-        "between_kernels_seconds": harness.median(between),
+        "between_and_after_seconds": harness.median(after),
         "spread": round(harness.spread(ratios), 3),
         "engine": engine,
         "kernels_alone": bare,

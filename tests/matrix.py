@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from importlib import import_module
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import evener as ev
 import reference
 import zoo
+from evener.kernels.cpu.bfs import wide_steps
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
@@ -23,10 +25,11 @@ small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if na
 generated_graphs = pytest.mark.parametrize("name", zoo.generated())
 narrow_graphs = pytest.mark.parametrize("name", zoo.NARROW)
 _WIDE = {
-    "name": ["two cores", "star", "random"],
+    "name": ["two cores", "star", "late hub", "random"],
     "stored": ["undirected", "both", "out"],
-    "narrow": [-1, 40],
-    "up": [1, 15, 10**6],  # steps up from this part of the edges on
+    "narrow": [0, 40],
+    "most": [2, 1024],  # levels at once
+    "up": [1, 15, 10**6],  # steps go up from this part of the edges on
     "broad": [1, 2, 10**9],  # steps down flood from this part of the vertices on
 }
 
@@ -118,6 +121,8 @@ def _wide_truth(name, *, directed):
         ends = np.concatenate([one, other, [bridge[:-1], bridge[1:]]], axis=1)
     elif name == "star":
         ends = np.array([[0] * 600 + [1, 2], [*range(1, 601), 601, 602]])
+    elif name == "late hub":  # few of all edges, but most of those that are left
+        ends = np.array([[*range(400), *[400] * 40], range(1, 441)])
     else:
         ends = rng.integers(0, 200, (2, 900))
     graph = ev.Graph.from_edges(*ends, directed=directed)
@@ -125,20 +130,72 @@ def _wide_truth(name, *, directed):
     return graph, {source: reference.bfs(graph, source)[0] for source in sources}
 
 
-def check_wide_levels(monkeypatch, on, name, stored, narrow, up, broad):
-    """Whichever way the levels go that are taken at once, and wherever they begin to be narrow."""
+class _Watched:
+    """The supersteps of a search as it goes, and what is left after each run of wide levels."""
+
+    def __init__(self, monkeypatch):
+        self.steps = []  # phase, levels, edges out of what steps down begin with
+        self._begin, self._compute = ev.Engine.superstep, ev.Engine.compute
+        monkeypatch.setattr(ev.Engine, "superstep", lambda *args, **more: self._superstep(*args, **more))
+        monkeypatch.setattr(ev.Engine, "compute", lambda *args, **more: self._computed(*args, **more))
+
+    def _superstep(self, engine, phase, **more):
+        self.steps.append((phase, 1, more.get("edges", 0) if phase == "top-down" else 0))
+        self._begin(engine, phase, **more)
+
+    def _computed(self, engine, kernel, *args, **more):
+        votes = self._compute(engine, kernel, *args, **more)
+        if kernel == "bfs.wide_steps":
+            awake, scout, levels, edges = votes
+            self.steps[-1] = ("wide", levels, edges)
+            names = list(inspect.signature(wide_steps.py_func).parameters)
+            given = {
+                name: engine.fetch(arg)[0] if hasattr(arg, "parts") and np.ndim(arg.parts[0]) else arg
+                for name, arg in zip(names, args, strict=True)
+                if "targets" not in name
+            }
+            assert not given["frontier"].any()
+            assert not given["next_frontier"].any()
+            now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
+            assert (given[f"{now}length"][0], given[f"{other}length"][0]) == (awake, 0)
+            queued = given[f"{now}queue"][:awake].astype(np.int64)
+            assert np.array_equal(
+                np.sort(queued), np.flatnonzero(given["distance"] == given["level"] + levels)
+            )
+            assert np.diff(given["offsets"].astype(np.int64))[queued].sum() == scout
+        return votes
+
+    def runs(self):
+        """Of each run of levels, narrow or not: how many there were, and the edges that steps down took."""
+        for narrow, steps in groupby(self.steps[1:], lambda step: step[0] == "narrow"):
+            _, levels, edges = zip(*steps, strict=True)
+            yield narrow, sum(levels), sum(edges)
+
+
+def check_wide_levels(monkeypatch, on, name, stored, narrow, most, up, broad):
+    """Those that are taken at once are those that are taken one by one elsewhere, wherever they begin."""
     module = import_module("evener.algorithms.bfs")
-    monkeypatch.setattr(module, "NARROW", narrow)
-    monkeypatch.setattr(module, "EDGES_TO_TURN_UP", up)
+    for constant, value in [("NARROW", narrow), ("WIDE_LEVELS", most), ("EDGES_TO_TURN_UP", up)]:
+        monkeypatch.setattr(module, constant, value)
     monkeypatch.setattr(module, "VERTICES_TO_FLOOD", broad)
     graph, truth = _wide_truth(name, directed=stored != "undirected")
-    pg = ev.partition(graph, on, directions="both" if stored == "undirected" else stored)
+    directions = "both" if stored == "undirected" else stored
     for source, distance in truth.items():
-        result = ev.bfs(pg, source=source)
+        with pytest.MonkeyPatch.context() as patch:
+            expected = _Watched(patch)
+            ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ev.Engine, "on_one_cpu", False)
+            found = _Watched(patch)
+            result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()
         ev.verify(result)
-        phases = [step.phases[0] for step in result.timeline.by_superstep()][1:]
-        assert phases == ["wide"] if narrow < 0 else set(phases) <= {"wide", "narrow"}
+        assert list(found.runs()) == list(expected.runs())
+        taken = [levels for phase, levels, _ in found.steps if phase == "wide"]
+        if most > graph.n:
+            assert len(taken) == sum(not narrow for narrow, _, _ in found.runs())
+        elif all(phase != "bottom-up" for phase, _, _ in expected.steps):
+            assert max(taken, default=0) <= most
 
 
 def check_a_generated_graph(name, placements):

@@ -63,15 +63,15 @@ def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
 
 @directions
 @pytest.mark.parametrize("levels", [3, 1024])
-@pytest.mark.parametrize("narrow", [-1, 300, 1 << 12, 1 << 20])
+@pytest.mark.parametrize("narrow", [0, 300, 1 << 12, 1 << 20])
 @matrix.narrow_graphs
 def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels)
 
 
 @matrix.wide_searches
-def test_wide_levels(monkeypatch, name, stored, narrow, up, broad):
-    matrix.check_wide_levels(monkeypatch, "cuda:0", name, stored, narrow, up, broad)
+def test_wide_levels(monkeypatch, name, stored, narrow, most, up, broad):
+    matrix.check_wide_levels(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
 
 
 # ---- every graph -------------------------------------------------------------------------------------

@@ -641,7 +641,7 @@ def test_what_is_measured_of_runs(monkeypatch):
     ]
     # Most of the GPU's edges are where the CPU computes.
     both = [pg for pg in timed.placements if len(pg.elements) > 1]
-    assert all(0.6 < mapped_share(pg.partitions[1], pg.mirrors_of(1), pg.elements[1]) < 0.9 for pg in both)
+    assert all(mapped_share(pg.partitions[1], pg.mirrors_of(1), pg.elements[1]) > 0.7 for pg in both)
     # The GPU's: with room for everything, without room for edges twice, and with half of them elsewhere.
     alone = [pg for pg in timed.placements if [element.kind for element in pg.elements] == ["cuda"]]
     assert [Share.all_of(pg)[0].columns for pg in alone] == [True, False, True, False, False]

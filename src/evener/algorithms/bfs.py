@@ -51,8 +51,10 @@ VERTICES_TO_FLOOD = 2
 # the square grid and an H200 42 ms; some sources of R-MAT 24 took the latter 1.1 ms, not 0.87, when a warp
 # still went through a hub's row by itself.
 NARROW = 1 << 12
-# So many of them are taken at once, which makes one superstep.
+# So many of them are taken at once, which makes one superstep; and so many that are wide, where a GPU takes
+# them: grids have thousands, and a display's GPU is not to be kept for long.
 NARROW_LEVELS = 64
+WIDE_LEVELS = 1024
 
 
 def bfs(
@@ -164,6 +166,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     # A CPU is asked between wide levels: its threads are soon woken, and the timeline tells of each.
     at_once = alone and not engine.on_one_cpu
     counts = Spread([element.array(6, "uint64") for element in engine.elements]) if at_once else None
+    # Where no step goes up, any edges will do.
     up_offsets, up_targets, up_rows = (
         (in_offsets, in_targets, engine.in_rows) if upward else (offsets, targets, engine.out_rows)
     )
@@ -188,10 +191,10 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
             else:
                 awake, scout, levels, gone_through = engine.compute(
                     "bfs.wide_steps", offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
-                    engine.owned, awake, scout, unexplored[0], max(NARROW, 0), int(upward), EDGES_TO_TURN_UP,
-                    n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level, queue, length, distance,
-                    parent, visited, before, frontier, next_frontier, next_queue, next_length, counts,
-                    wakes=True,
+                    engine.owned, awake, scout, unexplored[0], NARROW, WIDE_LEVELS, int(upward),
+                    EDGES_TO_TURN_UP, n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level, queue,
+                    length, distance, parent, visited, before, frontier, next_frontier, next_queue,
+                    next_length, counts, wakes=True,
                 )  # fmt: skip
             found, scouts, unexplored = [awake], [scout], [unexplored[0] - gone_through]
             level += levels

@@ -162,7 +162,7 @@ class CpuElement:
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` on this thread, its parallel loops on this element's threads."""
         before = numba.get_num_threads()
-        # Asking takes a microsecond, and telling three: a search that is told nothing new has many calls.
+        # Asking takes half of what telling does, and most calls have nothing to tell.
         if before != self.threads:
             numba.set_num_threads(self.threads)
         try:
@@ -171,5 +171,5 @@ class CpuElement:
             with _one_at_a_time:
                 return function(*args)
         finally:
-            if before != self.threads:
+            if numba.get_num_threads() != before:
                 numba.set_num_threads(before)

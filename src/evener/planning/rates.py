@@ -30,8 +30,8 @@ class Rate:
     Attributes
     ----------
     vertices : tuple of int
-        Sizes of the graphs it was measured on, in vertices that have an edge, ascending: the more, the fewer
-        of their values lie in a cache.
+        Sizes of the graphs it was measured on, in vertices that have an edge, or would with 16 edges for
+        each, ascending: the more, the fewer of their values lie in a cache.
     edge_seconds, vertex_seconds : tuple of float
         Seconds for each edge, and for each vertex that has one, at each of these sizes.
     least_edge_seconds : tuple of float

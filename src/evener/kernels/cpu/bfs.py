@@ -370,23 +370,24 @@ def bottom_up_step(
 @serial
 def wide_steps(
     offsets, targets, in_offsets, in_targets, vertices, in_rows, owned, first_awake, first_scout, unexplored,
-    narrow, upward, turn_up, turn_down, broad, level, queue, length, distance, parent, visited, before,
-    frontier, next_frontier, next_queue, next_length, counts,  # noqa: ARG001 - in which a GPU counts
+    narrow, most_levels, upward, turn_up, turn_down, broad, level, queue, length, distance, parent, visited,
+    before, frontier, next_frontier, next_queue, next_length, counts,  # noqa: ARG001 - in which a GPU counts
 ):  # fmt: skip
     """Steps down and up, from a queue, until the frontier is narrow; for the only element.
 
-    A frontier is narrow that has no more than `narrow` vertices, and as many edges out of them. Steps go up,
-    if that is `upward`, from where `turn_up` times its edges are more than those `unexplored`, until it
-    shrinks and has no more than `turn_down` vertices; steps down over `broad` edges or more flood. Bitmaps of
-    a frontier are clear before and after. What is left is in `next_queue` after an odd number of levels.
-    Returns (awake, scout, levels, edges), of which `edges` are those that steps down went through.
+    A frontier is narrow that has no more than `narrow` vertices, and as many edges out of them. No step
+    down begins after `most_levels`. Steps go up, if that is `upward`, from where `turn_up` times its edges
+    are more than those `unexplored`, until it shrinks and has no more than `turn_down` vertices; steps down
+    over `broad` edges or more flood. Bitmaps of a frontier are clear before and after. What is left is in
+    `next_queue` after an odd number of levels. Returns (awake, scout, levels, edges), of which `edges` are
+    those that steps down went through.
     """
     awake = np.uint64(first_awake)
     scout = np.uint64(first_scout)
     left = np.uint64(unexplored)
     levels = _ZERO
     edges = _ZERO
-    while awake > _ZERO and max(awake, scout) > np.uint64(narrow):
+    while awake > _ZERO and max(awake, scout) > np.uint64(narrow) and levels < np.uint64(most_levels):
         odd = levels & _ONE != _ZERO
         if upward and scout * np.uint64(turn_up) > left:
             to_bits(next_queue if odd else queue, next_length if odd else length, frontier)

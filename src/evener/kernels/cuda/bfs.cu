@@ -289,20 +289,20 @@ __global__ void PARALLEL(256) bottom_up_step(
 // Steps down and up until the frontier is narrow: nobody is launched, and nobody asked, between levels.
 //
 // Which step is next all blocks decide alike, by the counts that they agree on. A frontier is a queue before a
-// step down and a bitmap before steps up, which leave both bitmaps clear. Returns (awake, scout, levels, edges);
-// see kernels/cpu/bfs.py.
+// step down and a bitmap before steps up, which leave both bitmaps clear. As many blocks as for `top_down_step`
+// are on a multiprocessor. Returns (awake, scout, levels, edges); see kernels/cpu/bfs.py.
 __global__ void PARALLEL(256, 6) wide_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 in_rows, u64 owned, u64 first_awake, u64 first_scout, u64 unexplored,
-    u64 narrow, u64 upward, u64 turn_up, u64 turn_down, u64 broad, i32 level, Array<u32> queue,
-    Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits before, Bits frontier,
+    u64 narrow, u64 most_levels, u64 upward, u64 turn_up, u64 turn_down, u64 broad, i32 level,
+    Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits before, Bits frontier,
     Bits next_frontier, Array<u32> next_queue, Array<u64> next_length, Array<u64> counts,
     Votes<u64, u64, u64, u64> votes, Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
     Agreement agreement(counts, grid);
     u64 awake = first_awake, scout = first_scout, levels = 0, edges = 0;
-    while (awake > 0 && most(awake, scout) > narrow) {
+    while (awake > 0 && most(awake, scout) > narrow && levels < most_levels) {
         // After an odd number of levels, what came as the next queue is the queue.
         bool odd = levels % 2 != 0;
         if (upward && scout * turn_up > unexplored) {

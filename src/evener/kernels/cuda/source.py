@@ -19,7 +19,7 @@ SCALARS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "float": "
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*(?:\n|\Z)', re.MULTILINE)
 _KERNEL = re.compile(
     r"(?:template <(?P<types>[^>]*)>\s*)?"
-    r"__global__ void (?:SERIAL|(?P<how>PARALLEL|BLOCK)\((?P<threads>\d+)(?:, \d+)?\)) "
+    r"__global__ void (?:SERIAL|(?P<how>PARALLEL|BLOCK(?!\(\d+,))\((?P<threads>\d+)(?:, \d+)?\)) "
     r"(?P<name>\w+)\((?P<parameters>[^)]*)\)"
 )
 _COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")

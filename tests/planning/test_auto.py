@@ -589,16 +589,18 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
         connected = np.count_nonzero(generate.rmat(8, edge_factor=16).out_degree())
         assert found.cpu["pagerank"].vertices[-1] == 4 * connected
         beyond = [[one for one in own if one.scale == 10] for own in samples]
+        sizes = [[(one.connected, one.edges) for one in own] for own in beyond]
         few, many = (generate.rmat(10, edge_factor=factor) for factor in (1, 4))
         whole = [(np.count_nonzero(g.out_degree()), g.m) for g in (few, many)]
-        assert whole in [[(one.connected, one.edges) for one in own] for own in beyond]
-        if gpu:  # a share of many vertices, and one of few, of the larger graph
-            assert found.beside["pagerank"].vertices[-1] == 4 * connected
-            shares = [
-                ev.partition(many, "cpu:1,cpu:1", policy=p, alpha=a) for p, a in profile._BESIDE.items()
-            ]
-            parts = [(own.partitions[0].connected, own.partitions[0].stored_edges) for own in shares]
-            assert parts in [[(one.connected, one.edges) for one in own] for own in beyond]
+        if not gpu:
+            assert whole in sizes
+            return
+        # A share of many vertices, and one of few, of the larger graph: by themselves, and beside the GPU.
+        assert found.beside["pagerank"].vertices[-1] == 4 * connected
+        placed = [ev.partition(many, "cpu:1,cpu:1", policy=p, alpha=a) for p, a in profile._SHARES.items()]
+        shares = [(pg.partitions[0].connected, pg.partitions[0].stored_edges) for pg in placed]
+        assert [whole[1], *shares] in sizes
+        assert shares in sizes
 
 
 class Timed:
@@ -630,18 +632,22 @@ def test_what_is_measured_of_runs(monkeypatch):
     monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
     CALIBRATE("cuda:0")
     on_cpu, on_gpu, pulled, beside = seen
-    for samples in (on_cpu, on_gpu, pulled):
+    for samples in (on_gpu, pulled):
         assert [sample.seconds for sample in samples] == [2.0, 2.0]  # few edges to a vertex, and many
         assert samples[0].edges < samples[1].edges
-    # What the CPU computes in two supersteps, however long the run takes with the GPU.
-    assert [sample.seconds for sample in beside] == [4.0, 4.0]
-    shares = [pg.partitions[0] for pg in timed.placements if len(pg.elements) > 1]
-    assert [(one.touched, one.connected, one.edges) for one in beside] == [
-        (own.connected + own.mirrors, own.connected, own.stored_edges) for own in shares
-    ]
-    # Most of the GPU's edges are where the CPU computes.
+    # Of the CPU the graph of many edges, and what it computes of shares in two supersteps, however long the
+    # run takes with the GPU: by itself, and while the GPU reads most of its edges from the same memory.
+    dense, *shares = on_cpu
+    assert (dense.seconds, dense.edges) == (2.0, on_gpu[1].edges)
     both = [pg for pg in timed.placements if len(pg.elements) > 1]
-    assert all(mapped_share(pg.partitions[1], pg.mirrors_of(1), pg.elements[1]) > 0.7 for pg in both)
+    for samples, placed, least, most in ((shares, both[::2], 0, 0), (beside, both[1::2], 0.7, 1)):
+        assert [sample.seconds for sample in samples] == [4.0, 4.0]
+        owned = [pg.partitions[0] for pg in placed]
+        assert [(one.touched, one.connected, one.edges) for one in samples] == [
+            (own.connected + own.mirrors, own.connected, own.stored_edges) for own in owned
+        ]
+        for pg in placed:
+            assert least <= mapped_share(pg.partitions[1], pg.mirrors_of(1), pg.elements[1]) <= most
     # The GPU's: with room for everything, without room for edges twice, and with half of them elsewhere.
     alone = [pg for pg in timed.placements if [element.kind for element in pg.elements] == ["cuda"]]
     assert [Share.all_of(pg)[0].columns for pg in alone] == [True, False, True, False, False]

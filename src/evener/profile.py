@@ -60,8 +60,9 @@ _CORES_FOR_ALL = 16
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
 # Scale, and edges for each vertex, of two graphs for what reads every edge, on a CPU where all of these are
-# measured: as large as those that do not fit a GPU, with fewer edges so that they are soon made. Shares of
-# R-MAT 26 took PageRank on 15 cores some 0.15 ns an edge and 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
+# measured: as large as those that do not fit a GPU, with fewer edges so that they are soon made; the second
+# alone where shares of it are measured. Those of R-MAT 26 took PageRank on 15 cores some 0.15 ns an edge and
+# 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
 _BEYOND, _BEYOND_EDGES = 26, (1, 4)
 # The share of the edges that a CPU gets beside a GPU: of many vertices, and of few.
 _SHARES = {"low": 0.1, "high": 0.2}
@@ -296,7 +297,8 @@ def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: C
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.
     size = measured.samples[_READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
-    for factor in _BEYOND_EDGES:
+    # With shares, what a vertex costs is told by these.
+    for factor in _BEYOND_EDGES if on_gpu is None else _BEYOND_EDGES[-1:]:
         say(f"a graph of {1 << _BEYOND:,} vertices")
         graph = generate.rmat(_BEYOND, edge_factor=factor)
         connected = int(np.count_nonzero(graph.out_degree()))
@@ -306,7 +308,7 @@ def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: C
             seconds = statistics.median(one.seconds for one in _repeated(run, placed, None)) / passes
             measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
         del placed  # before the next one is made
-        if on_gpu is not None and factor == max(_BEYOND_EDGES):
+        if on_gpu is not None:
             for tier, placed in _split(graph, on_cpu, on_gpu, say):
                 _measure_share(measured, tier, _BEYOND, placed, size)
                 del placed

@@ -268,7 +268,7 @@ def _measure(
     if on_gpu is not None and factor == _MANY:
         for tier, placed in _split(graph, on_cpu, on_gpu, say):
             _measure_share(measured, tier, scale, placed)
-            if scale == measured.scales[0]:
+            if tier == "beside" and scale == measured.scales[0]:
                 _count_supersteps(measured, placed, source)
             del placed  # before the next one is made
 

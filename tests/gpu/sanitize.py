@@ -176,7 +176,7 @@ def _part(text):
     return which, parts
 
 
-def _some(text):
+def _at_least_one(text):
     if int(text) < 1:
         raise ValueError
     return int(text)
@@ -185,7 +185,7 @@ def _some(text):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tools", nargs="+", choices=MISTAKES)
-    parser.add_argument("--processes", type=_some, default=max(1, len(os.sched_getaffinity(0)) - 2))
+    parser.add_argument("--processes", type=_at_least_one, default=max(1, len(os.sched_getaffinity(0)) - 2))
     parser.add_argument(
         "--part", type=_part, default=(1, 1), help="1/3: the first of three parts of the tests"
     )

@@ -49,7 +49,7 @@ VERTICES_TO_FLOOD = 2
 # 4 takes 3 ms so, not 430, one of 1000 by 1000 40 ms, not 64, and R-MAT 20 3.3 ms, not 3.5; on an H200 they
 # take 89 ms, not 990, 43 ms, not 68, and 0.52 ms, not 0.62. With twice as many edges the CPU takes 27 ms for
 # the square grid and an H200 42 ms; some sources of R-MAT 24 took the latter 1.1 ms, not 0.87, when a warp
-# still went through a hub's row by itself.
+# still went through a hub's row by itself. So it was with a launch for each wide level.
 NARROW = 1 << 12
 # So many of them are taken at once, which makes one superstep; and so many that are wide, where a GPU takes
 # them: grids have thousands, and a display's GPU is not to be kept for long.
@@ -165,6 +165,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
     # A CPU is asked between wide levels: its threads are soon woken, and the timeline tells of each.
     at_once = alone and not engine.on_one_cpu
+    # Three pairs of sums, by turns: see `Agreement` in kernels/cuda/common.cuh.
     counts = Spread([element.array(6, "uint64") for element in engine.elements]) if at_once else None
     # Where no step goes up, any edges will do.
     up_offsets, up_targets, up_rows = (

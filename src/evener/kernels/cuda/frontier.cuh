@@ -5,11 +5,8 @@
 #include "common.cuh"
 
 // Flag `queued` vertices.
-__device__ inline void flag_queued(Array<const u32> queue, u64 queued, Bits frontier) {
+template <typename T> __device__ inline void flag_queued(Array<T> queue, u64 queued, Bits frontier) {
     for (u64 i = thread_of_grid(); i < queued; i += threads_of_grid()) frontier.set(queue[i]);
-}
-__device__ inline void flag_queued(Array<u32> queue, u64 queued, Bits frontier) {
-    flag_queued(Array<const u32>{queue.at, queue.length}, queued, frontier);
 }
 
 // Queue the owned vertices that are flagged, and clear all flags; the edges out of those that this thread queued.

@@ -295,8 +295,8 @@ __global__ void PARALLEL(256, 6) wide_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 in_rows, u64 owned, u64 first_awake, u64 first_scout, u64 unexplored,
     u64 narrow, u64 most_levels, u64 upward, u64 turn_up, u64 turn_down, u64 broad, i32 level,
-    Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits before, Bits frontier,
-    Bits next_frontier, Array<u32> next_queue, Array<u64> next_length, Array<u64> counts,
+    Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits before,
+    Bits frontier, Bits next_frontier, Array<u32> next_queue, Array<u64> next_length, Array<u64> counts,
     Votes<u64, u64, u64, u64> votes, Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);

@@ -97,6 +97,21 @@ def test_arrays_are_as_long_as_the_partition(engine):
         assert (count.dtype, count.tolist()) == (np.uint64, [0])
 
 
+@pytest.mark.parametrize("make", [Engine.bitmaps, Engine.counters])
+def test_what_is_made_at_once_is_apart(engine, make):
+    several = make(engine, 3)
+    alone = engine.bits() if make is Engine.bitmaps else engine.counter()
+    for i, one in enumerate(several):
+        assert one.bits == alone.bits
+        assert not any(one.overlaps(other) for other in several[:i])
+        for part, like in zip(one.parts, alone.parts, strict=True):
+            assert (part.dtype, part.shape, part.any()) == (like.dtype, like.shape, False)
+            assert part.flags.c_contiguous
+            part[:] = i + 1
+    for i, one in enumerate(several):
+        assert all((part == i + 1).all() for part in one.parts)
+
+
 @pytest.mark.parametrize("make", [Engine.array, Engine.owned_array])
 @pytest.mark.parametrize(("dtype", "fill"), [("uint32", -1), ("uint8", 256), ("int32", 1 << 31)])
 def test_arrays_hold_what_they_are_filled_with(engine, make, dtype, fill):

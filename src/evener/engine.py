@@ -43,6 +43,10 @@ __all__ = ["Engine", "Spread"]
 # waiting thread and back takes 50 to 100 us, in which one goes through as many at 5 ns each.
 WORTH_WAKING = 1 << 14
 
+# Arrays that lie side by side begin so many words apart, or twice or more: no two share what a processor
+# takes from memory at once.
+_LINE = 16
+
 _KERNELS = (str, Kernel)
 _REDUCTIONS = ("add", "min", "or", "set")
 
@@ -176,12 +180,29 @@ class Engine:
 
     def bits(self) -> Spread:
         """A flag for each owned vertex and each mirror, all clear."""
-        pairs = zip(self.elements, self.partitions, strict=True)
-        return Spread([e.array((len(p.vertices) + 63) // 64, "uint64", 0) for e, p in pairs], bits=True)
+        return self.bitmaps(1)[0]
+
+    def bitmaps(self, count: int) -> list[Spread]:
+        """As many as are asked for of what `bits` gives: they are cleared at once."""
+        return self._side_by_side(self._words, count, bits=True)
 
     def counter(self) -> Spread:
         """One uint64 on each element, zero."""
-        return Spread([e.array(1, "uint64", 0) for e in self.elements])
+        return self.counters(1)[0]
+
+    def counters(self, count: int) -> list[Spread]:
+        """As many as are asked for of what `counter` gives: they are cleared at once."""
+        return self._side_by_side([1] * len(self.elements), count)
+
+    def _side_by_side(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
+        """Arrays of uint64, zero, parts of one on each element: a GPU takes 15 us to get and clear one."""
+        apart = [-(-length // _LINE) * _LINE for length in lengths]
+        wholes = [e.array(count * words, "uint64", 0) for e, words in zip(self.elements, apart, strict=True)]
+        pieces = list(zip(wholes, lengths, apart, strict=True))
+        return [
+            Spread([whole[i * words : i * words + length] for whole, length, words in pieces], bits=bits)
+            for i in range(count)
+        ]
 
     def finish(self) -> float:
         """End the timeline; returns the seconds since the engine was made. What runs after is not counted."""

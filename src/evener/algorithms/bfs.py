@@ -154,10 +154,9 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NOBODY)
     # Where there are no mirrors nothing is offered, and any array will do.
     offered = engine.array("uint32") if engine.routes else parent
-    visited, before, arrived = engine.bits(), engine.bits(), engine.bits()
-    frontier, next_frontier = engine.bits(), engine.bits()
+    visited, before, arrived, frontier, next_frontier = engine.bitmaps(5)
     queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-    length, next_length = engine.counter(), engine.counter()
+    length, next_length = engine.counters(2)
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
 

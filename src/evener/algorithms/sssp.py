@@ -175,9 +175,9 @@ class _State:
     def __init__(self, engine: Engine, far: np.uint32 | np.float64) -> None:
         self.distance = engine.array(far.dtype, far)
         self.parent = engine.owned_array("uint32", NOBODY)
-        self.pending, self.near = engine.bits(), engine.bits()
+        self.pending, self.near = engine.bitmaps(2)
         self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-        self.length, self.next_length, self.scout = engine.counter(), engine.counter(), engine.counter()
+        self.length, self.next_length, self.scout = engine.counters(3)
 
 
 def _settle_together(
@@ -212,7 +212,7 @@ def _settle_alone(
     s = state
     offsets, targets, _ = engine.out
     weights = _unsigned(engine.out_weights)
-    nearest, next_nearest = engine.counter(), engine.counter()
+    nearest, next_nearest = engine.counters(2)
     narrow_edges = max(NARROW_EDGES, sum(engine.owned.parts) // VERTICES_TO_AN_EDGE)
     most_buckets = 1 if engine.on_one_cpu else BUCKETS
     few, gone_through, taken, waiting = engine.on_one_cpu, 0, 1, 1
@@ -281,7 +281,7 @@ def _root(
         parent,
     )
     if left:
-        rooted, waiting = engine.bits(), engine.bits()
+        rooted, waiting = engine.bitmaps(2)
         engine.compute("sssp_tree.begin_plateaus", engine.owned, far, distance, parent, rooted, waiting)
     while left:
         engine.superstep("plateaus")

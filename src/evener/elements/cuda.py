@@ -202,9 +202,12 @@ class CudaElement:
     def hold(self, array: NDArray[Any]) -> Any:
         """A copy in this element's memory."""
         with self._guarded("copying to the GPU", len(array), array.dtype):
+            held = self._cupy.ndarray(array.shape, array.dtype)
             if array.nbytes <= LARGE or array.ndim > 1:
-                return self._cupy.asarray(np.ascontiguousarray(array))
-            held = self._cupy.empty(array.shape, array.dtype)
+                # Unlocked pages have been read when this returns; `asarray` takes 80 us more for a few.
+                own = np.ascontiguousarray(array)
+                held.data.copy_from_host_async(own.ctypes.data, own.nbytes)
+                return held
             self._staging.send_all(array, held)
         self._unstage()
         return held

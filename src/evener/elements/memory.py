@@ -138,6 +138,7 @@ class TieredArray:
     def __init__(self, far: Any, near: Any) -> None:
         self.far = far
         self.near = near
+        self._pointers: tuple[int, int, int, int] | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -163,7 +164,9 @@ class TieredArray:
 
     def pointers(self) -> tuple[int, int, int, int]:
         """What a kernel needs: where value 0 would be in either memory, where the near begin, how many."""
-        split = len(self.far)
-        # No edge before the near ones is read there, and without near ones none at all.
-        near = (int(self.near.data.ptr) - split * self.itemsize) % (1 << 64)
-        return near, int(self.far.ctypes.data) if split else near, split, len(self)
+        if self._pointers is None:  # worked out once: every launch asks
+            split = len(self.far)
+            # No edge before the near ones is read there, and without near ones none at all.
+            near = (int(self.near.data.ptr) - split * self.itemsize) % (1 << 64)
+            self._pointers = near, int(self.far.ctypes.data) if split else near, split, len(self)
+        return self._pointers

@@ -148,21 +148,18 @@ class _Watched:
         if kernel == "bfs.wide_steps":
             awake, scout, levels, edges = votes
             self.steps[-1] = ("wide", levels, edges)
-            names = list(inspect.signature(wide_steps.py_func).parameters)
-            given = {
-                name: engine.fetch(arg)[0] if hasattr(arg, "parts") and np.ndim(arg.parts[0]) else arg
-                for name, arg in zip(names, args, strict=True)
-                if "targets" not in name
-            }
-            assert not given["frontier"].any()
-            assert not given["next_frontier"].any()
+            names = inspect.signature(wide_steps.py_func).parameters
+            given = dict(zip(names, args, strict=True))
+            assert not engine.fetch(given["frontier"])[0].any()
+            assert not engine.fetch(given["next_frontier"])[0].any()
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
-            assert (given[f"{now}length"][0], given[f"{other}length"][0]) == (awake, 0)
-            queued = given[f"{now}queue"][:awake].astype(np.int64)
-            assert np.array_equal(
-                np.sort(queued), np.flatnonzero(given["distance"] == given["level"] + levels)
-            )
-            assert np.diff(given["offsets"].astype(np.int64))[queued].sum() == scout
+            lengths = [engine.fetch(given[f"{which}length"])[0][0] for which in (now, other)]
+            assert lengths == [awake, 0]
+            # What lies behind them is undefined.
+            queued = engine.fetch(given[f"{now}queue"].first([awake]))[0].astype(np.int64)
+            reached = engine.fetch(given["distance"])[0] == given["level"] + levels
+            assert np.array_equal(np.sort(queued), np.flatnonzero(reached))
+            assert np.diff(engine.fetch(given["offsets"])[0].astype(np.int64))[queued].sum() == scout
         return votes
 
     def runs(self):

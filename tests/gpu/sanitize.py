@@ -87,7 +87,8 @@ def _tests(part, parts):
 def _under(tool, folder):
     """The words before those of a program that is to run under a tool, and to leave its findings there."""
     how = ["--report-api-errors", "no", "--show-backtrace", "device", "--log-file", f"{folder}/%p.log"]
-    return ["compute-sanitizer", "--tool", tool, *how]
+    # Of a hundred findings, which it stops at by itself, all may be of one kind.
+    return ["compute-sanitizer", "--tool", tool, "--print-limit", "10000", *how]
 
 
 def _show_mistake(tool, folder):

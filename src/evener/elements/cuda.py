@@ -139,7 +139,8 @@ class CudaElement:
             self._architecture = architecture(self._device.compute_capability)
             self.scratch = Scratch()
             self._outgoing = cupy.cuda.Stream(non_blocking=True)
-            self._incoming = cupy.cuda.Stream(non_blocking=True)
+        # One for each other that sends here, so that none waits for another's kernel.
+        self._incoming: dict[tuple[Any, int] | str, Any] = {}
         # What an element holds does not hold it: its memory is free as soon as nobody needs it.
         here = proxy(self)
         self._staging = Staging(lambda: here.mark_now())
@@ -243,30 +244,40 @@ class CudaElement:
         """Let what others send here from now on come after all that was launched so far."""
         self._round = self.mark_now()
 
-    @property
-    def round(self) -> Any:
-        """The event at which the round began."""
-        return self._round
-
     def send(self, source: Any, receiver: Any, target: Any) -> Arrival:
         """Copy an array to another element, behind what was launched here and beside what will be."""
         with self._guarded("copying from the GPU"):
-            self._outgoing.wait_event(self.mark_now())
+            launched = self.mark_now()
             if receiver.kind == "cuda":
-                self._outgoing.wait_event(receiver.round)
-                target.data.copy_from_device_async(source.data, target.nbytes, self._outgoing)
-            else:
-                source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
+                arrival: Arrival = receiver.bring(source, target, self.memory, launched)
+                self._outgoing.wait_event(arrival.event)
+                self._sent = self._outgoing.record()
+                return arrival
+            self._outgoing.wait_event(launched)
+            source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
             self._sent = self._outgoing.record()
             self._hold_until(self._sent, source, target)
         return Arrival(self, self._sent)
 
-    def bring(self, source: NDArray[Any], target: Any) -> Arrival:
-        """Copy an array of the host's to one here, beside what was launched in this round."""
+    def bring(
+        self, source: Any, target: Any, memory: tuple[Any, int] | str = "host", after: Any = None
+    ) -> Arrival:
+        """Copy an array in another's memory to one here, beside what was launched in this round.
+
+        Another GPU's is copied after an event of its own, by a stream of this one: compute-sanitizer takes
+        what another's stream has written here for undefined.
+        """
         with self._guarded("copying to the GPU"):
-            self._incoming.wait_event(self._round)
-            target.data.copy_from_host_async(source.ctypes.data, target.nbytes, self._incoming)
-            brought = self._incoming.record()
+            if memory not in self._incoming:
+                self._incoming[memory] = self._cupy.cuda.Stream(non_blocking=True)
+            incoming = self._incoming[memory]
+            incoming.wait_event(self._round)
+            if after is None:
+                target.data.copy_from_host_async(source.ctypes.data, target.nbytes, incoming)
+            else:
+                incoming.wait_event(after)
+                target.data.copy_from_device_async(source.data, target.nbytes, incoming)
+            brought = incoming.record()
             self._hold_until(brought, source, target)
         return Arrival(self, brought)
 
@@ -338,7 +349,8 @@ class CudaElement:
     def wait(self) -> None:
         """Wait until all that was launched here is done, and all that was sent or fetched has come."""
         with self._guarded("running kernels"):
-            for stream in (self._cupy.cuda.get_current_stream(), self._outgoing, self._incoming):
+            current = self._cupy.cuda.get_current_stream()
+            for stream in (current, self._outgoing, *list(self._incoming.values())):
                 stream.synchronize()
             self._forget_copied()
 

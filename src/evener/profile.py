@@ -3,9 +3,9 @@
 T12 and T13 take r, the edges a second of each processor, and c, those that cross between them, from
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
-grow with the graph; on a GPU, once more with half of the edges in the host's memory, and PageRank without
-room for blocks of columns, and on CPU and GPU together; and on the CPU of a large machine, alone and beside a
-GPU, PageRank on graphs whose values fit no cache.
+grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths, and
+PageRank without room for blocks of columns, and on CPU and GPU together; and on the CPU of a large machine,
+alone and beside a GPU, PageRank on graphs whose values fit no cache.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from evener.errors import DeviceError, DeviceOutOfMemory
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.planning.fit import Sample, fitted
+from evener.planning.fit import Sample, fitted, fitted_mapped
 from evener.planning.link import copy_speed, exchange_speeds
 from evener.planning.model import Degrees, parts_of
 from evener.planning.rates import Rates, keep, kept
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from evener.graph import Graph
-    from evener.planning.rates import Rate
+    from evener.planning.rates import Mapped, Rate
     from evener.result import Result
 
 __all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
@@ -51,7 +51,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 2
+_METHOD = 3
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -66,6 +66,8 @@ _MANY, _FEW = 16, 2
 _BEYOND, _BEYOND_EDGES = 26, (1, 4)
 # The share of the edges that a CPU gets beside a GPU: of many vertices, and of few.
 _SHARES = {"low": 0.1, "high": 0.2}
+# The parts of the edges of the largest graph that lie in the host's memory: of hubs' rows alone, and of many.
+_MAPPED = (1 / 2, 7 / 8)
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
 _ITERATIONS, _REPEATS = 8, 3
@@ -170,7 +172,7 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
         gpu=measured.rates("gpu") if on_gpu else {},
         pulled={name: measured.rate(name, "pulled") for name in _READ_ALL} if on_gpu else {},
         beside={name: measured.rate(name, "beside") for name in _READ_ALL} if on_gpu else {},
-        mapped=measured.mapped_seconds() if on_gpu else {},
+        mapped={name: measured.mapped(name) for name in _RUNS} if on_gpu else {},
         supersteps=measured.supersteps,
         bytes_per_second=speeds,
         copied_bytes_per_second=copied,
@@ -191,19 +193,19 @@ class _Measured:
         self.graphs = [(scale, factor) for scale in scales for factor in (_FEW, _MANY)]
         self.samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
         self.supersteps: dict[str, float] = {}
-        self.mapped_edges = 0
+        # The edges and rows that lay in the host's memory, and what a pass took.
+        self.in_host_memory: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
 
     def rates(self, tier: str) -> dict[str, Rate]:
         """The rate of each algorithm."""
         return {name: self.rate(name, tier) for name in _RUNS}
 
-    def mapped_seconds(self) -> dict[str, float]:
-        """What an edge costs more in the host's memory."""
-        return {name: self._mapped_seconds(name) / max(self.mapped_edges, 1) for name in _RUNS}
-
-    def _mapped_seconds(self, name: str) -> float:
-        near = self.samples[name, "pulled" if name in _READ_ALL else "gpu"]
-        return max(self.samples[name, "mapped"][-1].seconds - near[-1].seconds, 0.0)
+    def mapped(self, name: str) -> Mapped:
+        """What edges cost more in the host's memory, and the rows they are of."""
+        near = self.samples[name, "pulled" if name in _READ_ALL else "gpu"][-1].seconds
+        return fitted_mapped(
+            [(edges, rows, seconds - near) for edges, rows, seconds in self.in_host_memory[name]]
+        )
 
     def rate(self, name: str, tier: str) -> Rate:
         """What an edge costs there, and a vertex."""
@@ -242,29 +244,31 @@ def _measure(
     graph = generate.rmat(scale, edge_factor=factor, weights="1..255")
     connected = int(np.count_nonzero(graph.out_degree()))
     # Elements, and the bytes there are for edges.
-    tiers: dict[str, tuple[str, int | None]] = {"cpu": (on_cpu, None)}
+    tiers: list[tuple[str, str, int | None]] = [("cpu", on_cpu, None)]
     if on_gpu is not None:
         edges = graph.m * _TARGET_AND_WEIGHT
-        tiers |= {"gpu": (on_gpu, None), "pulled": (on_gpu, edges)}
+        tiers += [("gpu", on_gpu, None), ("pulled", on_gpu, edges)]
         if (scale, factor) == measured.graphs[-1]:
-            tiers["mapped"] = (on_gpu, edges // 2)
+            tiers += [("mapped", on_gpu, int(edges * (1 - far))) for far in _MAPPED]
     # A vertex of middling degree, from which most of the graph is reached.
     source = graph.ids[int(np.argsort(graph.out_degree())[-graph.n // 8])]
     beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
-    for tier, (on, room) in tiers.items():
+    for tier, on, room in tiers:
         say(f"{tier} on {graph!r}")
         placed = partition(graph, on, gpu_memory=None if room is None else beside + room)
-        if tier == "mapped":
-            measured.mapped_edges = placed.partitions[0].mapped_edges
+        own = placed.partitions[0]
         for name, (run, passes) in _RUNS.items():
             if tier == "pulled" and name not in _READ_ALL:
                 continue
             runs = _repeated(run, placed, source)
             seconds = statistics.median(one.seconds for one in runs) / passes
-            measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
+            if tier == "mapped":
+                measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
+            else:
+                measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
             if on_gpu is None:
                 measured.supersteps[name] = runs[0].supersteps / passes
-        del placed  # before the next one is made
+        del placed, own  # before the next one is made
     if on_gpu is not None and factor == _MANY:
         for tier, placed in _split(graph, on_cpu, on_gpu, say):
             _measure_share(measured, tier, scale, placed)

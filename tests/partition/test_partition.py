@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections import Counter
 from importlib import import_module
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -177,6 +178,34 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     HOME.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, mapped=mapped)
     assert element.far == [far] * 4  # targets and weights, of both directions
     assert element.reserved == 100
+
+
+class FarAndNear:
+    """As much of edges in two memories as is looked at when they are placed."""
+
+    def __init__(self, length, dtype, far):
+        self.length, self.dtype, self.far = length, dtype, np.zeros(far, dtype)
+
+    def __len__(self):
+        return self.length
+
+
+@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
+def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
+    ends = np.random.default_rng(1).integers(0, 30, (2, 100))
+    g = ev.Graph.from_edges(*ends, n=35)
+    by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
+    numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
+    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
+    element = ApartElement("cpu:1", 0)
+    element.edges = lambda length, dtype, far: FarAndNear(length, np.dtype(dtype), far)
+    element.close_edges = lambda *_: None
+    placed = HOME.place(built, element, mapped=mapped)
+    for edges in placed.directions:
+        far = len(edges.targets.far)
+        has_one = [begin < min(end, far) for begin, end in pairwise(edges.offsets.tolist())]
+        assert edges.mapped_rows == len(has_one) - has_one[::-1].index(True) if far else not any(has_one)
+    assert placed.mapped_rows == sum(edges.mapped_rows for edges in placed.directions)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,10 +12,18 @@ import pytest
 
 import evener as ev
 from evener import profile
-from evener.planning.fit import Sample
-from evener.planning.model import Degrees, Part, Share, parts_of, predict, totem_speedup
+from evener.planning.fit import Sample, fitted_mapped
+from evener.planning.model import (
+    Degrees,
+    Part,
+    Share,
+    owned_by_degree,
+    parts_of,
+    predict,
+    totem_speedup,
+)
 from evener.planning.plan import Sizes
-from evener.planning.rates import Rate, Rates, keep, kept, place_of
+from evener.planning.rates import Mapped, Rate, Rates, keep, kept, place_of
 
 MACHINE = {"processor": "of a test"}
 
@@ -26,8 +34,9 @@ def flat(edge, vertex=0.0, fixed=0.0):
 
 
 def rates(
-    *, cpu=1e-9, gpu=1e-10, mapped=1e-9, c=4e9, copied=4e9, delay=0.0, steps=1.0, pulled=None, beside=None
-):
+    *, cpu=1e-9, gpu=1e-10, mapped=1e-9, mapped_row=0.0, c=4e9, copied=4e9, delay=0.0, steps=1.0,
+    pulled=None, beside=None,
+):  # fmt: skip
     names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
     return Rates(
         MACHINE,
@@ -36,7 +45,7 @@ def rates(
         dict.fromkeys(names, flat(gpu)),
         {} if pulled is None else {"pagerank": flat(pulled)},
         {} if beside is None else {"pagerank": flat(beside)},
-        dict.fromkeys(names, mapped),
+        dict.fromkeys(names, Mapped(mapped, mapped_row)),
         dict.fromkeys(names, steps),
         c if isinstance(c, dict) else {"cpu": c, "cuda": c},
         copied,
@@ -128,8 +137,14 @@ def test_without_blocks_of_columns_a_gpu_is_slower(mapped, columns, rate):
 
 
 def test_mapped_edges_cost_what_the_bus_takes_besides():
-    found = predict([gpu_share(10**9, mapped=10**8)], "pagerank", rates(mapped=2e-9))
+    found = predict([gpu_share(10**9, mapped=10**8)], "pagerank", rates(mapped=2e-9, mapped_row=1.0))
     assert found.seconds == pytest.approx(0.1 + 0.2)
+
+
+def test_rows_with_mapped_edges_cost_what_reading_any_of_them_takes_besides():
+    share = replace(gpu_share(10**9, mapped=10**8), mapped_rows=10**6)
+    found = predict([share], "bfs", rates(mapped=2e-9, mapped_row=3e-8))
+    assert found.seconds == pytest.approx(0.1 + 0.2 + 0.03)
 
 
 def test_fewer_threads_take_longer():
@@ -266,17 +281,27 @@ def test_edges_that_seem_free_are_not_foreseen_to_be():
     assert rate.least_edge_seconds == pytest.approx([(11 - 5) / 300])
 
 
-def test_what_an_edge_costs_more_in_the_hosts_memory():
-    """Of the largest graph, with half of its edges there; PageRank is compared without blocks of columns."""
+def test_what_edges_and_rows_cost_more_in_the_hosts_memory():
+    """By hand, of the largest graph in both placements; PageRank is compared without blocks of columns."""
     measured = profile._Measured((10,))
-    measured.mapped_edges = 150
-    names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
-    for name in names:
-        for tier, largest in (("gpu", 40.0), ("pulled", 70.0), ("mapped", 100.0)):
+    for name in ("bfs", "pagerank", "wcc"):
+        for tier, largest in (("gpu", 40.0), ("pulled", 70.0)):
             measured.samples[name, tier] = [Sample(10, 40, 40, 30, 1.0), Sample(10, 60, 60, 300, largest)]
-    measured.samples["wcc", "gpu"][-1] = Sample(10, 60, 60, 300, 101.0)  # nothing becomes cheaper by it
-    expected = dict.fromkeys(names, (100 - 40) / 150) | {"pagerank": (100 - 70) / 150, "wcc": 0}
-    assert measured.mapped_seconds() == pytest.approx(expected)
+        near = 70 if name == "pagerank" else 40
+        measured.in_host_memory[name] = [
+            (edges, rows, near + 3 * edges + 5 * rows) for edges, rows in ((150, 4), (260, 30))
+        ]
+    measured.in_host_memory["wcc"] = [(150, 4, 39.0), (260, 30, 40.0)]  # nothing becomes cheaper by it
+    for name, cost in (("bfs", (3, 5)), ("pagerank", (3, 5)), ("wcc", (0, 0))):
+        found = measured.mapped(name)
+        assert (found.edge_seconds, found.row_seconds) == pytest.approx(cost)
+
+
+def test_neither_edges_nor_rows_make_up_for_the_other():
+    """Rows seem to save time: edges tell it alone, then, as nearly as they can."""
+    found = fitted_mapped([(100, 10, 100.0), (200, 40, 190.0)])
+    assert found.row_seconds == 0
+    assert found.edge_seconds == pytest.approx((100 * 100 + 200 * 190) / (100**2 + 200**2))
 
 
 def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
@@ -491,6 +516,8 @@ def test_edges_that_stay_with_the_host_are_counted():
     edges = replace(partition.out, targets=Mapped())
     placed.partitions = [replace(partition, out=edges, in_=edges)]
     assert [share.mapped for share in Share.all_of(placed)] == [32]
+    placed.partitions = [replace(placed.partitions[0], out=replace(edges, mapped_rows=3), in_=None)]
+    assert [share.mapped_rows for share in Share.all_of(placed)] == [3]
 
 
 def test_degrees_are_counted():
@@ -506,6 +533,29 @@ def test_edges_of_one_direction_are_counted_by_all_edges_of_a_vertex():
     found = Degrees.of(*np.array([[3, 0, 3, 1], [2, 0, 1, 1], [1, 0, 2, 0]], np.uint64))
     assert (found.stored == [3, 1, 0]).all()
     assert (found.met == [3, 0, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("edges", "rows"), [(0, 0), (1, 0), (2, 1), (3, 1), (5, 2), (6, 2), (7, 3), (100, 3)]
+)
+def test_rows_that_have_so_many_edges_are_counted_from_the_highest_degree(edges, rows):
+    """Two vertices of three edges, one of one, and two without, of which none is ever meant."""
+    degrees = Degrees.of(np.array([3, 0, 3, 1, 0], np.uint64))
+    assert degrees.rows_of(edges, degrees.count.astype(float)) == rows
+
+
+@pytest.mark.parametrize("policy", ["low", "high", "random"])
+def test_owners_of_each_degree(policy):
+    degrees = Degrees.of(np.array([4, 2, 1, 1, 0], np.uint64))
+    found = owned_by_degree(degrees, policy, [0.5, 0.5])
+    assert found.sum(axis=0) == pytest.approx(degrees.count)
+    assert found @ degrees.degree == pytest.approx([4, 4])
+    expected = {
+        "high": [[1, 0, 0, 0], [0, 1, 2, 1]],
+        "low": [[0, 1, 2, 1], [1, 0, 0, 0]],
+        "random": [[0.5, 0.5, 1, 0.5]] * 2,
+    }
+    assert found == pytest.approx(np.array(expected[policy]))
 
 
 def test_a_graph_without_edges():

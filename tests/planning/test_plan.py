@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 from test_model import rates
 
@@ -90,6 +91,29 @@ def test_the_less_of_a_graph_fits_the_more_the_cpu_takes(graph, sizes):
         assert found.nbytes[1] <= room
         alphas.append(found.alpha)
     assert alphas == sorted(alphas)
+
+
+@pytest.mark.parametrize(
+    ("spec", "policy", "within"),
+    [
+        ("rmat:14", "low", 0.02),
+        ("rmat:14", "high", 0.02),
+        ("rmat:14", "random", 0.1),  # hubs are dealt out by chance
+        ("rmat:14,directed", "low", 0.1),  # rows are sorted by both of their lengths
+    ],
+)
+def test_rows_that_stay_with_the_host_are_foreseen(spec, policy, within):
+    """As they are once the graph is placed."""
+    graph = ev.read(spec)
+    elements = [CPU, Gpu("cuda:0", int(beside(graph) * 1.5 + 0.3 * graph.m * 4))]
+    found = make_plan(Sizes.of(graph), "bfs", elements, rates(), policy=policy, alpha=0.2, all_of_them=True)
+    own = found.shares[1]
+    assert 0.1 < own.mapped / own.part.edges < 0.9
+    placed = ev.partition(graph, "cpu:1,cpu:1", policy=policy, alpha=0.2).partitions[1]
+    far = own.mapped / own.part.edges
+    rows = sum(int(np.searchsorted(e.offsets, far * e.count)) for e in placed.directions)
+    assert own.mapped_rows == pytest.approx(rows, rel=within)
+    assert own.mapped_rows > 20
 
 
 @pytest.mark.parametrize(
@@ -363,8 +387,9 @@ def test_the_cpu_is_measured_alone_where_that_is_asked(quick, evener):
 
 def test_rates_of_a_gpu_are_written_as_well():
     known = rates(
-        cpu=2e-9, gpu=3e-12, pulled=4e-12, beside=5e-9, mapped=6e-11, c={"cpu": 7e9, "cuda": 8e9}, copied=9e9
-    )
+        cpu=2e-9, gpu=3e-12, pulled=4e-12, beside=5e-9, mapped=6e-11, mapped_row=1.25e-9,
+        c={"cpu": 7e9, "cuda": 8e9}, copied=9e9,
+    )  # fmt: skip
     lines = text.rates(known).splitlines()
     found = {tuple(re.split(r"  +", line.strip())) for line in lines if "pagerank" in line}
     assert found == {
@@ -372,7 +397,7 @@ def test_rates_of_a_gpu_are_written_as_well():
         ("cpu:4, beside a GPU that reads its memory", "pagerank", "5", "0"),
         ("cuda", "pagerank", "0.003", "0"),
         ("cuda, without room for blocks of columns", "pagerank", "0.004", "0"),
-        ("cuda, more for an edge in host memory", "pagerank", "0.06", "-"),
+        ("cuda, more for what lies in host memory", "pagerank", "0.06", "1.25"),
     }
     assert "from cpu 7.0 GB/s, from cuda 8.0 GB/s; those that lie in a row at 9.0 GB/s" in lines[-1]
 

@@ -224,7 +224,12 @@ def rates(found: Rates) -> str:
         for name, rate in tier.items()
     ]
     rows += [
-        ("cuda, more for an edge in host memory", name, _nanoseconds(more), "-")
+        (
+            "cuda, more for what lies in host memory",
+            name,
+            _nanoseconds(more.edge_seconds),
+            _nanoseconds(more.row_seconds),
+        )
         for name, more in found.mapped.items()
     ]
     lines = [columns(("element", "algorithm", "an edge, ns", "a vertex, ns"), rows, left=2)]

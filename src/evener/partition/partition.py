@@ -67,6 +67,8 @@ class Edges:
         Number of rows up to the last one that has an edge.
     boundary : int
         Number of edges that lead to mirrors.
+    mapped_rows : int
+        Number of rows up to the last one with an edge in the host's memory, where the partition is a GPU's.
     prepared : dict
         What was made of the edges where they are placed, for all runs: see `evener.partition.columns`.
     """
@@ -77,6 +79,7 @@ class Edges:
     blocks: NDArray[np.uint32]
     rows: int
     boundary: int
+    mapped_rows: int = 0
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -211,7 +214,12 @@ class Partition:
     @property
     def mapped_edges(self) -> int:
         """Those of them that lie in the host's memory though the partition is a GPU's."""
-        return sum(len(getattr(e.targets, "far", ())) for e in self.directions)
+        return sum(_mapped(e.targets) for e in self.directions)
+
+    @property
+    def mapped_rows(self) -> int:
+        """The rows up to the last one that has such edges, of each adjacency."""
+        return sum(e.mapped_rows for e in self.directions)
 
     @property
     def nbytes(self) -> int:
@@ -340,6 +348,7 @@ def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Par
             targets=targets,
             weights=weights,
             blocks=element.hold(edges.blocks),
+            mapped_rows=int(np.searchsorted(edges.offsets, np.uint64(_mapped(targets)))),
             prepared={},
         )
 
@@ -353,6 +362,11 @@ def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Par
         out=out,
         in_=in_,
     )
+
+
+def _mapped(targets: Any) -> int:
+    """How many of a partition's edges lie in the host's memory though it is a GPU's."""
+    return len(getattr(targets, "far", ()))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

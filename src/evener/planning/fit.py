@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from evener.planning.rates import Rate
+from evener.planning.rates import Mapped, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Sample", "fitted"]
+__all__ = ["Sample", "fitted", "fitted_mapped"]
 
 
 class Sample(NamedTuple):
@@ -55,3 +55,11 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool) -> Rate:
         least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
         counts.append(max(sample.touched for sample in own))
     return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
+
+
+def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
+    """What edges in the host's memory cost, and the rows they are of: each sample's, and seconds for both."""
+    edges, rows, seconds = np.array(samples, dtype=float).T
+    # Nothing becomes cheaper by it.
+    each_edge, each_row = nnls(np.stack([edges, rows], axis=1), np.maximum(seconds, 0))[0].tolist()
+    return Mapped(each_edge, each_row)

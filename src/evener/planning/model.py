@@ -33,7 +33,17 @@ if TYPE_CHECKING:
     from evener.partition import PartitionedGraph
     from evener.planning.rates import Rates
 
-__all__ = ["TRAVELS", "Degrees", "Part", "Share", "Travels", "parts_of", "predict", "totem_speedup"]
+__all__ = [
+    "TRAVELS",
+    "Degrees",
+    "Part",
+    "Share",
+    "Travels",
+    "owned_by_degree",
+    "parts_of",
+    "predict",
+    "totem_speedup",
+]
 
 
 class Travels(NamedTuple):
@@ -116,6 +126,8 @@ class Share:
         The edges that lie in the host's memory, of a GPU.
     columns : bool
         Whether a GPU has room for its edges a second time, in blocks of columns.
+    mapped_rows : int
+        The rows that they are of.
     """
 
     element: str
@@ -124,6 +136,7 @@ class Share:
     part: Part
     mapped: int = 0
     columns: bool = True
+    mapped_rows: int = 0
 
     @classmethod
     def all_of(cls, placed: PartitionedGraph) -> list[Share]:
@@ -139,7 +152,17 @@ class Share:
             else:
                 enough = BYTES_AN_EDGE * own.stored_edges
                 columns = element.kind == "cpu" or spare(own, element, elsewhere) >= enough
-            shares.append(cls(element.name, element.kind, element.threads, part, own.mapped_edges, columns))
+            shares.append(
+                cls(
+                    element.name,
+                    element.kind,
+                    element.threads,
+                    part,
+                    mapped=own.mapped_edges,
+                    columns=columns,
+                    mapped_rows=own.mapped_rows,
+                )
+            )
         return shares
 
 
@@ -181,15 +204,20 @@ class Degrees:
         others = of_all if met is None else np.bincount(by, met, minlength=1)[present].astype(np.float64)
         return cls(present, counts[present], own, others, int(of_all.sum()))
 
+    @property
+    def each_stored(self) -> NDArray[np.float64]:
+        """The edges stored with one vertex of each degree."""
+        return self.stored / self.count
 
-def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Part]:
-    """The sizes of partitions, when elements get these shares of the edges.
+    def rows_of(self, edges: int, owned: NDArray[np.float64]) -> int:
+        """How many of the vertices `owned`, by degree, have so many edges, from the highest degree on."""
+        there = owned * self.each_stored > 0
+        rows, ends = np.cumsum(owned[there]), np.cumsum((owned * self.each_stored)[there])
+        return round(float(np.interp(edges, np.append(0, ends), np.append(0, rows))))
 
-    A neighbour of the edges of a partition is taken to be any vertex, as often as it is one in the whole
-    graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
-    edges of the partition miss it: a chance of exp(-E f / M).
-    """
-    # Of each degree, the vertices that each partition owns.
+
+def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
+    """How many vertices of each degree each partition owns, when they get these shares of the edges."""
     parts = np.empty((len(shares), len(degrees.count)))
     if policy == "random" or degrees.edges == 0:
         parts[:] = np.outer(shares, degrees.count)
@@ -206,7 +234,18 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Par
         # Vertices without edges go with the others of low degree.
         given = np.flatnonzero(np.asarray(shares) > 0)
         parts[given[-1 if policy == "high" else 0], degrees.degree == 0] += degrees.count[degrees.degree == 0]
-    mine = parts @ (degrees.stored / degrees.count)
+    return parts
+
+
+def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Part]:
+    """The sizes of partitions, when elements get these shares of the edges.
+
+    A neighbour of the edges of a partition is taken to be any vertex, as often as it is one in the whole
+    graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
+    edges of the partition miss it: a chance of exp(-E f / M).
+    """
+    parts = owned_by_degree(degrees, policy, shares)
+    mine = parts @ degrees.each_stored
     met = 1 - np.exp(-np.outer(mine, degrees.met / degrees.count) / max(degrees.stored.sum(), 1))
     mirrors = parts @ met.T  # [p, q]: of the vertices of p, at q
     np.fill_diagonal(mirrors, 0)
@@ -248,7 +287,7 @@ def predict(
             in_columns = share.columns and not share.mapped
             rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])
             compute = rate.seconds(part.edges, part.connected, touched=touched)
-            compute += share.mapped * rates.mapped[algorithm]
+            compute += rates.mapped[algorithm].seconds(share.mapped, share.mapped_rows)
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0

@@ -12,7 +12,7 @@ from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges, too_large
 from evener.partition.policies import POLICIES, edge_shares
-from evener.planning.model import Degrees, Share, parts_of, predict
+from evener.planning.model import Degrees, Share, owned_by_degree, parts_of, predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -279,7 +279,8 @@ def _shares(
     """
     of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     parts = parts_of(sizes.degrees, policy, of_edges.tolist())
-    shares, nbytes = [], []
+    shares: list[Share] = []
+    nbytes: list[int] = []
     for element, part in zip(elements, parts, strict=True):
         beside = beside_edges(
             part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
@@ -294,6 +295,10 @@ def _shares(
             left = room - beside - part.edges * sizes.edge_bytes
             columns = left >= BYTES_AN_EDGE * part.edges
             share = replace(share, mapped=part.edges - near, columns=columns)
+            if share.mapped:
+                owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())[len(shares)]
+                rows = sizes.directions * sizes.degrees.rows_of(share.mapped, owned)
+                share = replace(share, mapped_rows=rows)
         shares.append(share)
         nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
     return shares, nbytes

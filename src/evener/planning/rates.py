@@ -20,7 +20,7 @@ from evener.formats.atomic import replacing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Rate", "Rates", "keep", "kept", "place_of"]
+__all__ = ["Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,26 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """What a GPU takes longer for what lies in the host's memory.
+
+    A search reads few edges of many rows there, and of most rows none but the first.
+
+    Attributes
+    ----------
+    edge_seconds, row_seconds : float
+        For each edge that lies there, and for each row that has one.
+    """
+
+    edge_seconds: float
+    row_seconds: float
+
+    def seconds(self, edges: float, rows: float) -> float:
+        """The time for so many edges, and the rows that they are of."""
+        return edges * self.edge_seconds + rows * self.row_seconds
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """The rates of one machine.
 
@@ -82,8 +102,8 @@ class Rates:
         Of a GPU without room for blocks of columns, for the algorithms that take them: PageRank.
     beside : mapping of str to Rate
         Of the CPU while a GPU reads the same memory, for the algorithms that read every edge: PageRank.
-    mapped : mapping of str to float
-        Seconds that an edge costs more when it lies in the host's memory.
+    mapped : mapping of str to Mapped
+        What a GPU takes longer for edges in the host's memory, by algorithm; empty where there is none.
     supersteps : mapping of str to float
         How many a pass has.
     bytes_per_second : mapping of str to float
@@ -101,7 +121,7 @@ class Rates:
     gpu: Mapping[str, Rate]
     pulled: Mapping[str, Rate]
     beside: Mapping[str, Rate]
-    mapped: Mapping[str, float]
+    mapped: Mapping[str, Mapped]
     supersteps: Mapping[str, float]
     bytes_per_second: Mapping[str, float]
     copied_bytes_per_second: float
@@ -137,6 +157,7 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
         document = json.loads(place_of(machine).read_text(encoding="utf-8"))
         for tier in ("cpu", "gpu", "pulled", "beside"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
+        document["mapped"] = {name: _mapped(more) for name, more in document["mapped"].items()}
         return Rates(**document)
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
         return None  # `Path.home` raises RuntimeError for a user without one
@@ -155,6 +176,15 @@ def _rate(document: dict[str, Any]) -> Rate:
     ascending = all(one < other for one, other in pairwise((0, *found.vertices)))
     if not (found.vertices and ascending and all(0 <= one < math.inf for one in seconds)):
         msg = f"no rates are measured on graphs of {found.vertices} vertices, or take {seconds} seconds"
+        raise ValueError(msg)
+    return found
+
+
+def _mapped(document: dict[str, Any]) -> Mapped:
+    """What is written there; raises ValueError for what nobody can have measured."""
+    found = Mapped(**document)
+    if not all(0 <= one < math.inf for one in (found.edge_seconds, found.row_seconds)):
+        msg = f"nothing takes {found} longer"
         raise ValueError(msg)
     return found
 

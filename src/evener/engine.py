@@ -16,8 +16,6 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evener.checks import type_name
 from evener.elements.crew import call_all, helpers_for
 from evener.errors import ArgumentError, DeviceError
@@ -25,13 +23,12 @@ from evener.exchange.exchange import Exchange, nothing
 from evener.exchange.message import mailboxes
 from evener.kernels.kernel import Kernel
 from evener.kernels.ready import seconds_spent
-from evener.spread import Spread, adjacency
+from evener.spread import Spread
+from evener.state import State
 from evener.timeline import Progress, Slice, Span, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
 
     from evener.elements import Element
     from evener.exchange.exchange import Step
@@ -43,16 +40,12 @@ __all__ = ["Engine", "Spread"]
 # waiting thread and back takes 50 to 100 us, in which one goes through as many at 5 ns each.
 WORTH_WAKING = 1 << 14
 
-# Arrays that lie side by side begin so many words apart, or twice or more: no two share what a processor
-# takes from memory at once.
-_LINE = 16
-
 _KERNELS = (str, Kernel)
 _REDUCTIONS = ("add", "min", "or", "set")
 
 
-class Engine:
-    """Runs one algorithm on the partitions of a graph.
+class Engine(State):
+    """Runs one algorithm on the partitions of a graph. What it sees of these and its arrays are a `State`'s.
 
     Parameters
     ----------
@@ -65,22 +58,6 @@ class Engine:
 
     Attributes
     ----------
-    out, in_ : tuple of Spread
-        ``(offsets, targets, blocks)`` of each partition's out-edges and in-edges, to be unpacked into
-        `compute`.
-    out_weights, in_weights : Spread
-        The weights of these edges; None for a graph without.
-    out_rows, in_rows : Spread
-        The number of owned vertices up to the last one that has an out-edge, an in-edge.
-    owned : Spread
-        The number of owned vertices.
-    connected : Spread
-        The number of them up to the last one that has an out-edge, or another that is stored. Where in-edges
-        are stored, or the graph is undirected, those from there on have no edge at all.
-    vertices : Spread
-        The graph's number of each owned vertex and each mirror, uint32.
-    out_degree : Spread
-        The out-edges of each owned vertex in the whole graph, uint32.
     timeline : Timeline
 
     Raises
@@ -102,21 +79,10 @@ class Engine:
         if progress is not None and not callable(progress):
             msg = f"progress is a function that is called with a Progress, not {type_name(progress)}"
             raise ArgumentError(msg)
-        self.partitions = partitioned.partitions
-        self.elements = partitioned.elements
+        super().__init__(partitioned)
         self.routes = partitioned.routes
         # Made anew for each run: one that was broken off may have left something in them.
         self._exchange = Exchange(self.elements, self.routes, mailboxes(self.routes, self.elements))
-        self.out = adjacency([p.out for p in self.partitions])
-        self.in_ = adjacency([p.in_ for p in self.partitions])
-        self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
-        self.in_weights = Spread([None if p.in_ is None else p.in_.weights for p in self.partitions])
-        self.out_rows = Spread([0 if p.out is None else p.out.rows for p in self.partitions])
-        self.in_rows = Spread([0 if p.in_ is None else p.in_.rows for p in self.partitions])
-        self.owned = Spread([p.owned for p in self.partitions])
-        self.connected = Spread([p.connected for p in self.partitions])
-        self.vertices = Spread([p.vertices for p in self.partitions])
-        self.out_degree = Spread([p.out_degree for p in self.partitions])
         self.timeline = Timeline()
         self._algorithm = algorithm
         self._progress = progress
@@ -127,8 +93,6 @@ class Engine:
         self._spans: list[Span] = []
         self._awake = [0] * len(self.elements)
         self._helpers = helpers_for(self.elements)
-        self._values = [len(p.vertices) for p in self.partitions]
-        self._words = [(count + 63) // 64 for count in self._values]
         for element in self.elements:
             element.begin_timing(beside_others=len(self.elements) > 1)
 
@@ -136,73 +100,6 @@ class Engine:
     def on_one_cpu(self) -> bool:
         """Whether one CPU element has the whole graph, so that its kernels need not wait for others."""
         return [element.kind for element in self.elements] == ["cpu"]
-
-    # ---- state ------------------------------------------------------------------------------------
-
-    def array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
-        """A value for each owned vertex and each mirror; undefined where no `fill` is given."""
-        return self._made(self._values, dtype, fill, travels=True)
-
-    def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
-        """A value for each owned vertex."""
-        return self._made([p.owned for p in self.partitions], dtype, fill)
-
-    def _made(
-        self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, travels: bool = False
-    ) -> Spread:
-        pairs = zip(self.elements, lengths, strict=True)
-        try:
-            return Spread([e.array(length, dtype, fill, travels=travels) for e, length in pairs])
-        except OverflowError:
-            msg = f"an array of {np.dtype(dtype)} is filled with a number that this type holds, not {fill!r}"
-            raise ArgumentError(msg) from None
-
-    def mirror_array(self, dtype: DTypeLike, columns: int) -> Spread:
-        """Some values for each mirror, undefined."""
-        pairs = zip(self.elements, self.partitions, strict=True)
-        return Spread([e.array(p.mirrors * columns, dtype).reshape(-1, columns) for e, p in pairs])
-
-    def copy(self, array: Spread) -> Spread:
-        """The same values again."""
-        pairs = zip(self.elements, array.parts, strict=True)
-        copied = [e.array(len(part), part.dtype, travels=True) for e, part in pairs]
-        for element, part, copy in zip(self.elements, array.parts, copied, strict=True):
-            element.call(copy.__setitem__, slice(None), part)
-        return Spread(copied, bits=array.bits)
-
-    def hold(self, values: Sequence[NDArray[Any]]) -> Spread:
-        """One of the host's arrays on each element."""
-        return Spread([element.hold(own) for element, own in zip(self.elements, values, strict=True)])
-
-    def fetch(self, array: Spread) -> list[NDArray[Any]]:
-        """The parts in the host's memory."""
-        return [element.fetch(part) for element, part in zip(self.elements, array.parts, strict=True)]
-
-    def bits(self) -> Spread:
-        """A flag for each owned vertex and each mirror, all clear."""
-        return self.bitmaps(1)[0]
-
-    def bitmaps(self, count: int) -> list[Spread]:
-        """As many as are asked for of what `bits` gives: they are cleared at once."""
-        return self._side_by_side(self._words, count, bits=True)
-
-    def counter(self) -> Spread:
-        """One uint64 on each element, zero."""
-        return self.counters(1)[0]
-
-    def counters(self, count: int) -> list[Spread]:
-        """As many as are asked for of what `counter` gives: they are cleared at once."""
-        return self._side_by_side([1] * len(self.elements), count)
-
-    def _side_by_side(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
-        """Arrays of uint64, zero, parts of one on each element: a GPU takes 15 us to get and clear one."""
-        apart = [-(-length // _LINE) * _LINE for length in lengths]
-        wholes = [e.array(count * words, "uint64", 0) for e, words in zip(self.elements, apart, strict=True)]
-        pieces = list(zip(wholes, lengths, apart, strict=True))
-        return [
-            Spread([whole[i * words : i * words + length] for whole, length, words in pieces], bits=bits)
-            for i in range(count)
-        ]
 
     def finish(self) -> float:
         """End the timeline; returns the seconds since the engine was made. What runs after is not counted."""

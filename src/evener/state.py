@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["State"]
 
-# Arrays that lie side by side begin so many words apart, or twice or more: no two share what a processor
-# takes from memory at once.
+# Arrays that lie side by side begin so many words apart, or twice or more: a GPU takes 128 bytes at a time.
 _LINE = 16
 
 
@@ -102,7 +101,7 @@ class State:
         return Spread(copied, bits=array.bits)
 
     def hold(self, values: Sequence[NDArray[Any]]) -> Spread:
-        """One of the host's arrays on each element."""
+        """One of the host's arrays on each element; not to be written to while the algorithm runs."""
         return Spread([element.hold(own) for element, own in zip(self.elements, values, strict=True)])
 
     def fetch(self, array: Spread) -> list[NDArray[Any]]:

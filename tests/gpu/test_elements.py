@@ -160,6 +160,76 @@ def test_what_is_sent_has_been_finished(gpu):
 
 
 @pytest.mark.usefixtures("two_gpus")
+def test_arrays_are_kept_while_another_gpu_takes_them():
+    one, two = parse_elements("cuda:0,cuda:1")
+    two.begin_round()
+    source, target = one.array(1 << 26, "uint32", 7), two.array(1 << 26, "uint32")
+    one.send(source, two, target)
+    forgotten = [weakref.ref(source), weakref.ref(target)]
+    del source, target
+    gc.collect()
+    assert all(array() is not None for array in forgotten)
+    two.wait()
+    assert all(array() is None for array in forgotten)
+
+
+def after_a_long_row(element, first, last):
+    """Copy `first` to `last` by way of another, behind so many kernels that it takes some milliseconds."""
+    copy, between = element.kernel("bits.copy"), element.array(len(first), "uint64", 0)
+    for _ in range(50):
+        element.call(copy, first, between)
+        element.call(copy, between, first)
+    element.call(copy, first, last)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_what_another_gpu_takes_has_been_finished():
+    one, two = parse_elements("cuda:0,cuda:1")
+    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    here, sent = one.hold(words), one.array(len(words), "uint64", 0)
+    target = two.array(len(words), "uint64", 0)
+    two.begin_round()
+    two.wait()
+    after_a_long_row(one, here, sent)
+    two.receive(one.send(sent, two, target))
+    assert (two.fetch(target) == words).all()
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_what_another_gpu_sends_waits_for_what_was_launched_before_the_round():
+    """The receiver still reads what it will be sent anew."""
+    one, two = parse_elements("cuda:0,cuda:1")
+    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    target, seen = two.hold(words), two.array(len(words), "uint64", 0)
+    sent = one.array(len(words), "uint64", 0)
+    one.wait()
+    two.wait()
+    after_a_long_row(two, target, seen)
+    two.begin_round()
+    two.receive(one.send(sent, two, target))
+    assert (two.fetch(seen) == words).all()
+    assert not two.fetch(target).any()
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_the_senders_mark_is_behind_what_it_sent():
+    """By it a run knows that the array may be written to again."""
+    one, two = parse_elements("cuda:0,cuda:1")
+    source, target = one.array(1 << 26, "uint32", 7), two.array(1 << 26, "uint32", 0)
+    for element in (one, two):
+        element.begin_timing(beside_others=True)
+        element.begin_round()
+        element.wait()
+    marks = [one.mark()]
+    arrival = one.send(source, two, target)
+    marks.append(one.mark())
+    one.times(marks)
+    one.fill(source, 9)
+    two.receive(arrival)
+    assert (two.fetch(target) == 7).all()
+
+
+@pytest.mark.usefixtures("two_gpus")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gpus_take_from_each_other(dtype):
     one, two = parse_elements("cuda:0,cuda:1")

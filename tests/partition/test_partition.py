@@ -204,8 +204,10 @@ def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
     for edges in placed.directions:
         far = len(edges.targets.far)
         has_one = [begin < min(end, far) for begin, end in pairwise(edges.offsets.tolist())]
-        assert edges.mapped_rows == len(has_one) - has_one[::-1].index(True) if far else not any(has_one)
-    assert placed.mapped_rows == sum(edges.mapped_rows for edges in placed.directions)
+        last = max((row for row, one in enumerate(has_one, 1) if one), default=0)
+        assert edges.mapped_rows == last
+        assert bool(last) == bool(mapped)
+    assert placed.mapped_rows == placed.out.mapped_rows + placed.in_.mapped_rows
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -22,6 +22,7 @@ from evener.elements import cpu, cuda, gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.partition.columns import spare
 from evener.partition.footprint import beside_edges, mapped_share
+from evener.partition.partition import Partition
 from evener.planning import link
 from evener.planning.model import Share
 from evener.timeline import Span
@@ -632,8 +633,11 @@ def test_what_is_measured_of_runs(monkeypatch):
     monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
     monkeypatch.setattr(profile, "keep", lambda _: None)
     monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
+    monkeypatch.setattr(profile, "fitted_mapped", seen.append)
+    monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
+    monkeypatch.setattr(Partition, "mapped_rows", property(lambda _: 7))
     CALIBRATE("cuda:0")
-    on_cpu, on_gpu, pulled, beside = seen
+    on_cpu, on_gpu, pulled, beside, in_host_memory = seen
     for samples in (on_gpu, pulled):
         assert [sample.seconds for sample in samples] == [2.0, 2.0]  # few edges to a vertex, and many
         assert samples[0].edges < samples[1].edges
@@ -655,6 +659,8 @@ def test_what_is_measured_of_runs(monkeypatch):
     assert [Share.all_of(pg)[0].columns for pg in alone] == [True, False, True, False, False, False]
     mapped = [mapped_share(pg.partitions[0], 0, pg.elements[0]) for pg in alone]
     assert mapped == pytest.approx([0, 0, 0, 0, 0.5, 0.875])
+    # What that takes longer, which here is nothing, and what of them lies there.
+    assert in_host_memory == [(70, 7, 0.0)] * 2
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(1.0, 3), (0.11, 3), (0.07, 5), (0.001, 9)])

@@ -298,10 +298,13 @@ def test_what_edges_and_rows_cost_more_in_the_hosts_memory():
 
 
 def test_neither_edges_nor_rows_make_up_for_the_other():
-    """Rows seem to save time: edges tell it alone, then, as nearly as they can."""
+    """Rows seem to save time: edges tell it alone, then, as nearly as they can. Less than no time is none."""
     found = fitted_mapped([(100, 10, 100.0), (200, 40, 190.0)])
     assert found.row_seconds == 0
     assert found.edge_seconds == pytest.approx((100 * 100 + 200 * 190) / (100**2 + 200**2))
+    assert fitted_mapped([(100, 10, -50.0), (200, 40, 190.0)]) == fitted_mapped(
+        [(100, 10, 0.0), (200, 40, 190.0)]
+    )
 
 
 def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
@@ -375,6 +378,14 @@ def test_rates_that_nobody_can_have_measured_are_measured_anew(tmp_path, monkeyp
     right = Rate((2, 4), (1.0, 2.0), (0.0, 0.0), (0.0, 0.0), 0.0)
     for rate, expected in ((right, True), (replace(right, **wrong), False)):
         keep(replace(rates(), cpu={"bfs": rate}))
+        assert (kept(MACHINE) is not None) == expected
+
+
+@pytest.mark.parametrize("wrong", [Mapped(-1e-9, 0.0), Mapped(0.0, math.nan), Mapped(math.inf, 0.0)], ids=str)
+def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(tmp_path, monkeypatch, wrong):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for more, expected in ((Mapped(1e-9, 0.0), True), (wrong, False)):
+        keep(replace(rates(), mapped={"bfs": more}))
         assert (kept(MACHINE) is not None) == expected
 
 

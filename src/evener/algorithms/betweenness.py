@@ -16,7 +16,7 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -160,23 +160,6 @@ def betweenness(
     )
 
 
-class _Level(NamedTuple):
-    """What there is to tell of the vertices at one distance from a source.
-
-    Attributes
-    ----------
-    vertices, out_edges, in_edges : number
-        How many there are, and how many edges they have.
-    scale : float
-        What their numbers of paths were multiplied by.
-    """
-
-    vertices: float
-    out_edges: float
-    in_edges: float
-    scale: float
-
-
 class _State:
     """What each partition keeps, allocated once for all sources."""
 
@@ -237,14 +220,18 @@ def _accumulate(engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64])
         pace.source(done, edges)
         levels = _count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
-        edges += int(sum(level.out_edges for level in levels))
+        edges += int(levels[:, 1].sum())
     return state.centrality, edges
 
 
 def _count_paths(
     engine: Engine, state: _State, pg: PartitionedGraph, source: int, pace: _Pace
-) -> list[_Level]:
-    """Count the paths, level by level."""
+) -> NDArray[np.float64]:
+    """Count the paths, level by level.
+
+    Returns four numbers of each level: its vertices, their out-edges, their in-edges, and what their paths
+    were scaled by.
+    """
     owner, local = pg.place_of(source)
     start = Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(engine.elements))])
     offsets, targets, _ = engine.out
@@ -257,7 +244,7 @@ def _count_paths(
     out_edges, in_edges = engine.compute(
         "betweenness.begin", offsets, in_offsets, start, value, visited, state.frontier, order, bounds
     )
-    levels = [_Level(1, out_edges, in_edges, 1.0)]
+    levels: list[ArrayLike] = [[(1, out_edges, in_edges, 1.0)]]
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
     alone = len(engine.elements) == 1
     while out_edges and unexplored:
@@ -270,12 +257,14 @@ def _count_paths(
                 NARROW, MANY, SHRINK, scale, value, visited, state.frontier, arriving, order, bounds,
                 state.told, wakes=True,
             )  # fmt: skip
-            told = engine.fetch(state.told.first([4 * made]))[0].reshape(-1, 4)
-            levels += map(_Level._make, told.tolist())
+            # Copied, for the next narrow levels are told of in the same place.
+            told = engine.fetch(state.told.first([4 * made]))[0].reshape(-1, 4).copy()
+            levels.append(told)
             level += made
             if not paths < math.inf:
                 raise ArgumentError(_beyond_float64(pg.graph, source, level))
-            awake = int(levels[-1].vertices)
+            if made:
+                awake = int(told[-1, 0])
             unexplored -= int(told[:, 2].sum())
             scale = SHRINK if paths > MANY else 1.0
             continue
@@ -305,24 +294,26 @@ def _count_paths(
             raise ArgumentError(_beyond_float64(pg.graph, source, level))
         state.frontier, state.arrived = state.arrived, state.frontier
         if awake:
-            levels.append(_Level(awake, out_edges, in_edges, scale))
+            levels.append([(awake, out_edges, in_edges, scale)])
         unexplored -= in_edges
         scale = SHRINK if paths > MANY else 1.0
-    return levels
+    return np.concatenate(levels)
 
 
-def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace: _Pace) -> None:
+def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64], pace: _Pace) -> None:
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
     value, arriving, visited, order, bounds = (
         state.value, state.arriving, state.visited, state.order, state.bounds,
     )  # fmt: skip
 
+    vertices, out_edges, in_edges, scales = levels.T
     farthest = len(levels) - 1
     # Nothing is farther than the last level, and what depends on the source itself is not asked for.
-    pushed = [0, *(int(later.in_edges) for later in levels[2:]), 0][: len(levels)]
+    pushed = np.zeros(len(levels))
+    pushed[1:-1] = in_edges[2:]
     alone = len(engine.elements) == 1
-    narrow = [alone and max(own.vertices, edges) <= NARROW for own, edges in zip(levels, pushed, strict=True)]
+    narrow = (alone & (np.maximum(vertices, pushed) <= NARROW)).tolist()
     level = len(levels)
     while level > 0:
         level -= 1
@@ -330,16 +321,15 @@ def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace:
             begin, last = level, max(level - NARROW_LEVELS + 1, 0)
             while level > last and narrow[level - 1]:
                 level -= 1
-            pace.level("dependencies of narrow levels", sum(pushed[level : begin + 1]))
-            told = np.array(levels[level : begin + 2], np.float64).ravel()
+            pace.level("dependencies of narrow levels", int(pushed[level : begin + 1].sum()))
             engine.compute(
                 "betweenness_narrow.add_dependencies", in_offsets, in_targets, order, bounds, begin, level,
-                farthest, engine.hold([told]), value, visited, arriving, state.arrived, state.centrality,
-                wakes=True,
+                farthest, engine.hold([levels[level : begin + 2].ravel()]), value, visited,
+                arriving, state.arrived, state.centrality, wakes=True,
             )  # fmt: skip
             continue
         # arriving = A +.× (1 + dependency) / paths of the next level
-        receives, to_push, to_pull = 0 < level < farthest, pushed[level], int(levels[level].out_edges)
+        receives, to_push, to_pull = 0 < level < farthest, int(pushed[level]), int(out_edges[level])
         if receives and to_push * PUSH_COST < to_pull:
             pace.level("dependencies pushed", to_push)
             engine.compute(
@@ -359,7 +349,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: list[_Level], pace:
             )  # fmt: skip
         # dependency = paths × arriving; centrality += dependency
         engine.compute(
-            "betweenness.settle", order, bounds, level, levels[level + 1].scale if receives else 1.0,
+            "betweenness.settle", order, bounds, level, float(scales[level + 1]) if receives else 1.0,
             1.0 if level else 0.0, arriving, visited, value, state.centrality, wakes=True,
         )  # fmt: skip
 

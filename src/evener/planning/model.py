@@ -9,9 +9,10 @@ T12 (equations 1 to 4; T13 §3.2) has, for a partition p with edges E_p of which
 
 with one CPU and one GPU. Here there are any number of elements; r depends on what a partition is made of,
 for an edge costs less where the values it leads to fit a cache, and every vertex that has an edge has a cost
-of its own (T13 §7.1); edges that a GPU reads from the host's memory cost what the bus takes; and of the
-boundary, one value travels for each mirror, in each exchange, which itself takes some time. Elements compute
-at the same time, and each sends when it is done, so the last to have sent counts.
+of its own (T13 §7.1); edges that a GPU reads from the host's memory cost what the bus takes, and so does each
+row of them, of which a search reads few edges; and of the boundary, one value travels for each mirror, in
+each exchange, which itself takes some time. Elements compute at the same time, and each sends when it is
+done, so the last to have sent counts.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def _shares(
     parts = parts_of(sizes.degrees, policy, of_edges.tolist())
     shares: list[Share] = []
     nbytes: list[int] = []
-    for element, part in zip(elements, parts, strict=True):
+    for p, (element, part) in enumerate(zip(elements, parts, strict=True)):
         beside = beside_edges(
             part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
         )
@@ -296,7 +296,7 @@ def _shares(
             columns = left >= BYTES_AN_EDGE * part.edges
             share = replace(share, mapped=part.edges - near, columns=columns)
             if share.mapped:
-                owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())[len(shares)]
+                owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())[p]
                 rows = sizes.directions * sizes.degrees.rows_of(share.mapped, owned)
                 share = replace(share, mapped_rows=rows)
         shares.append(share)

@@ -184,7 +184,7 @@ def _mapped(document: dict[str, Any]) -> Mapped:
     """What is written there; raises ValueError for what nobody can have measured."""
     found = Mapped(**document)
     if not all(0 <= one < math.inf for one in (found.edge_seconds, found.row_seconds)):
-        msg = f"nothing takes {found} longer"
+        msg = f"no GPU takes {found} for what lies in the host's memory"
         raise ValueError(msg)
     return found
 

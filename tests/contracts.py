@@ -126,6 +126,13 @@ class ElementContract:
         assert element.fetch(copy).tolist() == list(range(10))
         assert element.fetch(copy[3:6]).tolist() == [3, 4, 5]
 
+    def test_says_what_room_there_is(self, element):
+        whole, beside = element.room(), element.room_beside(1000)
+        assert (whole is None) == (beside is None)
+        assert whole is None or min(whole, beside) > 0
+        assert element.table_columns >= 0
+        assert element.table_columns % 1024 == 0
+
     @pytest.mark.parametrize("dtype", ["uint32", "uint64", "float64"])
     def test_takes_what_another_of_its_kind_holds(self, element, dtype):
         other = self.make(self.name)

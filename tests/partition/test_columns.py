@@ -47,7 +47,7 @@ def eager(monkeypatch):
 def tables(monkeypatch, eager):  # noqa: ARG001 - for what it does
     """CPU elements have tables."""
     monkeypatch.setattr(CpuElement, "table_columns", COLUMNS, raising=False)
-    monkeypatch.setattr(CpuElement, "room_beside", lambda *_: PLENTY, raising=False)
+    monkeypatch.setattr(CpuElement, "room_beside", lambda *_: PLENTY)
 
 
 def star(n):
@@ -348,7 +348,7 @@ def test_it_takes_what_it_says_and_no_more_than_there_is():
 def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     asked = []
-    monkeypatch.setattr(CpuElement, "room_beside", lambda _, taken: asked.append(taken) or 0, raising=False)
+    monkeypatch.setattr(CpuElement, "room_beside", lambda _, taken: asked.append(taken) or 0)
     assert placing.columns_of(partition, CpuElement("cpu:1", 1)) is None
     assert asked == [partition.nbytes]
 

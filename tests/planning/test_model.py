@@ -518,13 +518,14 @@ def test_edges_that_stay_with_the_host_are_counted():
     placed = ev.partition(ev.read("rmat:8"), ["cpu:1"])
     (partition,) = placed.partitions
 
-    class Mapped:
+    class FarAndNear:
         far = np.zeros(32, np.uint32)
+        nbytes = partition.out.targets.nbytes
 
         def __len__(self):
             return partition.out.count
 
-    edges = replace(partition.out, targets=Mapped())
+    edges = replace(partition.out, targets=FarAndNear())
     placed.partitions = [replace(partition, out=edges, in_=edges)]
     assert [share.mapped for share in Share.all_of(placed)] == [32]
     placed.partitions = [replace(placed.partitions[0], out=replace(edges, mapped_rows=3), in_=None)]

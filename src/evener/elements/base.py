@@ -33,6 +33,8 @@ class Element(Protocol):
         Whether kernels are only handed over, so that calls return before the work is done.
     memory : hashable
         Elements with the same use each other's arrays as their own.
+    table_columns : int
+        Columns of a block of edges whose values fit a multiprocessor's table; 0 where there are none.
     """
 
     name: str
@@ -44,12 +46,19 @@ class Element(Protocol):
     @property
     def memory(self) -> object: ...  # noqa: D102 - an attribute, see above
 
+    @property
+    def table_columns(self) -> int: ...  # noqa: D102 - an attribute, see above
+
     def kernel(self, name: str | Kernel) -> Callable[..., Any]:
         """The kernel ``"file.function"`` in this element's tree, or this element's side of a `Kernel`."""
         ...
 
     def room(self) -> int | None:
         """Bytes that a partition and its state may take up; None where only the host sets a limit."""
+        ...
+
+    def room_beside(self, taken: int) -> int | None:
+        """Bytes that more may take up beside what takes up `taken`; None where only the host sets a limit."""
         ...
 
     def array(
@@ -89,6 +98,15 @@ class Element(Protocol):
         """Begin to copy `source` to another element's `target`; returns what that one is to `receive`.
 
         Nothing asked of the receiver in this round before it receives may use `target`.
+        """
+        ...
+
+    def bring(
+        self, source: NDArray[Any], target: NDArray[Any], memory: object = "host", after: Any = None
+    ) -> Any:
+        """Begin to copy what lies in another's memory here, once `after` is done; returns as `send` does.
+
+        By this elements send that leave the copying to the receiver.
         """
         ...
 

@@ -60,6 +60,7 @@ class CpuElement:
     kind = "cpu"
     deferred = False
     memory = "host"
+    table_columns = 0
 
     def __init__(self, name: str, threads: int, *, pinned: bool = False) -> None:
         self.name = name
@@ -80,6 +81,10 @@ class CpuElement:
 
     def room(self) -> None:
         """None: what fits is asked of the host before anything is placed."""
+        return
+
+    def room_beside(self, taken: int) -> None:  # noqa: ARG002 - nor is there a limit beside anything
+        """None, as for `room`."""
         return
 
     def array(
@@ -127,11 +132,18 @@ class CpuElement:
         """Do nothing: a call that has returned is done."""
 
     def send(self, source: NDArray[Any], receiver: Element, target: Any) -> Any:
-        """Copy an array to another element's memory, or let a GPU fetch it."""
-        if receiver.kind == "cuda":
-            return receiver.bring(source, target)  # type: ignore[attr-defined] # a kind's own way into its memory
+        """Let another element copy an array."""
+        return receiver.bring(source, target)
+
+    def bring(
+        self,
+        source: NDArray[Any],
+        target: NDArray[Any],
+        memory: object = "host",  # noqa: ARG002 - all that comes to be copied here lies in the host's
+        after: Any = None,  # noqa: ARG002 - what the host has written is written
+    ) -> None:
+        """Copy an array of another CPU element's."""
         np.copyto(target, source)
-        return None
 
     def receive(self, arrival: Any) -> None:
         """Wait for what a GPU sent; what others did is there."""

@@ -140,7 +140,7 @@ class CudaElement:
             self.scratch = Scratch()
             self._outgoing = cupy.cuda.Stream(non_blocking=True)
             # One for the host, and one for each GPU that sends here, so that none waits for another's kernel.
-            self._incoming: dict[tuple[Any, int] | str, Any] = {"host": cupy.cuda.Stream(non_blocking=True)}
+            self._incoming: dict[object, Any] = {"host": cupy.cuda.Stream(non_blocking=True)}
         # What an element holds does not hold it: its memory is free as soon as nobody needs it.
         here = proxy(self)
         self._staging = Staging(lambda: here.mark_now())
@@ -260,9 +260,7 @@ class CudaElement:
             self._hold_until(self._sent, source, target)
         return Arrival(self, self._sent)
 
-    def bring(
-        self, source: Any, target: Any, memory: tuple[Any, int] | str = "host", after: Any = None
-    ) -> Arrival:
+    def bring(self, source: Any, target: Any, memory: object = "host", after: Any = None) -> Arrival:
         """Copy an array in another's memory to one here, beside what was launched in this round.
 
         Another GPU's is copied after an event of its own, by a stream of this one: compute-sanitizer takes

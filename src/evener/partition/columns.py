@@ -8,6 +8,7 @@ R-MAT 24, nine in ten. The others, *far* ones, are gathered as before.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -130,7 +131,7 @@ def columns_of(partition: Partition, element: Element, elsewhere: int = 0) -> Co
     hubs, where some of the edges are the host's, or where there is no room for them a second time.
     """
     edges = partition.in_
-    columns = getattr(element, "table_columns", 0)
+    columns = element.table_columns
     if edges is None or not columns or partition.mapped_edges or edges.count < FEWEST_EDGES:
         return None
     if "columns" not in edges.prepared:
@@ -141,7 +142,7 @@ def columns_of(partition: Partition, element: Element, elsewhere: int = 0) -> Co
     return edges.prepared.get("columns")
 
 
-def build_columns(partition: Partition, element: Element, columns: int, spare: int) -> Columns | None:
+def build_columns(partition: Partition, element: Element, columns: int, spare: float) -> Columns | None:
     """Sort a partition's in-edges into blocks of `columns` columns.
 
     None where most edges are far or an item is too long, and where it takes more than `spare` bytes.
@@ -274,7 +275,7 @@ def _places(
     return place, tile_places
 
 
-def spare(partition: Partition, element: Element, elsewhere: int = 0) -> int:
+def spare(partition: Partition, element: Element, elsewhere: int = 0) -> float:
     """Bytes that an element has for edges a second time: what else runs on the partition keeps its room."""
     stored = partition.directions
     beside = beside_edges(
@@ -282,5 +283,5 @@ def spare(partition: Partition, element: Element, elsewhere: int = 0) -> int:
     )
     # Of that, names, degrees and offsets are there already, and counted with the partition.
     own = partition.vertices.nbytes + partition.out_degree.nbytes + sum(e.offsets.nbytes for e in stored)
-    room: int = element.room_beside(partition.nbytes)  # type: ignore[attr-defined] # of elements that have tables
-    return room - (beside - own)
+    room = element.room_beside(partition.nbytes)
+    return math.inf if room is None else room - (beside - own)

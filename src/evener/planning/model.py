@@ -152,7 +152,7 @@ class Share:
                 columns = any(one is not None for one in made)
             else:
                 enough = BYTES_AN_EDGE * own.stored_edges
-                columns = element.kind == "cpu" or spare(own, element, elsewhere) >= enough
+                columns = spare(own, element, elsewhere) >= enough
             shares.append(
                 cls(
                     element.name,

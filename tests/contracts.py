@@ -15,9 +15,9 @@ import pytest
 from evener.elements.crew import call_all
 from evener.engine import Engine, Spread
 from evener.exchange import memory, message
-from evener.exchange.route import Route, place
 from evener.graph import Graph
 from evener.partition import partition
+from evener.partition.route import Route, place
 
 DTYPES = ["uint8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 # What the two clocks of an element beside the host may differ by.

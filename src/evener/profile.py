@@ -30,11 +30,11 @@ from evener.algorithms.wcc import wcc
 from evener.elements import parse_elements, usable_cores
 from evener.elements.failure import failed
 from evener.errors import DeviceError, DeviceOutOfMemory
+from evener.link import copy_speed, exchange_speeds
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
 from evener.planning.fit import Sample, fitted, fitted_mapped
-from evener.planning.link import copy_speed, exchange_speeds
 from evener.planning.model import Degrees, parts_of
 from evener.planning.rates import Rates, keep, kept
 

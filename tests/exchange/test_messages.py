@@ -11,9 +11,9 @@ from contracts import TransportContract, check_one_route, packed, sparse_and_den
 from evener.engine import Engine
 from evener.exchange import memory, message
 from evener.exchange.message import Mailbox
-from evener.exchange.route import Route, place
 from evener.graph import Graph
 from evener.partition import partition
+from evener.partition.route import Route, place
 
 pytestmark = pytest.mark.usefixtures("apart_elements")
 

@@ -17,13 +17,12 @@ from test_model import rates
 import evener as ev
 import reference
 from apart import ApartElement
-from evener import auto, elements, generate, profile
+from evener import auto, elements, generate, link, profile
 from evener.elements import cpu, cuda, gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.partition.columns import spare
 from evener.partition.footprint import beside_edges, mapped_share
 from evener.partition.partition import Partition
-from evener.planning import link
 from evener.planning.model import Share
 from evener.timeline import Span
 

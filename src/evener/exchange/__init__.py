@@ -1,1 +1,1 @@
-"""Exchanges between partitions: routes, and one file for each way their values can travel."""
+"""Exchanges between partitions: what each takes, and one file for each way their values can travel."""

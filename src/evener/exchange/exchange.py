@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.exchange.message import Mailbox
-    from evener.exchange.route import Route
+    from evener.partition.route import Route
 
     # The phase of the timeline that a step's time goes to, and what an element does. What an exchange's step
     # returns says who sent how many bytes.

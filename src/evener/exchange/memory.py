@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.exchange.route import Route
+    from evener.partition.route import Route
 
 __all__ = ["pull", "push"]
 

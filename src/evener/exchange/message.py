@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from evener.elements import Element
-    from evener.exchange.route import Route
+    from evener.partition.route import Route
 
 __all__ = ["Mailbox", "mailboxes", "send_pull", "send_push", "take_pull", "take_push"]
 

@@ -10,14 +10,14 @@ import numpy as np
 from evener.checks import type_name
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
-from evener.exchange.route import place as place_route
-from evener.exchange.route import routes_of
 from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.memory import nbytes_of, require
 from evener.partition.footprint import mapped_share
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices, place
 from evener.partition.policies import POLICIES, edge_shares, owners
+from evener.partition.route import place as place_route
+from evener.partition.route import routes_of
 from evener.partition.statistics import Statistics, statistics_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.exchange.route import Route
+    from evener.partition.route import Route
     from evener.planning.prediction import Prediction
 
 __all__ = ["POLICIES", "Partition", "PartitionedGraph", "partition"]

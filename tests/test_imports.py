@@ -1,0 +1,58 @@
+"""Imports go one way: what stands below knows nothing of what stands above it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import evener
+
+HOME = Path(evener.__file__).parent
+# From the top down; those on one line may know each other.
+TIERS = [
+    {"cli"},
+    {"auto"},
+    {"profile"},
+    {"link", "algorithms"},
+    {"engine"},
+    {"state", "exchange", "planning"},
+    {"partition"},
+    {"formats"},
+    {"graph"},
+    {"build"},
+    {"elements", "kernels", "errors"},
+]
+TIER = {name: tier for tier, names in enumerate(TIERS) for name in names}
+FILES = [path for path in HOME.rglob("*.py") if path.relative_to(HOME).parts[0].removesuffix(".py") in TIER]
+
+
+def imported(body):
+    """The parts of the package that are imported as a file is, not by functions, nor for types alone."""
+    for one in body:
+        if isinstance(one, ast.ImportFrom) and one.module:
+            names = (
+                [one.module] if "." in one.module else [f"{one.module}.{alias.name}" for alias in one.names]
+            )
+            yield from (name.split(".")[1] for name in names if name.startswith("evener."))
+        elif isinstance(one, ast.If) and ast.unparse(one.test) != "TYPE_CHECKING":
+            yield from imported(one.body + one.orelse)
+        elif isinstance(one, ast.Try | ast.With):
+            yield from imported(one.body)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOME)))
+def test_nothing_below_knows_what_is_above(path):
+    own = path.relative_to(HOME).parts[0].removesuffix(".py")
+    above = {
+        name for name in imported(ast.parse(path.read_text()).body) if TIER.get(name, len(TIERS)) < TIER[own]
+    }
+    assert not above
+
+
+def test_imports_are_found():
+    guarded = "if TYPE_CHECKING:\n    from evener.cli import x\n"
+    source = f"from evener import build\nfrom evener.graph import Graph\n{guarded}"
+    assert list(imported(ast.parse(source).body)) == ["build", "graph"]
+    assert {path.relative_to(HOME).parts[0].removesuffix(".py") for path in FILES} == set(TIER)

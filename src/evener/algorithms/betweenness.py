@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.prepare import NOBODY, graph_of, placed
+from evener.algorithms.prepare import at_vertex, graph_of, placed
 from evener.checks import is_whole
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError
@@ -232,8 +232,6 @@ def _count_paths(
     Returns four numbers of each level: its vertices, their out-edges, their in-edges, and what their paths
     were scaled by.
     """
-    owner, local = pg.place_of(source)
-    start = Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(engine.elements))])
     offsets, targets, _ = engine.out
     in_offsets, in_targets, in_blocks = engine.in_
     value, arriving, visited, order, bounds = (
@@ -242,7 +240,15 @@ def _count_paths(
 
     pace.level("begin")
     out_edges, in_edges = engine.compute(
-        "betweenness.begin", offsets, in_offsets, start, value, visited, state.frontier, order, bounds
+        "betweenness.begin",
+        offsets,
+        in_offsets,
+        at_vertex(pg, source),
+        value,
+        visited,
+        state.frontier,
+        order,
+        bounds,
     )
     levels: list[ArrayLike] = [[(1, out_edges, in_edges, 1.0)]]
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0

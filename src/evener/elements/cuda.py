@@ -122,10 +122,12 @@ class CudaElement:
             msg = f'element "{name}" does not exist; this machine has {there}'
             raise ArgumentError(msg)
         import cupy
+        from cupy.cuda import driver
 
         self.name = name
         self.index = index
         self._cupy = cupy
+        self._driver = driver
         self._most_memory = most_memory
         self._device = cupy.cuda.Device(index)
         self._kernels: dict[str | Kernel, Launcher] = {}
@@ -435,9 +437,7 @@ class CudaElement:
         *, together: bool, lists: bool,
     ) -> None:  # fmt: skip
         """Hand over a kernel; `together` if its blocks wait for one another, `lists` if it lists pieces."""
-        from cupy.cuda import driver
-
-        stream = self._cupy.cuda.get_current_stream().ptr
+        driver, stream = self._driver, self._cupy.cuda.get_current_stream().ptr
         try:
             if together:
                 driver.launchCooperativeKernel(

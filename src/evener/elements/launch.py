@@ -32,7 +32,7 @@ _WARP, _MOST_THREADS = 32, 1024
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes a microsecond more to make
 class Vote:
     """What a kernel will have returned once its element has come to the end of it."""
 
@@ -50,7 +50,10 @@ class Vote:
 
 
 class _Ready(NamedTuple):
-    """A kernel compiled for certain types, and how it is launched."""
+    """A kernel compiled for certain types, and how it is launched.
+
+    `parameters` is where `addresses` lie, which are those of the arguments in `buffer`.
+    """
 
     function: int
     blocks: int
@@ -58,6 +61,7 @@ class _Ready(NamedTuple):
     pack: Struct
     buffer: Any
     addresses: Any
+    parameters: int
 
 
 class Launcher:
@@ -74,7 +78,8 @@ class Launcher:
     """
 
     def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
-        _check_declared(f"{file}.{declaration.name}", declaration)
+        self._name = f"{file}.{declaration.name}"
+        _check_declared(self._name, declaration)
         self._element = proxy(element)  # which holds its launchers
         self._file = file
         self._declared = declaration
@@ -129,13 +134,9 @@ class Launcher:
             raise ArgumentError(msg) from error
         self._element.launch(
             self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
-            ready.addresses.ctypes.data, together="Grid" in self._filled, lists="Pieces" in self._filled,
+            ready.parameters, together="Grid" in self._filled, lists="Pieces" in self._filled,
         )  # fmt: skip
         return vote
-
-    @property
-    def _name(self) -> str:
-        return f"{self._file}.{self._declared.name}"
 
     def _make_ready(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> _Ready:
         shown = zip(self._declared.types, self._shows, strict=True)
@@ -157,7 +158,8 @@ class Launcher:
             self._file, self._declared.name, types, 0 if self._declared.one_block else self._declared.threads,
             shared="Shared" in self._filled,
         )  # fmt: skip
-        self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses)
+        parameters = int(addresses.ctypes.data)  # once, for asking takes a microsecond or two
+        self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses, parameters)
         return self._ready[key]
 
     def _check(self, name: str, kind: str, of: list[str], arg: Any) -> None:

@@ -35,7 +35,7 @@ from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
 from evener.planning.fit import Sample, fitted, fitted_mapped
-from evener.planning.model import Degrees, parts_of
+from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def _split(
     """
     degrees = Degrees.of(graph.out_degree())
     for policy, alpha in _SHARES.items():
-        own, other = parts_of(degrees, policy, (alpha, 1 - alpha))
+        own, other = parts_of(degrees, owned_by_degree(degrees, policy, (alpha, 1 - alpha)))
         room = beside_edges(graph.n - own.vertices, own.connected, other.connected, graph.m, directions=1)
         # Degrees tell how many vertices a share has to within a few.
         for tier, gpu_memory in (("share", None), ("beside", room + room // 50)):

@@ -53,6 +53,10 @@ def rates(
     )
 
 
+def parts(degrees, policy, shares):
+    return parts_of(degrees, owned_by_degree(degrees, policy, shares))
+
+
 def cpu_share(edges, mirrors=0, elsewhere=0, threads=4):
     return Share("cpu", "cpu", threads, Part(100, 100, mirrors, elsewhere, edges))
 
@@ -426,7 +430,7 @@ def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
     placed = ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=alpha)
     real = placed.statistics.partitions
     shares = Share.all_of(placed)
-    found = parts_of(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
+    found = parts(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
     for one, other, share, part in zip(real, reversed(real), shares, found, strict=True):
         assert part.connected == pytest.approx(share.part.connected, rel=0.06, abs=30)
         assert part.edges == pytest.approx(one.edges, rel=0.03)
@@ -442,7 +446,7 @@ def test_what_will_lie_in_a_row_is_foreseen(policy, monkeypatch):
         monkeypatch.setattr(import_module(module), "LONG_RUN", 1000)
     graph = ev.read("rmat:17")
     real = Share.all_of(ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=0.1))
-    found = parts_of(Degrees.of(graph.out_degree()), policy, [0.1, 0.9])
+    found = parts(Degrees.of(graph.out_degree()), policy, [0.1, 0.9])
     for one, part in zip(real, found, strict=True):
         assert part.elsewhere == pytest.approx(one.part.elsewhere, rel=0.25, abs=30)
         if one.part.elsewhere > 1000:  # fewer lie in a row now and then
@@ -462,7 +466,7 @@ def cited():
 def test_directed_sizes_count_what_is_stored(cited, directions, policy):
     placed = ev.partition(cited, ["cpu:1", "cpu:1"], alpha=0.3, policy=policy, directions=directions)
     real = Share.all_of(placed)
-    found = parts_of(Sizes.of(cited, directions).degrees, policy, [0.3, 0.7])
+    found = parts(Sizes.of(cited, directions).degrees, policy, [0.3, 0.7])
     for one, part in zip(real, found, strict=True):
         assert part.edges == pytest.approx(one.part.edges, rel=0.1)
         assert part.vertices == pytest.approx(one.part.vertices, rel=0.05, abs=20)
@@ -475,7 +479,7 @@ def test_of_edges_stored_once_fewer_vertices_have_mirrors():
     """Ends are drawn alike, so that the chance of a mirror is known well."""
     graph = ev.read("uniform:12,edge_factor=4,directed")
     real = Share.all_of(ev.partition(graph, ["cpu:1", "cpu:1"], alpha=0.3, directions="in"))
-    found = parts_of(Sizes.of(graph, "in").degrees, "random", [0.3, 0.7])
+    found = parts(Sizes.of(graph, "in").degrees, "random", [0.3, 0.7])
     for one, part in zip(real, found, strict=True):
         assert part.mirrors == pytest.approx(one.part.mirrors, rel=0.1)
 
@@ -497,7 +501,7 @@ def test_what_is_stored_of_a_graph(weights, directed, directions, expected):
 
 
 def test_three_elements_share_everything(graph):
-    found = parts_of(Degrees.of(graph.out_degree()), "high", [0.2, 0.3, 0.5])
+    found = parts(Degrees.of(graph.out_degree()), "high", [0.2, 0.3, 0.5])
     assert sum(part.vertices for part in found) == pytest.approx(graph.n, abs=3)
     assert sum(part.edges for part in found) == pytest.approx(graph.m, abs=3)
     # Each mirror is of one owner.
@@ -571,6 +575,6 @@ def test_owners_of_each_degree(policy):
 
 
 def test_a_graph_without_edges():
-    found = parts_of(Degrees.of(np.zeros(10, np.uint64)), "high", [0.5, 0.5])
+    found = parts(Degrees.of(np.zeros(10, np.uint64)), "high", [0.5, 0.5])
     assert sum(part.vertices for part in found) == 10
     assert all(part.mirrors == part.elsewhere == part.edges == 0 for part in found)

@@ -153,17 +153,8 @@ class Share:
             else:
                 enough = BYTES_AN_EDGE * own.stored_edges
                 columns = spare(own, element, elsewhere) >= enough
-            shares.append(
-                cls(
-                    element.name,
-                    element.kind,
-                    element.threads,
-                    part,
-                    mapped=own.mapped_edges,
-                    columns=columns,
-                    mapped_rows=own.mapped_rows,
-                )
-            )
+            of_host = own.mapped_edges, columns, own.mapped_rows
+            shares.append(cls(element.name, element.kind, element.threads, part, *of_host))
         return shares
 
 
@@ -238,20 +229,19 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     return parts
 
 
-def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Part]:
-    """The sizes of partitions, when elements get these shares of the edges.
+def parts_of(degrees: Degrees, owned: NDArray[np.float64]) -> list[Part]:
+    """The sizes of partitions that own so many vertices of each degree: see `owned_by_degree`.
 
     A neighbour of the edges of a partition is taken to be any vertex, as often as it is one in the whole
     graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
     edges of the partition miss it: a chance of exp(-E f / M).
     """
-    parts = owned_by_degree(degrees, policy, shares)
-    mine = parts @ degrees.each_stored
+    mine = owned @ degrees.each_stored
     met = 1 - np.exp(-np.outer(mine, degrees.met / degrees.count) / max(degrees.stored.sum(), 1))
-    mirrors = parts @ met.T  # [p, q]: of the vertices of p, at q
+    mirrors = owned @ met.T  # [p, q]: of the vertices of p, at q
     np.fill_diagonal(mirrors, 0)
     # Vertices without edges are numbered after all others, so those with edges are one run.
-    connected = parts[:, degrees.degree > 0].sum(axis=1)
+    connected = owned[:, degrees.degree > 0].sum(axis=1)
     in_a_row = (mirrors >= LONG_RUN) & (mirrors >= _FORESEEN * connected[:, None])
     mirrors = np.where(in_a_row, connected[:, None], mirrors)
     return [
@@ -263,7 +253,7 @@ def parts_of(degrees: Degrees, policy: str, shares: Sequence[float]) -> list[Par
             round(float(mine[p])),
             round(mirrors[p, in_a_row[p]].sum()),
         )
-        for p, own in enumerate(parts)
+        for p, own in enumerate(owned)
     ]
 
 

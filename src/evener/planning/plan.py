@@ -278,10 +278,10 @@ def _shares(
         If a share does not fit its GPU.
     """
     of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    parts = parts_of(sizes.degrees, policy, of_edges.tolist())
+    owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())
     shares: list[Share] = []
     nbytes: list[int] = []
-    for p, (element, part) in enumerate(zip(elements, parts, strict=True)):
+    for element, part, own in zip(elements, parts_of(sizes.degrees, owned), owned, strict=True):
         beside = beside_edges(
             part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
         )
@@ -294,11 +294,9 @@ def _shares(
             near = min(part.edges, (room - beside) // sizes.edge_bytes)
             left = room - beside - part.edges * sizes.edge_bytes
             columns = left >= BYTES_AN_EDGE * part.edges
-            share = replace(share, mapped=part.edges - near, columns=columns)
-            if share.mapped:
-                owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())[p]
-                rows = sizes.directions * sizes.degrees.rows_of(share.mapped, owned)
-                share = replace(share, mapped_rows=rows)
+            mapped = part.edges - near
+            rows = sizes.directions * sizes.degrees.rows_of(mapped, own) if mapped else 0
+            share = replace(share, mapped=mapped, columns=columns, mapped_rows=rows)
         shares.append(share)
         nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
     return shares, nbytes

@@ -69,7 +69,7 @@ class Rate:
 class Mapped:
     """What a GPU takes longer for what lies in the host's memory.
 
-    A search reads few edges of many rows there, and of most rows none but the first.
+    A search reads few of the edges there, of many rows: its time goes by these rather.
 
     Attributes
     ----------

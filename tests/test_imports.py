@@ -36,6 +36,8 @@ def imported(body):
                 [one.module] if "." in one.module else [f"{one.module}.{alias.name}" for alias in one.names]
             )
             yield from (name.split(".")[1] for name in names if name.startswith("evener."))
+        elif isinstance(one, ast.Import):
+            yield from (alias.name.split(".")[1] for alias in one.names if alias.name.startswith("evener."))
         elif isinstance(one, ast.If) and ast.unparse(one.test) != "TYPE_CHECKING":
             yield from imported(one.body + one.orelse)
         elif isinstance(one, ast.Try | ast.With):
@@ -53,6 +55,6 @@ def test_nothing_below_knows_what_is_above(path):
 
 def test_imports_are_found():
     guarded = "if TYPE_CHECKING:\n    from evener.cli import x\n"
-    source = f"from evener import build\nfrom evener.graph import Graph\n{guarded}"
-    assert list(imported(ast.parse(source).body)) == ["build", "graph"]
+    source = f"from evener import build\nfrom evener.graph import Graph\nimport evener.state as s\n{guarded}"
+    assert list(imported(ast.parse(source).body)) == ["build", "graph", "state"]
     assert {path.relative_to(HOME).parts[0].removesuffix(".py") for path in FILES} == set(TIER)

@@ -108,6 +108,15 @@ def test_edges_go_a_piece_at_a_time(gpu, far):
 # ---- between elements --------------------------------------------------------------------------------
 
 
+def after_a_long_row(element, first, last):
+    """Copy `first` to `last` by way of another, behind so many kernels that it takes some milliseconds."""
+    copy, between = element.kernel("bits.copy"), element.array(len(first), "uint64", 0)
+    for _ in range(50):
+        element.call(copy, first, between)
+        element.call(copy, between, first)
+    element.call(copy, first, last)
+
+
 @pytest.mark.parametrize("there", [True, False], ids=["to the GPU", "from the GPU"])
 def test_arrays_are_kept_while_they_are_copied(gpu, there):
     """A run that is broken off forgets them, and their memory would be used again."""
@@ -147,14 +156,10 @@ def test_what_is_sent_has_been_finished(gpu):
     words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.hold(words), gpu.array(len(words), "uint64", 0), gpu.array(len(words), "uint64", 0)]
     target = cpu.array(len(words), "uint64", 0, travels=True)
-    copy = gpu.kernel("bits.copy")
-    for _ in range(50):
-        gpu.call(copy, arrays[0], arrays[1])
-        gpu.call(copy, arrays[1], arrays[0])
-    gpu.call(copy, arrays[0], arrays[2])
+    after_a_long_row(gpu, arrays[0], arrays[2])
     arrival = gpu.send(arrays[2], cpu, target)
     for _ in range(50):
-        gpu.call(copy, arrays[0], arrays[1])
+        gpu.call(gpu.kernel("bits.copy"), arrays[0], arrays[1])
     cpu.receive(arrival)
     assert (target == words).all()
 
@@ -173,42 +178,25 @@ def test_arrays_are_kept_while_another_gpu_takes_them():
     assert all(array() is None for array in forgotten)
 
 
-def after_a_long_row(element, first, last):
-    """Copy `first` to `last` by way of another, behind so many kernels that it takes some milliseconds."""
-    copy, between = element.kernel("bits.copy"), element.array(len(first), "uint64", 0)
-    for _ in range(50):
-        element.call(copy, first, between)
-        element.call(copy, between, first)
-    element.call(copy, first, last)
-
-
 @pytest.mark.usefixtures("two_gpus")
-def test_what_another_gpu_takes_has_been_finished():
+@pytest.mark.parametrize("busy", ["sender", "receiver"])
+def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
+    """The sender has still to make it, or the receiver to read what was in its place."""
     one, two = parse_elements("cuda:0,cuda:1")
     words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
-    here, sent = one.hold(words), one.array(len(words), "uint64", 0)
-    target = two.array(len(words), "uint64", 0)
+    at_work, rest = (one, two) if busy == "sender" else (two, one)
+    first, last = at_work.hold(words), at_work.array(len(words), "uint64", 0)
+    other = rest.array(len(words), "uint64", 0)
+    rest.wait()
+    after_a_long_row(at_work, first, last)
     two.begin_round()
-    two.wait()
-    after_a_long_row(one, here, sent)
+    sent, target = (last, other) if busy == "sender" else (other, first)
     two.receive(one.send(sent, two, target))
-    assert (two.fetch(target) == words).all()
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_what_another_gpu_sends_waits_for_what_was_launched_before_the_round():
-    """The receiver still reads what it will be sent anew."""
-    one, two = parse_elements("cuda:0,cuda:1")
-    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
-    target, seen = two.hold(words), two.array(len(words), "uint64", 0)
-    sent = one.array(len(words), "uint64", 0)
-    one.wait()
-    two.wait()
-    after_a_long_row(two, target, seen)
-    two.begin_round()
-    two.receive(one.send(sent, two, target))
-    assert (two.fetch(seen) == words).all()
-    assert not two.fetch(target).any()
+    if busy == "sender":
+        assert (two.fetch(target) == words).all()
+    else:
+        assert (two.fetch(last) == words).all()
+        assert not two.fetch(target).any()
 
 
 @pytest.mark.usefixtures("two_gpus")

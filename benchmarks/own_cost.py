@@ -67,9 +67,8 @@ class Recorded:
             Engine.finish = finish
             for name in ("kernel", "fill", "array"):
                 element.__dict__.pop(name, None)
-        del self.calls[
-            counted[0] :
-        ]  # what is asked of an answer once it is there is no part of the run's time
+        # What is asked of an answer once it is there is no part of the run's time.
+        del self.calls[counted[0] :]
 
     def _noting_fill(self, fill, args):
         self.calls.append((fill, args))

@@ -240,16 +240,9 @@ def _count_paths(
 
     pace.level("begin")
     out_edges, in_edges = engine.compute(
-        "betweenness.begin",
-        offsets,
-        in_offsets,
-        at_vertex(pg, source),
-        value,
-        visited,
-        state.frontier,
-        order,
-        bounds,
-    )
+        "betweenness.begin", offsets, in_offsets, at_vertex(pg, source), value, visited, state.frontier,
+        order, bounds,
+    )  # fmt: skip
     levels: list[ArrayLike] = [[(1, out_edges, in_edges, 1.0)]]
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
     alone = len(engine.elements) == 1

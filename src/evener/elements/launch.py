@@ -32,7 +32,7 @@ _WARP, _MOST_THREADS = 32, 1024
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
 
 
-@dataclass(slots=True)  # not frozen, which takes a microsecond more to make
+@dataclass(slots=True)  # not frozen: making one takes 0.2 us so, not 0.9
 class Vote:
     """What a kernel will have returned once its element has come to the end of it."""
 

@@ -290,7 +290,8 @@ __global__ void PARALLEL(256) bottom_up_step(
 //
 // Which step is next all blocks decide alike, by the counts that they agree on. A frontier is a queue before a
 // step down and a bitmap before steps up, which leave both bitmaps clear. As many blocks as for `top_down_step`
-// are on a multiprocessor. Returns (awake, scout, levels, edges); see kernels/cpu/bfs.py.
+// are on a multiprocessor; with four or eight an H200 was no faster than with these, but for noise. Returns
+// (awake, scout, levels, edges); see kernels/cpu/bfs.py.
 __global__ void PARALLEL(256, 6) wide_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 in_rows, u64 owned, u64 first_awake, u64 first_scout, u64 unexplored,

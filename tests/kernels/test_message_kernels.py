@@ -97,6 +97,18 @@ def check_take_values(m):
         assert (values == expected).all()
 
 
+def check_take_flagged(m):
+    marks = packed(m.sent_flags)
+    for emptied in (0, 1):
+        values, taken = m.values.copy(), np.full(m.count, 7, m.values.dtype)
+        message.take_flagged(values, m.begin, marks, emptied, taken)
+        assert (taken == np.where(m.sent_flags, m.values[m.run], 0)).all()
+        expected = m.values.copy()
+        if emptied:
+            expected[m.run][m.sent_flags] = 0
+        assert (values == expected).all()
+
+
 def check_list_flagged(m):
     for emptied in (0, 1):
         check_listed(m, emptied)
@@ -148,7 +160,7 @@ def check_placed(m, values, words):
 
 CHECKS = [
     check_list_flagged, check_place_bits, check_place_flagged, check_place_listed, check_take_bits,
-    check_take_values,
+    check_take_flagged, check_take_values,
 ]  # fmt: skip
 every_kernel = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__[6:])
 

@@ -150,7 +150,12 @@ def send_push(
         nbytes = _send_changes(message, outbox, inbox, flags, begin, mirrored, flagged, emptied=emptied)
     if not message.sparse:
         values = outbox.array(f"values {message.turn}", k, mirrored.dtype)
-        element.kernel("message.take_values")(mirrored, begin, k, emptied, values)
+        if flags is None:
+            element.kernel("message.take_values")(mirrored, begin, k, emptied, values)
+        else:
+            # What is not flagged may never have been written.
+            sent = outbox.clear_bits(f"flags {message.turn}", k)
+            element.kernel("message.take_flagged")(mirrored, begin, sent, emptied, values)
         message.enclose(outbox, inbox, "values", values)
     return nbytes
 

@@ -16,7 +16,15 @@ from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
 
-__all__ = ["list_flagged", "place_bits", "place_flagged", "place_listed", "take_bits", "take_values"]
+__all__ = [
+    "list_flagged",
+    "place_bits",
+    "place_flagged",
+    "place_listed",
+    "take_bits",
+    "take_flagged",
+    "take_values",
+]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -109,6 +117,28 @@ def take_values(values, begin, count, emptied, message):
     for r in prange(runs(count, RUN)):
         first = np.uint64(r) * RUN
         _take_run(values, np.uint64(begin), emptied, message, first, min(first + RUN, np.uint64(count)))
+
+
+@inline_step
+def _take_flagged_run(values, begin, message_flags, emptied, message, first, last):
+    for i in range(first, last):
+        message[i] = 0
+        if is_set(message_flags, i):
+            message[i] = values[begin + i]
+            if emptied:
+                values[begin + i] = 0
+
+
+@parallel
+def take_flagged(values, begin, message_flags, emptied, message):
+    """``message = values[begin:]`` where `message_flags` are set, and 0 elsewhere.
+
+    If `emptied` is not 0, those that are set are 0 afterwards.
+    """
+    for r in prange(runs(len(message), RUN)):
+        first = np.uint64(r) * RUN
+        last = min(first + RUN, np.uint64(len(message)))
+        _take_flagged_run(values, np.uint64(begin), message_flags, emptied, message, first, last)
 
 
 @inline_step

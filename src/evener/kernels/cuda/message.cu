@@ -45,6 +45,20 @@ __global__ void PARALLEL(256) take_values(
     }
 }
 
+// ``message = values[begin:]`` where `message_flags` are set, and 0 elsewhere.
+//
+// If `emptied` is not 0, those that are set are 0 afterwards.
+template <typename Value>
+__global__ void PARALLEL(256) take_flagged(
+    Array<Value> values, u64 begin, Bits message_flags, u32 emptied, Array<Value> message
+) {
+    for (u64 i = thread_of_grid(); i < message.length; i += threads_of_grid()) {
+        bool flagged = message_flags.test(i);
+        message[i] = flagged ? values[begin + i] : 0;
+        if (flagged && emptied) values[begin + i] = 0;
+    }
+}
+
 // List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
 //
 // Their flags are cleared, and if `emptied` is not 0 they are 0 afterwards.

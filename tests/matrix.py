@@ -172,8 +172,10 @@ class _Watched:
 def check_wide_levels(monkeypatch, on, name, stored, narrow, most, up, broad):
     """Those that are taken at once are those that are taken one by one elsewhere, wherever they begin."""
     module = import_module("evener.algorithms.bfs")
-    for constant, value in [("NARROW", narrow), ("WIDE_LEVELS", most), ("EDGES_TO_TURN_UP", up)]:
+    for constant, value in [("NARROW", narrow), ("WIDE_LEVELS", most)]:
         monkeypatch.setattr(module, constant, value)
+    for kind in ("", "_ON_A_GPU"):
+        monkeypatch.setattr(module, f"EDGES_TO_TURN_UP{kind}", up)
     monkeypatch.setattr(module, "VERTICES_TO_FLOOD", broad)
     graph, truth = _wide_truth(name, directed=stored != "undirected")
     directions = "both" if stored == "undirected" else stored

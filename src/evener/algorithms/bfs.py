@@ -38,6 +38,11 @@ __all__ = ["bfs", "searched"]
 # from some of the hubs would take the CPU longer than it takes both to look up.
 EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
+# A GPU by itself turns up from 1/60 on: of 16 searches of R-MAT 26 the slowest took 2.4 ms, not 2.9, with all
+# edges in its memory, 3.7, not 11.8, with half of them there, 5.9, not 11.9, with an eighth; the others took
+# as long as before. From 1/120 on one took 29 ms: most vertices look through their rows across the bus in
+# vain. So where edges lie there, those of all elements have to be as many as that before any turn up.
+EDGES_TO_TURN_UP_ON_A_GPU = 60
 
 # A step down over at least half as many edges as there are vertices floods: 26 ms against 34 for a search of
 # uniform 20 on one thread. From an eighth on, R-MAT 20 took 6.9 ms, not 5.2, as few of its edges are new.
@@ -192,8 +197,8 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
                 awake, scout, levels, gone_through = engine.compute(
                     "bfs.wide_steps", offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
                     engine.owned, awake, scout, unexplored[0], NARROW, WIDE_LEVELS, int(upward),
-                    EDGES_TO_TURN_UP, n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level, queue,
-                    length, distance, parent, visited, before, frontier, next_frontier, next_queue,
+                    EDGES_TO_TURN_UP_ON_A_GPU, n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level,
+                    queue, length, distance, parent, visited, before, frontier, next_frontier, next_queue,
                     next_length, counts, wakes=True,
                 )  # fmt: skip
             found, scouts, unexplored = [awake], [scout], [unexplored[0] - gone_through]
@@ -201,7 +206,7 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
             if levels % 2:
                 queue, next_queue, length, next_length = next_queue, queue, next_length, length
             continue
-        if upward and _slowest(engine, scouts) > _slowest(engine, unexplored) / EDGES_TO_TURN_UP:
+        if upward and _turns_up(engine, scouts, unexplored):
             engine.compute("frontier.to_bits", queue, length, frontier)
             smallest = 0
             while awake and (awake >= smallest or awake > n // VERTICES_TO_TURN_DOWN):
@@ -249,6 +254,14 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
             scouts = [own + more for own, more in zip(scouts, out_of_reached, strict=True)]
         queue, next_queue, length, next_length = next_queue, queue, next_length, length
     return distance, parent
+
+
+def _turns_up(engine: Engine, scouts: list[int], unexplored: list[int]) -> bool:
+    """Whether to step up next, by the edges out of each element's frontier, and those not yet looked at."""
+    if _slowest(engine, scouts) <= _slowest(engine, unexplored) / EDGES_TO_TURN_UP:
+        return False
+    across_the_bus = any(own.mapped_edges for own in engine.partitions)
+    return not across_the_bus or sum(scouts) > sum(unexplored) / EDGES_TO_TURN_UP_ON_A_GPU
 
 
 def _slowest(engine: Engine, edges: list[int]) -> float:

@@ -17,6 +17,7 @@ import zoo
 from evener import generate
 from evener.elements import usable_cores
 from evener.elements.cuda import CudaElement, gpus
+from evener.partition.footprint import Tiers
 from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 
@@ -165,18 +166,22 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 @directions
 @small_graphs
 def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
-    """Some or all of a partition's edges are read across the bus."""
+    """Some or all of a partition's edges are read across the bus, and of some or all rows there are heads."""
     home = import_module("evener.partition")
-    place = home.place
-
-    def placing(mapped):
-        return lambda built, element, **_: place(built, element, mapped=mapped)
-
     truth = truth_of(zoo.SMALL[name](), directed=directed)
-    monkeypatch.setattr(home, "place", placing(0.4))
+    monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(0.4, 3))
     truth.check(on=["cuda:0"])
-    monkeypatch.setattr(home, "place", placing(1.0))
+    monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(1.0, 1 << 32))
     truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.3)
+
+
+@pytest.mark.parametrize("mapped", [0.4, 1.0])
+@pytest.mark.parametrize("stored", ["undirected", "both"])
+@pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
+def test_wide_levels_over_edges_of_the_host(monkeypatch, name, stored, mapped):
+    home = import_module("evener.partition")
+    monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(mapped, 1 << 32))
+    matrix.check_wide_levels(monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2)
 
 
 # ---- what the matrix does not vary -------------------------------------------------------------------

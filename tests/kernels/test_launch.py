@@ -17,6 +17,7 @@ from evener.elements.memory import TieredArray
 from evener.elements.scratch import pieces_for
 from evener.errors import ArgumentError, DeviceError
 from evener.kernels.cuda.source import Declaration, OwnSource, Parameter
+from evener.partition.footprint import HEAD
 
 
 @dataclass
@@ -194,8 +195,10 @@ def test_it_is_compiled_once_for_each_type_of_its_arrays():
 def test_edges_in_two_memories_are_given_where_edge_0_would_be():
     far = np.zeros(64, np.uint32)
     edges = TieredArray(far, OnGpu(4096, "uint32", 36))
-    assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100)
+    assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100, 0, 0)
     assert (len(edges), edges.dtype, edges.itemsize, edges.nbytes) == (100, np.uint32, 4, 400)
+    headed = edges.headed(OnGpu(1024, "uint32", 7))
+    assert headed.pointers() == (*edges.pointers()[:4], 1024, 7)
     # Addresses are of 64 bits, so one before the first is one of the last.
     assert TieredArray(far, OnGpu(64, "uint32", 36)).pointers()[0] == 2**64 + 64 - 64 * 4
 
@@ -258,3 +261,8 @@ def test_lists_have_room_for_twice_the_pieces_of_all_rows(rows, pieces):
     long, piece = (int(re.search(rf"{name} = (\d+);", header)[1]) for name in ("LONG", "PIECE"))
     edges = max(long, (pieces - 1) * piece) + 1
     assert pieces_for(rows * edges) >= 2 * rows * pieces
+
+
+def test_kernels_read_heads_as_wide_as_they_are_made():
+    header = (Path(launch.__file__).parents[1] / "kernels/cuda/common.cuh").read_text(encoding="utf-8")
+    assert int(re.search(r"HEAD = (\d+);", header)[1]) == HEAD

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import evener as ev
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import beside_edges, mapped_share
+from evener.partition.footprint import beside_edges, far_edges, tiers_of
+
+HOME = import_module("evener.partition.footprint")
 
 
 def element(room):
@@ -37,10 +42,10 @@ def test_what_lies_beside_edges(owned, mirrors, elsewhere, edges, directions, ex
     ("directed", "weights", "edge_bytes"), [(False, None, 4), (True, None, 4), (True, np.float64, 12)]
 )
 def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
-    """Where there is room for a quarter of the bytes, three quarters; never fewer than none."""
-    ends = np.random.default_rng(2).integers(0, 50, (2, 400))
+    """Rows are short. With room for a quarter of the bytes, three quarters; never fewer than none."""
+    ends = np.stack([np.arange(400), np.arange(400) * 7 + 1]) % 200
     values = None if weights is None else np.ones(400, weights)
-    graph = ev.Graph.from_edges(*ends, values, directed=directed, n=50)
+    graph = ev.Graph.from_edges(*ends, values, directed=directed, n=200)
     own = ev.partition(graph, ["cpu:1", "cpu:1"]).partitions[0]
     directions = 1 + directed
     least = beside_edges(own.owned, own.mirrors, 17, own.stored_edges, directions=directions)
@@ -48,14 +53,67 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
     for part in (0, 0.25, 1, 2):
         room = least + int(part * nbytes)
         expected = max(0, 1 - int(part * nbytes) / nbytes)
-        assert mapped_share(own, 17, element(room)) == pytest.approx(expected)
-    assert mapped_share(own, 17, element(None)) == 0
+        assert tiers_of(own, 17, element(room)) == (pytest.approx(expected), 0)
+    assert tiers_of(own, 17, element(None)) == (0, 0)
     with pytest.raises(DeviceOutOfMemory, match="cuda:0 has room for ") as caught:
-        mapped_share(own, 17, element(least - 1))
+        tiers_of(own, 17, element(least - 1))
     assert (caught.value.needed, caught.value.available) == (least, least - 1)
 
 
 def test_of_no_edges_none_is_the_hosts():
     (own,) = ev.partition(ev.Graph.from_edges([], [], n=3), "cpu:1").partitions
     least = beside_edges(3, 0, 0, 0, directions=len(own.directions))
-    assert mapped_share(own, 0, element(least)) == 0
+    assert tiers_of(own, 0, element(least)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("room", "far", "headed"),
+    [
+        (8000, 0, 0),
+        (7996, 1, 0),  # a row that is not far as a whole has no head
+        (4004, 999, 0),
+        (4000, 1004, 1),  # 16 bytes of room are the head's
+        (2000, 1504, 1),
+        (16, 2000, 1),
+        (15, 2000, 0),
+    ],
+)
+def test_a_row_that_is_far_has_its_head_near(room, far, headed):
+    """By hand, of a star with 1000 rays: the hub's row comes first, the others are too short."""
+    graph = ev.Graph.from_edges(np.zeros(1000, int), np.arange(1, 1001), directed=False)
+    (own,) = ev.partition(graph, "cpu:1").partitions
+    least = beside_edges(1001, 0, 0, 2000, directions=1)
+    assert tiers_of(own, 0, element(least + room)) == (far / 2000, headed)
+
+
+def test_heads_are_of_in_edges():
+    """By hand: 1000 lead to one vertex, 500 to another; of both directions the same share is far."""
+    graph = ev.Graph.from_edges(np.arange(2, 1502), [0] * 1000 + [1] * 500, directed=True)
+    (own,) = ev.partition(graph, "cpu:1").partitions
+    least = beside_edges(1502, 0, 0, 3000, directions=2)
+    assert tiers_of(own, 0, element(least + 4 * 1000)) == (2004 / 3000, 1)
+    (own,) = ev.partition(graph, "cpu:1", directions="out").partitions
+    least = beside_edges(1502, 0, 0, 1500, directions=1)
+    assert tiers_of(own, 0, element(least + 4 * 1000)) == (500 / 1500, 0)
+
+
+@given(st.lists(st.integers(0, 20), max_size=30), st.sampled_from([4, 8, 12]), st.integers(0, 3000))
+def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
+    """The least number that leaves room for the others and the heads, found by trying each."""
+    edges, ends = sum(lengths), np.cumsum(lengths)
+
+    def headed(far):
+        return int(np.searchsorted(ends, far, side="right")) if far else 0
+
+    fitting = [far for far in range(edges) if (edges - far) * edge_bytes + headed(far) * 16 <= room]
+    expected = (fitting[0], headed(fitting[0])) if fitting else (edges, min(headed(edges), room // 16))
+    assert far_edges(edges, edge_bytes, room, headed) == expected
+
+
+@given(st.lists(st.sampled_from([0, 1, 7, 8, 9]), max_size=12))
+def test_the_last_row_that_is_worth_a_head(lengths):
+    offsets = np.append(0, np.cumsum(lengths)).astype(np.uint64)
+    expected = max((row for row, length in enumerate(lengths, 1) if length >= 8), default=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HOME, "_ROWS_AT_ONCE", 3)
+        assert HOME._last_long_row(offsets, len(lengths)) == expected

@@ -16,7 +16,10 @@ import evener as ev
 from apart import ApartElement
 from evener import memory
 from evener.build import rows_at
+from evener.elements import CpuElement
+from evener.elements.memory import TieredArray
 from evener.partition import partition as place
+from evener.partition.footprint import HEAD, Tiers
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.policies import POLICIES
 from reference import edges as edges_of
@@ -175,7 +178,7 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     degree = g.out_degree().astype(np.uint32)
     element = Halved("cpu:1", 0)
     element.far = []
-    HOME.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, mapped=mapped)
+    HOME.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped))
     assert element.far == [far] * 4  # targets and weights, of both directions
     assert element.reserved == 100
 
@@ -200,7 +203,7 @@ def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
     element = ApartElement("cpu:1", 0)
     element.edges = lambda length, dtype, far: FarAndNear(length, np.dtype(dtype), far)
     element.close_edges = lambda *_: None
-    placed = HOME.place(built, element, mapped=mapped)
+    placed = HOME.place(built, element, Tiers(mapped))
     for edges in placed.directions:
         far = len(edges.targets.far)
         has_one = [begin < min(end, far) for begin, end in pairwise(edges.offsets.tolist())]
@@ -208,6 +211,44 @@ def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
         assert edges.mapped_rows == last
         assert bool(last) == bool(mapped)
     assert placed.mapped_rows == placed.out.mapped_rows + placed.in_.mapped_rows
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
+@pytest.mark.parametrize("most", [0, 5, 1000])
+def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(mapped, most, directed):
+    """Those that lie there whole, and no more than are asked for."""
+    ends = np.random.default_rng(1).integers(0, 30, (2, 200))
+    g = ev.Graph.from_edges(*ends, n=35, directed=directed)
+    by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
+    numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
+    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
+    element, written = CpuElement("cpu:1", 1), []
+
+    def edges(length, dtype, far):
+        return TieredArray(np.empty(far, dtype), np.empty(length - far, dtype))
+
+    def close_edges(edges, begin, values):
+        assert begin == 0  # so few are written at once
+        written.append(values.copy())
+        edges.far[:] = values[: len(edges.far)]
+
+    element.edges, element.close_edges = edges, close_edges
+    element.open_edges = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
+    placed = HOME.place(built, element, Tiers(mapped, most))
+    targets, values = placed.in_.targets, written[-1]
+    rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.far)]
+    count = min(most, max(rows, default=0)) if mapped else 0
+    if directed:
+        assert placed.out.targets.heads is None
+    if count == 0:
+        assert targets.heads is None
+        return
+    assert targets.heads.shape == (count, HEAD)
+    assert targets.nbytes == targets.far.nbytes + targets.near.nbytes + count * HEAD * 4
+    for head, (begin, end) in zip(targets.heads, pairwise(placed.in_.offsets.tolist()), strict=False):
+        own = values[begin : min(end, begin + HEAD)]
+        assert (head[: len(own)] == own).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

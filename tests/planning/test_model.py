@@ -557,7 +557,15 @@ def test_edges_of_one_direction_are_counted_by_all_edges_of_a_vertex():
 def test_rows_that_have_so_many_edges_are_counted_from_the_highest_degree(edges, rows):
     """Two vertices of three edges, one of one, and two without, of which none is ever meant."""
     degrees = Degrees.of(np.array([3, 0, 3, 1, 0], np.uint64))
-    assert degrees.rows_of(edges, degrees.count.astype(float)) == rows
+    assert Sizes(degrees, 1, 4).rows(degrees.count.astype(float)).of(edges) == rows
+
+
+@pytest.mark.parametrize(("directions", "heads"), [(1, (0, 1, 3, 3)), (2, (0, 1, 2, 2))])
+def test_heads_are_of_rows_that_are_long_in_their_direction(directions, heads):
+    """Two vertices of 16 edges in all directions, one of 8, four of 7."""
+    degrees = Degrees.of(np.array([16, 16, 8, 7, 7, 7, 7], np.uint64))
+    rows = Sizes(degrees, directions, 4).rows(degrees.count.astype(float))
+    assert tuple(rows.headed(edges) for edges in (0, 16, 40, 68)) == heads
 
 
 @pytest.mark.parametrize("policy", ["low", "high", "random"])

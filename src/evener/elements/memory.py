@@ -133,12 +133,15 @@ class TieredArray:
         The first values, in page-locked memory of the host; empty if all are near.
     near : cupy.ndarray
         The others.
+    heads : cupy.ndarray, shape (rows, HEAD), optional
+        The first few values of each of the first rows once more: see `evener.partition.footprint.Tiers`.
     """
 
-    def __init__(self, far: Any, near: Any) -> None:
+    def __init__(self, far: Any, near: Any, heads: Any = None) -> None:
         self.far = far
         self.near = near
-        self._pointers: tuple[int, int, int, int] | None = None
+        self.heads = heads
+        self._pointers: tuple[int, int, int, int, int, int] | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -152,21 +155,31 @@ class TieredArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both parts."""
-        return int(self.far.nbytes + self.near.nbytes)
+        """Bytes of both parts, and of the heads."""
+        return int(self.far.nbytes + self.near.nbytes + (0 if self.heads is None else self.heads.nbytes))
 
     def __len__(self) -> int:
         return len(self.far) + len(self.near)
 
     def view(self, dtype: DTypeLike) -> TieredArray:
         """The same bytes as values of another type of that size."""
-        return TieredArray(self.far.view(dtype), self.near.view(dtype))
+        return TieredArray(self.far.view(dtype), self.near.view(dtype), self.heads)
 
-    def pointers(self) -> tuple[int, int, int, int]:
-        """What a kernel needs: where value 0 would be in either memory, where the near begin, how many."""
+    def headed(self, heads: Any) -> TieredArray:
+        """The same values with heads."""
+        return TieredArray(self.far, self.near, heads)
+
+    def pointers(self) -> tuple[int, int, int, int, int, int]:
+        """What a kernel needs.
+
+        Where value 0 would be in either memory, where the near begin, and how many there are in all; where
+        the heads are, and of how many rows.
+        """
         if self._pointers is None:  # worked out once: every launch asks
             split = len(self.far)
             # No edge before the near ones is read there, and without near ones none at all.
             near = (int(self.near.data.ptr) - split * self.itemsize) % (1 << 64)
-            self._pointers = near, int(self.far.ctypes.data) if split else near, split, len(self)
+            far = int(self.far.ctypes.data) if split else near
+            heads = (0, 0) if self.heads is None else (int(self.heads.data.ptr), len(self.heads))
+            self._pointers = near, far, split, len(self), *heads
         return self._pointers

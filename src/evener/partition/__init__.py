@@ -13,7 +13,7 @@ from evener.errors import ArgumentError
 from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.memory import nbytes_of, require
-from evener.partition.footprint import mapped_share
+from evener.partition.footprint import tiers_of
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices, place
 from evener.partition.policies import POLICIES, edge_shares, owners
 from evener.partition.route import place as place_route
@@ -238,7 +238,7 @@ def partition(
         # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
         mirrors = sum(len(route) for route in routes if route.owner == p)
         elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
-        partitions.append(place(built, element, mapped=mapped_share(built, elsewhere, element)))
+        partitions.append(place(built, element, tiers_of(built, elsewhere, element)))
         routes += [place_route(route, elements[route.owner]) for route in own_routes]
         del built  # its arrays on the host, before the next one's are made
     return PartitionedGraph(

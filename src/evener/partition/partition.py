@@ -18,6 +18,7 @@ import numpy as np
 from evener import build
 from evener.checks import read_only
 from evener.kernels.cpu import partition as kernels
+from evener.partition.footprint import HEAD, IN_ONE_MEMORY, Tiers, whole_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -325,23 +326,27 @@ def build_partition(
     )
 
 
-def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Partition:
+def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
     """The same partition with its arrays in the memory of an element, its edges written there.
 
     Parameters
     ----------
     partition : Partition
     element : Element
-    mapped : float
-        Share of the edges that stay in the host's memory, those of the rows of highest degree.
+    tiers : Tiers
+        What stays in the host's memory, where the element is a GPU. Default: nothing.
     """
 
-    def held(edges: Edges | None) -> Edges | None:
+    def held(edges: Edges | None, headed: int) -> Edges | None:
         if edges is None:
             return None
         # Kernels read several edges at once, so a run of them does not lie in two memories.
-        far = min(edges.count, -(-int(edges.count * mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
+        far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
         targets, weights = cast("Renumbered", edges.targets).write(element, far)
+        if rows := min(headed, whole_rows(edges.offsets, _mapped(targets))):
+            heads = np.empty((rows, HEAD), np.uint32)
+            kernels.row_heads(edges.offsets, targets.far, heads)
+            targets = targets.headed(element.hold(heads))
         return replace(
             edges,
             offsets=element.hold(edges.offsets),
@@ -352,8 +357,9 @@ def place(partition: Partition, element: Element, *, mapped: float = 0.0) -> Par
             prepared={},
         )
 
-    out = held(partition.out)
-    in_ = out if partition.in_ is partition.out else held(partition.in_)
+    both = partition.in_ is partition.out
+    out = held(partition.out, tiers.headed if both else 0)
+    in_ = out if both else held(partition.in_, tiers.headed)
     element.reserve(max(edges.count for edges in partition.directions))
     return replace(
         partition,

@@ -201,12 +201,6 @@ class Degrees:
         """The edges stored with one vertex of each degree."""
         return self.stored / self.count
 
-    def rows_of(self, edges: int, owned: NDArray[np.float64]) -> int:
-        """How many of the vertices `owned`, by degree, have so many edges, from the highest degree on."""
-        there = owned * self.each_stored > 0
-        rows, ends = np.cumsum(owned[there]), np.cumsum((owned * self.each_stored)[there])
-        return round(float(np.interp(edges, np.append(0, ends), np.append(0, rows))))
-
 
 def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
     """How many vertices of each degree each partition owns, when they get these shares of the edges."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.columns import BYTES_AN_EDGE
-from evener.partition.footprint import beside_edges, too_large
+from evener.partition.footprint import HEAD_BYTES, LEAST_HEADED, beside_edges, far_edges, too_large
 from evener.partition.policies import POLICIES, edge_shares
 from evener.planning.model import Degrees, Share, owned_by_degree, parts_of, predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from evener.elements import Element
     from evener.graph import Graph
@@ -112,6 +114,32 @@ class Sizes:
             return cls(Degrees.of(into + out), 2, 4 + weight)
         stored, met = (into, out) if directions == "in" else (out, into)
         return cls(Degrees.of(into + out, stored, met), 1, 4 + weight)
+
+    def rows(self, owned: NDArray[np.float64]) -> _Rows:
+        """The rows of one direction, where so many vertices of each degree are owned."""
+        each = self.degrees.each_stored
+        there = owned * each > 0
+        return _Rows(
+            np.append(0, np.cumsum(owned[there])),
+            np.append(0, np.cumsum((owned * each)[there])),
+            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()),
+        )
+
+
+class _Rows(NamedTuple):
+    """Rows from the highest degree on, with the edges of all directions: how many, before each degree."""
+
+    rows: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    long: float
+
+    def of(self, edges: int) -> int:
+        """How many have so many edges."""
+        return round(float(np.interp(edges, self.edges, self.rows)))
+
+    def headed(self, edges: int) -> int:
+        """How many of these want a head."""
+        return min(self.of(edges), int(self.long))
 
 
 def make_plan(
@@ -291,12 +319,13 @@ def _shares(
             room = int(room * usable)
             if beside > room:
                 raise too_large(element.name, part.vertices, part.mirrors, beside, room)
-            near = min(part.edges, (room - beside) // sizes.edge_bytes)
             left = room - beside - part.edges * sizes.edge_bytes
-            columns = left >= BYTES_AN_EDGE * part.edges
-            mapped = part.edges - near
-            rows = sizes.directions * sizes.degrees.rows_of(mapped, own) if mapped else 0
-            share = replace(share, mapped=mapped, columns=columns, mapped_rows=rows)
+            share = replace(share, columns=left >= BYTES_AN_EDGE * part.edges)
+            if left < 0:
+                rows = sizes.rows(own)
+                far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, rows.headed)
+                share = replace(share, mapped=far, mapped_rows=sizes.directions * rows.of(far))
+                beside += heads * HEAD_BYTES
         shares.append(share)
         nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
     return shares, nbytes

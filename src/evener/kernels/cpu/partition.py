@@ -16,6 +16,7 @@ __all__ = [
     "number_locally",
     "order_by_degree",
     "renumber_rows",
+    "row_heads",
     "row_lengths",
     "scatter_names",
     "scatter_numbers",
@@ -183,6 +184,15 @@ def renumber_rows(
                 np.uint64(blocks[b + _ONE]), base, bits, out, out_weights, spare, spare_weights,
             )  # fmt: skip
             b = take(turn, _ONE)
+
+
+@parallel
+def row_heads(offsets, targets, heads):
+    """Copy the first edges of each row to `heads` (rows, HEAD); what a row does not have is another's."""
+    last = np.uint64(len(targets) - 1)
+    for row in prange(np.uint64(len(heads))):
+        for i in range(np.uint64(heads.shape[1])):
+            heads[row, i] = targets[min(offsets[row] + i, last)]
 
 
 @inline_step

@@ -233,11 +233,11 @@ __device__ inline u64 step_up(
             u32 k = __ffs(busy) - 1;
             bool searching = __shfl_sync(ALL, search, k) >> lane() & 1;
             u64 v = (chunk + k) * 32 + lane();
-            u64 e = searching ? offsets[v] : 0;
+            u64 begin = searching ? offsets[v] : 0, e = begin;
             u64 end = searching ? offsets[v + 1] : 0;
             u32 found = NOBODY;
             for (u64 stop = least(end, e + ALONE); e < stop; e++) {
-                u32 u = read(targets, e);
+                u32 u = read_first(targets, v, begin, e);
                 if (frontier.test(u)) {
                     found = u;
                     break;

@@ -42,8 +42,8 @@ __global__ void PARALLEL(256) link_one(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 k, Array<u32> component
 ) {
     for (u64 v = thread_of_grid(); v < rows; v += threads_of_grid()) {
-        u64 e = offsets[v] + k;
-        if (e < offsets[v + 1]) link(component, (u32)v, targets[e]);
+        u64 begin = offsets[v];
+        if (begin + k < offsets[v + 1]) link(component, (u32)v, read_first(targets, v, begin, begin + k));
     }
 }
 

@@ -221,9 +221,31 @@ def test_mirrors_take_room_in_caches_as_well():
 
 def test_nothing_becomes_free_beyond_the_largest_graph():
     """What a measurement took less for on the larger graph, it may do by chance, and not ever less."""
-    rate = Rate((2**10, 2**20), (3e-9, 1e-9), (4e-9, 2e-9), (0.0, 0.0), 0.0)
-    assert rate.seconds(1, 2**15) == pytest.approx(2e-9 + 2**15 * 3e-9)
-    assert rate.seconds(1, 2**30) == pytest.approx(1e-9 + 2**30 * 2e-9)
+    rate = Rate((2**10, 2**12), (8e-9, 2e-9), (0.0, 0.0), (0.0, 0.0), 0.0)
+    assert rate.seconds(1, 2**11) == pytest.approx(5e-9)
+    assert rate.seconds(1, 2**30) == pytest.approx(2e-9)
+
+
+@pytest.mark.parametrize(
+    ("each", "all_of_40"),
+    [
+        ((4.0, 3.0), 100.0),  # of 10 vertices 40 s, of 20 of them 60, so of 40 of them 100
+        ((2.0, 3.0), 120.0),  # they became dearer
+        ((4.0, 1.0), 40.0),  # more of them took less
+        ((4.0, 2.0), 80.0),  # or as long
+    ],
+)
+def test_what_all_take_of_cheaper_ones_goes_on_beyond_the_largest_graph(each, all_of_40):
+    nothing = (0.0, 0.0)
+    rate = Rate((10, 20), nothing, each, nothing, 0.0)
+    assert rate.seconds(0, 20) == pytest.approx(20 * each[1])
+    assert rate.seconds(0, 40) == pytest.approx(all_of_40)
+    if each[0] > each[1]:  # and so it is with edges
+        for rate in (
+            Rate((10, 20), each, nothing, nothing, 0.0),
+            Rate((10, 20), nothing, nothing, each, 0.0),
+        ):
+            assert rate.seconds(40, 40) == pytest.approx(all_of_40)
 
 
 def test_a_partition_of_hubs_is_not_free():

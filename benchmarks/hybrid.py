@@ -66,8 +66,9 @@ def main():
         alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
         sweep = [(policy, alpha) for policy in options.policies for alpha in alphas]
         left = [one for one in sweep if one not in done]
-        for i, (policy, alpha) in enumerate(left, len(done) + 1):
-            rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
+        for i, one in enumerate([None, *left], len(done)):
+            if one is not None:
+                rows += bench.placed_as(fits, HYBRID, *one, memory)
             # After each placement, for a long sweep may not come to an end.
             if not options.no_record:
                 swept = f"{i} of {len(done | set(sweep))} placements"

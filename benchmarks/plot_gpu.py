@@ -91,8 +91,9 @@ def _hybrid(sweeps):
 
 
 def _sweep(panel, rows):
-    cpu, gpu = (next(r for r in rows if r["on"] == one and not r["automatic"]) for one in ("cpu", "cuda:0"))
-    for row, name in ((cpu, "CPU alone"), (gpu, "GPU alone")):
+    alone = {(r["on"], r.get("heads", True)): r for r in rows if r["policy"] is None and not r["automatic"]}
+    for (on, heads), row in alone.items():
+        name = f"{'CPU' if on == 'cpu' else 'GPU'} alone{'' if heads else ', without heads'}"
         panel.axhline(1e3 * row["median_seconds"], color=INK, linestyle=":", linewidth=1)
         panel.annotate(name, (0.995, 1e3 * row["median_seconds"]), xycoords=("axes fraction", "data"),
                        xytext=(0, 2), textcoords="offset points", fontsize=8, ha="right")  # fmt: skip

@@ -174,17 +174,17 @@ def check_wide_levels(monkeypatch, on, name, stored, narrow, most, up, broad):
     module = import_module("evener.algorithms.bfs")
     for constant, value in [("NARROW", narrow), ("WIDE_LEVELS", most)]:
         monkeypatch.setattr(module, constant, value)
-    for kind in ("", "_ON_A_GPU"):
-        monkeypatch.setattr(module, f"EDGES_TO_TURN_UP{kind}", up)
     monkeypatch.setattr(module, "VERTICES_TO_FLOOD", broad)
     graph, truth = _wide_truth(name, directed=stored != "undirected")
     directions = "both" if stored == "undirected" else stored
     for source, distance in truth.items():
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "EDGES_TO_TURN_UP", up)
             expected = _Watched(patch)
             ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ev.Engine, "on_one_cpu", False)
+            patch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", up)
             found = _Watched(patch)
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()

@@ -19,7 +19,7 @@ FILES = [
     "sssp_tree",
     "wcc",
 ]
-# Verbs that none of the five algorithms needs today: the transport's contract checks them.
+# For verbs as none of the five algorithms uses them today: the transport's contract checks them.
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min", "message.take_values"}
 # Asked for on large graphs, of elements with tables: tests/partition/test_columns.py.
 OF_TABLES = {

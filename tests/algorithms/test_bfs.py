@@ -110,16 +110,19 @@ def test_thresholds_are_beamer_s_order_of_magnitude():
 
 
 @pytest.mark.parametrize(
-    ("weights", "mapped", "second"),
-    [((1, 1), 0, "top-down"), ((1, 50), 0, "bottom-up"), ((1, 50), 1, "top-down")],
+    ("weights", "others", "mapped", "second"),
+    [
+        ((1, 1), 15_000, 0, "top-down"),
+        ((1, 50), 15_000, 0, "bottom-up"),
+        # As long as they are fewer than 1/60 of all, nobody looks through rows across the bus.
+        ((1, 50), 15_000, 1, "top-down"),
+        ((1, 50), 10_000, 1, "bottom-up"),
+    ],
 )
-def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, mapped, second):
-    """A hub with 400 leaves on one element, 30,000 edges on the other: few of all, many of the hub's own.
-
-    As long as they are so few of all, nobody looks through rows across the bus.
-    """
-    monkeypatch.setattr(Partition, "mapped_edges", mapped)
-    ends = np.random.default_rng(3).integers(401, 1401, (2, 15_000))
+def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, others, mapped, second):
+    """A hub with 400 leaves on one element, more edges on the other: few of all, many of the hub's own."""
+    monkeypatch.setattr(Partition, "mapped_edges", property(lambda own: mapped * own.index))
+    ends = np.random.default_rng(3).integers(401, 1401, (2, others))
     hub = np.stack([np.zeros(400, np.int64), np.arange(1, 401)])
     graph = ev.Graph.from_edges(*np.concatenate([hub, [[1], [401]], ends], axis=1), directed=False)
     owner = np.ones(graph.n, np.uint8)

@@ -184,6 +184,20 @@ def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
     assert of_holder.element.fetch(here).tolist() == [5] * 50 + [left] * 70
 
 
+@pytest.mark.parametrize(("op", "left"), [("add", 0), ("min", 5), ("set", 5)])
+def test_of_values_that_are_not_flagged_none_travels(ends, op, left):
+    """40 of 70 are: as a list they would be 320 bytes."""
+    route, of_holder, of_owner = ends
+    flagged = np.arange(120) >= 80
+    here = of_holder.element.hold(np.where(flagged, 5, 99).astype(np.uint32))
+    flags = of_holder.element.hold(packed(flagged))
+    assert message.send_push(route, of_holder, of_owner, op, here, flags) == 280 + 9
+    (sent,) = of_owner.coming
+    assert of_owner.element.fetch(of_owner.take().contents["values"]).tolist() == [0] * 30 + [5] * 40
+    assert not sent.sparse
+    assert of_holder.element.fetch(here).tolist() == [99] * 80 + [left] * 40
+
+
 def test_values_in_a_row_travel_from_where_they_are(ends):
     """The owner runs no kernel for them, and keeps no copy."""
     _, of_holder, of_owner = ends

@@ -199,6 +199,7 @@ def test_edges_in_two_memories_are_given_where_edge_0_would_be():
     assert (len(edges), edges.dtype, edges.itemsize, edges.nbytes) == (100, np.uint32, 4, 400)
     headed = edges.headed(OnGpu(1024, "uint32", 7))
     assert headed.pointers() == (*edges.pointers()[:4], 1024, 7)
+    assert headed.headed(None).pointers() == edges.pointers()
     # Addresses are of 64 bits, so one before the first is one of the last.
     assert TieredArray(far, OnGpu(64, "uint32", 36)).pointers()[0] == 2**64 + 64 - 64 * 4
 

@@ -92,9 +92,28 @@ def test_heads_are_of_in_edges():
     (own,) = ev.partition(graph, "cpu:1").partitions
     least = beside_edges(1502, 0, 0, 3000, directions=2)
     assert tiers_of(own, 0, element(least + 4 * 1000)) == (2004 / 3000, 1)
-    (own,) = ev.partition(graph, "cpu:1", directions="out").partitions
     least = beside_edges(1502, 0, 0, 1500, directions=1)
-    assert tiers_of(own, 0, element(least + 4 * 1000)) == (500 / 1500, 0)
+    for one in ("out", "in"):  # with which nobody looks up
+        (own,) = ev.partition(graph, "cpu:1", directions=one).partitions
+        assert tiers_of(own, 0, element(least + 4 * 100)) == (1400 / 1500, 0)
+
+
+@pytest.mark.parametrize(("edges", "rows"), [(0, 0), (2, 2), (3, 3), (4, 3), (5, 5), (9, 5)])
+def test_rows_of_the_first_edges(edges, rows):
+    """Two rows without any come first, and one last."""
+    assert HOME.whole_rows(np.array([0, 0, 0, 3, 5, 5], np.uint64), edges) == rows
+
+
+def test_it_takes_few_steps():
+    """Each head takes half of what its row frees, as much as one may; the last has more room than that."""
+    asked = []
+
+    def headed(far):
+        asked.append(far)
+        return far // 8
+
+    assert far_edges(1 << 40, 4, 1 << 41, headed) == ((1 << 40) - 4, (1 << 37) - 1)
+    assert len(asked) < 60
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.sampled_from([4, 8, 12]), st.integers(0, 3000))

@@ -18,6 +18,7 @@ from evener import memory
 from evener.build import rows_at
 from evener.elements import CpuElement
 from evener.elements.memory import TieredArray
+from evener.kernels.cpu import partition as kernels
 from evener.partition import partition as place
 from evener.partition.footprint import HEAD, Tiers
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
@@ -216,27 +217,33 @@ def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
 @pytest.mark.parametrize("most", [0, 5, 1000])
-def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(mapped, most, directed):
+@pytest.mark.parametrize("written", [12, 1 << 20])
+def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
+    monkeypatch, mapped, most, directed, written
+):
     """Those that lie there whole, and no more than are asked for."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 200))
     g = ev.Graph.from_edges(*ends, n=35, directed=directed)
     by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
     numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
     built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
-    element, written = CpuElement("cpu:1", 1), []
+    element = CpuElement("cpu:1", 1)
 
     def edges(length, dtype, far):
         return TieredArray(np.empty(far, dtype), np.empty(length - far, dtype))
 
     def close_edges(edges, begin, values):
-        assert begin == 0  # so few are written at once
-        written.append(values.copy())
-        edges.far[:] = values[: len(edges.far)]
+        here = min(max(len(edges.far) - begin, 0), len(values))
+        edges.far[begin : begin + here] = values[:here]
+        begin += here - len(edges.far)
+        edges.near[begin : begin + len(values) - here] = values[here:]
 
     element.edges, element.close_edges = edges, close_edges
     element.open_edges = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
+    monkeypatch.setattr(HOME, "_EDGES_WRITTEN", written)
     placed = HOME.place(built, element, Tiers(mapped, most))
-    targets, values = placed.in_.targets, written[-1]
+    targets = placed.in_.targets
+    values = np.concatenate([targets.far, targets.near])
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.far)]
     count = min(most, max(rows, default=0)) if mapped else 0
     if directed:
@@ -249,6 +256,15 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(mapped
     for head, (begin, end) in zip(targets.heads, pairwise(placed.in_.offsets.tolist()), strict=False):
         own = values[begin : min(end, begin + HEAD)]
         assert (head[: len(own)] == own).all()
+
+
+def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
+    targets = np.arange(20, dtype=np.uint32)
+    heads = np.full((3, HEAD), 99, np.uint32)
+    kernels.row_heads(np.array([0, 5, 5, 7], np.uint64), targets[:7], heads)
+    assert heads[0].tolist() == [0, 1, 2, 3]
+    assert heads[2, :2].tolist() == [5, 6]
+    assert heads.max() == 6
 
 
 @pytest.mark.parametrize("seed", range(3))

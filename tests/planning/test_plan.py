@@ -14,7 +14,7 @@ from evener import auto, profile
 from evener.cli import text
 from evener.elements import CpuElement
 from evener.memory import readable
-from evener.partition.footprint import beside_edges
+from evener.partition.footprint import beside_edges, tiers_of
 from evener.planning.model import Part, Share, predict
 from evener.planning.plan import Plan, Sizes, make_plan
 from evener.planning.prediction import ElementPrediction, Prediction
@@ -114,6 +114,24 @@ def test_rows_that_stay_with_the_host_are_foreseen(spec, policy, within):
     rows = sum(int(np.searchsorted(e.offsets, far * e.count)) for e in placed.directions)
     assert own.mapped_rows == pytest.approx(rows, rel=within)
     assert own.mapped_rows > 20
+
+
+@pytest.mark.parametrize(
+    ("spec", "directions"),
+    [("rmat:14", "both"), ("rmat:14,directed", "both"), ("rmat:14,directed", "out"), ("uniform:12", "both")],
+)
+@pytest.mark.parametrize("fits", [0.03, 0.125, 0.5])
+def test_heads_are_foreseen(spec, directions, fits):
+    """As many edges find no room beside them as once the graph is placed."""
+    graph = ev.read(spec)
+    stored = graph.m * (1 + (graph.directed and directions == "both"))
+    least = beside_edges(graph.n, 0, 0, stored, directions=1 + (stored > graph.m))
+    gpu = Gpu("cuda:0", least + int(fits * stored * 4))
+    (share,) = make_plan(Sizes.of(graph, directions), "bfs", [gpu], rates(), all_of_them=True).shares
+    (placed,) = ev.partition(graph, "cpu:1", directions=directions).partitions
+    found = tiers_of(placed, 0, gpu)
+    assert share.mapped / stored == pytest.approx(found.mapped, rel=0.005)
+    assert bool(found.headed) == (directions == "both")
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,10 @@ __all__ = ["bfs", "searched"]
 EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
 # A GPU by itself turns up from 1/60 on: of 16 searches of R-MAT 26 the slowest took 2.4 ms, not 2.9, with all
-# edges in its memory, 3.7, not 11.8, with half of them there, 5.9, not 11.9, with an eighth; the others took
-# as long as before. From 1/120 on one took 29 ms: most vertices look through their rows across the bus in
-# vain. So where edges lie there, those of all elements have to be as many as that before any turn up.
+# edges in its memory, 3.7, not 11.8, with half of them there, and 5.9, not 11.9, with an eighth and the heads
+# of other rows; most took as long as before. From 1/120 on one took 29 ms: vertices that find nobody look
+# through their rows across the bus. So where edges lie there, those of all elements have to be as many as
+# that before any turn up.
 EDGES_TO_TURN_UP_ON_A_GPU = 60
 
 # A step down over at least half as many edges as there are vertices floods: 26 ms against 34 for a search of

@@ -204,7 +204,7 @@ class CudaElement:
 
     def hold(self, array: NDArray[Any]) -> Any:
         """A copy in this element's memory."""
-        with self._guarded("copying to the GPU", len(array), array.dtype):
+        with self._guarded("copying to the GPU", array.size, array.dtype):
             held = self._cupy.ndarray(array.shape, array.dtype)
             if array.nbytes <= LARGE or array.ndim > 1:
                 # CuPy's `asarray` goes by locked pages: 80 to 110 us for a few values, in betweenness.

@@ -163,10 +163,11 @@ class TieredArray:
 
     def view(self, dtype: DTypeLike) -> TieredArray:
         """The same bytes as values of another type of that size."""
-        return TieredArray(self.far.view(dtype), self.near.view(dtype), self.heads)
+        heads = None if self.heads is None else self.heads.view(dtype)
+        return TieredArray(self.far.view(dtype), self.near.view(dtype), heads)
 
     def headed(self, heads: Any) -> TieredArray:
-        """The same values with heads."""
+        """The same values with these heads, or with None."""
         return TieredArray(self.far, self.near, heads)
 
     def pointers(self) -> tuple[int, int, int, int, int, int]:

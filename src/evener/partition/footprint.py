@@ -36,7 +36,8 @@ __all__ = [
     "whole_rows",
 ]
 
-# The edges in a head, and the least edges of a row that is worth one: a shorter one is better kept whole.
+# The edges in a head; and the least edges of a row that has one, so that heads take half of what their rows
+# free or less. Other widths were not tried.
 HEAD, LEAST_HEADED = 4, 8
 HEAD_BYTES = 4 * HEAD
 
@@ -126,9 +127,9 @@ class Tiers(NamedTuple):
         Share of the edges that stay in the host's memory, those of the rows of highest degree.
     headed : int
         Of how many rows, at most, the GPU keeps a head where they lie there whole: the first in-edges once
-        more, which lead to the vertices of highest degree. A search that looks up finds one of these in its
-        frontier as a rule, and reads no others: with an eighth of the edges of R-MAT 26 near, and 53 MiB of
-        heads, an H200 took 1.6 ms for one, not 7.2.
+        more, which lead to those of highest degree among the partition's own vertices. A search that looks up
+        finds one of these in its frontier as a rule, and reads no others: with an eighth of the edges of
+        R-MAT 26 near, and 57 MiB of heads, an H200 took 1.6 ms for one, not 8.0.
     """
 
     mapped: float = 0.0
@@ -143,33 +144,36 @@ def whole_rows(offsets: NDArray[np.uint64], edges: int) -> int:
     return int(np.searchsorted(offsets, np.uint64(edges), side="right")) - 1 if edges else 0
 
 
-def far_edges(edges: int, edge_bytes: float, room: int, headed: Callable[[int], int]) -> tuple[int, int]:
+def far_edges(edges: int, edge_bytes: int, room: int, headed: Callable[[int], int]) -> tuple[int, int]:
     """How many edges have no room on a GPU beside the heads of their rows, and how many heads have.
+
+    The least number that leaves room for the rest. It is come near from below, each time by half of what is
+    lacking or more, as heads take no more than half of what their rows free.
 
     Parameters
     ----------
     edges : int
-    edge_bytes : float
+    edge_bytes : int
         Of a target and its weight.
     room : int
         Bytes for edges and heads.
     headed : callable
         Given a number of edges that are far, from the first on, how many of their rows want a head.
     """
-    far = max(0, edges - int(room / edge_bytes))
+    far = max(0, edges - room // edge_bytes)
     while 0 < far < edges:
         left = room - headed(far) * HEAD_BYTES
         # Rows that are far with the others have heads as well.
-        more = edges - int(max(left, 0) / edge_bytes)
+        more = edges - max(left, 0) // edge_bytes
         if more <= far:
             break
         far = more
-    heads = int((room - (edges - far) * edge_bytes) / HEAD_BYTES)
+    heads = (room - (edges - far) * edge_bytes) // HEAD_BYTES
     return far, min(headed(far), heads) if far else 0
 
 
 def tiers_of(partition: Partition, elsewhere: int, element: Element) -> Tiers:
-    """Which of a partition's edges have no room on its element.
+    """Which edges of a partition, before it is placed, have no room on its element.
 
     Parameters
     ----------
@@ -196,14 +200,15 @@ def tiers_of(partition: Partition, elsewhere: int, element: Element) -> Tiers:
     nbytes, edges = sum(array.nbytes for array in arrays), partition.stored_edges
     if nbytes <= room - needed:
         return IN_ONE_MEMORY
-    own = partition.in_
+    # Nobody looks up where one direction of a directed graph is stored, and its rows are not sorted by it.
+    own = partition.in_ if partition.out is not None else None
     at_most = 0 if own is None else _last_long_row(own.offsets, own.rows)
 
     def headed(far: int) -> int:
         # Each direction has the same share of its edges in the host's memory.
         return 0 if own is None else min(at_most, whole_rows(own.offsets, far * own.count // edges))
 
-    far, heads = far_edges(edges, nbytes / edges, room - needed, headed)
+    far, heads = far_edges(edges, nbytes // edges, room - needed, headed)
     return Tiers(far / edges, heads)
 
 

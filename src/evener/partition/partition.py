@@ -344,9 +344,7 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
         targets, weights = cast("Renumbered", edges.targets).write(element, far)
         if rows := min(headed, whole_rows(edges.offsets, _mapped(targets))):
-            heads = np.empty((rows, HEAD), np.uint32)
-            kernels.row_heads(edges.offsets, targets.far, heads)
-            targets = targets.headed(element.hold(heads))
+            targets = targets.headed(_heads(edges.offsets, targets.far, rows, element))
         return replace(
             edges,
             offsets=element.hold(edges.offsets),
@@ -368,6 +366,20 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         out=out,
         in_=in_,
     )
+
+
+def _heads(
+    offsets: NDArray[np.uint64], targets: NDArray[np.uint32], rows: int, element: Element
+) -> NDArray[np.uint32]:
+    """The first few edges of each row in an element's memory, written there some at a time."""
+    heads = element.edges(rows * HEAD, np.dtype(np.uint32), 0)
+    for begin in range(0, rows, _EDGES_WRITTEN // HEAD):
+        end = min(rows, begin + _EDGES_WRITTEN // HEAD)
+        written = element.open_edges(heads, begin * HEAD, end * HEAD)
+        kernels.row_heads(offsets[begin:], targets, written.reshape(-1, HEAD))
+        element.close_edges(heads, begin * HEAD, written)
+    near: NDArray[np.uint32] = heads.near
+    return near.reshape(-1, HEAD)
 
 
 def _mapped(targets: Any) -> int:

@@ -97,11 +97,14 @@ class Sizes:
         Adjacencies that are stored: 2 for both directions of a directed graph.
     edge_bytes : int
         Of a target and its weight.
+    headed : bool
+        Whether a search can look up, so that a GPU keeps heads of rows in the host's memory.
     """
 
     degrees: Degrees
     directions: int
     edge_bytes: int
+    headed: bool = True
 
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> Sizes:
@@ -113,7 +116,7 @@ class Sizes:
         if directions == "both":
             return cls(Degrees.of(into + out), 2, 4 + weight)
         stored, met = (into, out) if directions == "in" else (out, into)
-        return cls(Degrees.of(into + out, stored, met), 1, 4 + weight)
+        return cls(Degrees.of(into + out, stored, met), 1, 4 + weight, headed=False)
 
     def rows(self, owned: NDArray[np.float64]) -> _Rows:
         """The rows of one direction, where so many vertices of each degree are owned."""
@@ -122,7 +125,7 @@ class Sizes:
         return _Rows(
             np.append(0, np.cumsum(owned[there])),
             np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()),
+            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()) if self.headed else 0.0,
         )
 
 

@@ -13,6 +13,7 @@ access to another GPU whether it has it or not. Processes that tests start are n
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 import re
@@ -148,12 +149,13 @@ def _start(k, tool, tests, folder, more):
 
 
 def _await(running, seconds):
-    """Wait for processes, and interrupt those that take longer."""
+    """Wait for processes, and interrupt those that take longer, or that run when this one is interrupted."""
     until = time.monotonic() + seconds
-    for process in running:
-        try:
+    with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+        for process in running:
             process.wait(max(until - time.monotonic(), 0))
-        except subprocess.TimeoutExpired:
+    for process in running:
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
     for process in running:
         process.wait()

@@ -27,6 +27,7 @@ from reference import edges as edges_of
 
 # `evener.partition` is the function.
 HOME = import_module("evener.partition.partition")
+PLACING = import_module("evener.partition.placing")
 
 
 def edge_counts(graph):
@@ -179,7 +180,7 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     degree = g.out_degree().astype(np.uint32)
     element = Halved("cpu:1", 0)
     element.far = []
-    HOME.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped))
+    PLACING.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped))
     assert element.far == [far] * 4  # targets and weights, of both directions
     assert element.reserved == 100
 
@@ -204,7 +205,7 @@ def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
     element = ApartElement("cpu:1", 0)
     element.edges = lambda length, dtype, far: FarAndNear(length, np.dtype(dtype), far)
     element.close_edges = lambda *_: None
-    placed = HOME.place(built, element, Tiers(mapped))
+    placed = PLACING.place(built, element, Tiers(mapped))
     for edges in placed.directions:
         far = len(edges.targets.far)
         has_one = [begin < min(end, far) for begin, end in pairwise(edges.offsets.tolist())]
@@ -240,8 +241,8 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
 
     element.edges, element.close_edges = edges, close_edges
     element.open_edges = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
-    monkeypatch.setattr(HOME, "_EDGES_WRITTEN", written)
-    placed = HOME.place(built, element, Tiers(mapped, most))
+    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
+    placed = PLACING.place(built, element, Tiers(mapped, most))
     targets = placed.in_.targets
     values = np.concatenate([targets.far, targets.near])
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.far)]
@@ -391,7 +392,7 @@ def test_what_is_asked_for_is_enough(directions, directed):
 @pytest.mark.parametrize("dtype", [None, "float32", "float64", "uint8"])
 def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
     """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
-    monkeypatch.setattr(HOME, "_EDGES_WRITTEN", written)
+    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
     monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 300)
     rng = np.random.default_rng(6)
     src = np.repeat([0, 1, 2, 3, *range(4, 300)], [9000, 4100, 300, 33, *([20] * 296)])
@@ -432,7 +433,7 @@ def test_nearly_all_of_a_long_run_are_mirrored(monkeypatch, needed, all_of_them)
 @pytest.mark.parametrize("directions", ["out", "in"])
 def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
     """28 bytes a vertex, and room in which some edges are sorted: never the edges a second time."""
-    monkeypatch.setattr(HOME, "_EDGES_WRITTEN", 1 << 16)
+    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", 1 << 16)
     g = ev.read(f"rmat:16,directed,stored={directions}")
     place(g, directions=directions)  # compiles
     tracemalloc.start()

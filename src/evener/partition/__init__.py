@@ -14,7 +14,8 @@ from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.memory import nbytes_of, require
 from evener.partition.footprint import tiers_of
-from evener.partition.partition import Numbering, Partition, build_partition, number_vertices, place
+from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
+from evener.partition.placing import place
 from evener.partition.policies import POLICIES, edge_shares, owners
 from evener.partition.route import place as place_route
 from evener.partition.route import routes_of

@@ -8,9 +8,8 @@ remote.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -18,23 +17,22 @@ import numpy as np
 from evener import build
 from evener.checks import read_only
 from evener.kernels.cpu import partition as kernels
-from evener.partition.footprint import HEAD, IN_ONE_MEMORY, Tiers, whole_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.elements import Element
     from evener.graph import Graph
 
 __all__ = [
+    "EDGES_PER_BLOCK",
     "LONG_RUN",
     "Edges",
     "Numbering",
     "Partition",
     "Renumbered",
     "build_partition",
+    "edges_far",
     "number_vertices",
-    "place",
     "work_blocks",
 ]
 
@@ -44,11 +42,6 @@ EDGES_PER_BLOCK = 1 << 15
 # takes longer to pick a value out than it takes to travel, so a few that nobody needs may come along.
 LONG_RUN = 1 << 16
 _NEARLY_ALL = 0.9
-# What one memory holds of the edges is a multiple of so many: a line of a GPU's cache.
-_EDGES_TOGETHER = 32
-# Edges written at a time: hundreds of blocks for the threads, and little memory beside the partition's. Pages
-# for them are locked in powers of two, of which this, and the rest of a block, leave next to nothing unused.
-_EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +92,6 @@ class Edges:
 class Renumbered:
     """Rows of a graph that are to be a partition's: what its targets and weights are written from.
 
-    They are written where they are to lie, some at a time: the host never holds them beside the graph unless
-    the partition is the host's.
-
     Attributes
     ----------
     graph : Graph
@@ -132,34 +122,6 @@ class Renumbered:
     def nbytes(self) -> int:
         """Bytes that targets and weights will take."""
         return len(self) * (4 + (0 if self.graph.weights is None else self.graph.weights.itemsize))
-
-    def write(self, element: Element, far: int) -> tuple[Any, Any]:
-        """The targets and weights in an element's memory, the first `far` of each in the host's."""
-        graph = self.graph
-        targets = element.edges(len(self), np.dtype(np.uint32), far)
-        weights = None if graph.weights is None else element.edges(len(self), graph.weights.dtype, far)
-        none = np.empty(0, np.float32)
-        given = read_only(none if graph.weights is None else graph.weights)
-        ends = self.bounds[self.blocks]
-        steps = np.arange(0, len(self), _EDGES_WRITTEN, dtype=np.uint64)
-        cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
-        most = int(np.diff(ends[cuts]).max(initial=0))
-        spare = np.empty(most, np.uint32)
-        spare_weights = none if weights is None else np.empty(most, given.dtype)
-        bits = np.uint64(max(1, (self.vertices - 1).bit_length()))
-        for first, last in pairwise(cuts.tolist()):
-            begin, end = int(ends[first]), int(ends[last])
-            out = element.open_edges(targets, begin, end)
-            out_weights = none if weights is None else element.open_edges(weights, begin, end)
-            kernels.renumber_rows(
-                read_only(graph.offsets), read_only(graph.targets), given,
-                read_only(self.owned), self.bounds, self.position, self.blocks[first : last + 1], bits,
-                out, out_weights, spare, spare_weights,
-            )  # fmt: skip
-            element.close_edges(targets, begin, out)
-            if weights is not None:
-                element.close_edges(weights, begin, out_weights)
-        return targets, weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +177,7 @@ class Partition:
     @property
     def mapped_edges(self) -> int:
         """Those of them that lie in the host's memory though the partition is a GPU's."""
-        return sum(_mapped(e.targets) for e in self.directions)
+        return sum(edges_far(e.targets) for e in self.directions)
 
     @property
     def mapped_rows(self) -> int:
@@ -278,7 +240,7 @@ def work_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
 def build_partition(
     p: int, numbering: Numbering, graph: Graph, out_degree: NDArray[np.uint32], *, out: bool, in_: bool
 ) -> Partition:
-    """Lay out partition `p` of `graph` with the directions asked for; `place` writes its edges.
+    """Lay out partition `p` of `graph` with the directions asked for; `placing.place` writes its edges.
 
     `out_degree` is that of all vertices. Needs, beside the result, 5 bytes for each vertex of the graph while
     it runs where there are several partitions.
@@ -326,64 +288,8 @@ def build_partition(
     )
 
 
-def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
-    """The same partition with its arrays in the memory of an element, its edges written there.
-
-    Parameters
-    ----------
-    partition : Partition
-    element : Element
-    tiers : Tiers
-        What stays in the host's memory, where the element is a GPU. Default: nothing.
-    """
-
-    def held(edges: Edges | None, headed: int) -> Edges | None:
-        if edges is None:
-            return None
-        # Kernels read several edges at once, so a run of them does not lie in two memories.
-        far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
-        targets, weights = cast("Renumbered", edges.targets).write(element, far)
-        if rows := min(headed, whole_rows(edges.offsets, _mapped(targets))):
-            targets = targets.headed(_heads(edges.offsets, targets.far, rows, element))
-        return replace(
-            edges,
-            offsets=element.hold(edges.offsets),
-            targets=targets,
-            weights=weights,
-            blocks=element.hold(edges.blocks),
-            mapped_rows=int(np.searchsorted(edges.offsets, np.uint64(_mapped(targets)))),
-            prepared={},
-        )
-
-    both = partition.in_ is partition.out
-    out = held(partition.out, tiers.headed if both else 0)
-    in_ = out if both else held(partition.in_, tiers.headed)
-    element.reserve(max(edges.count for edges in partition.directions))
-    return replace(
-        partition,
-        vertices=element.hold(partition.vertices),
-        out_degree=element.hold(partition.out_degree),
-        out=out,
-        in_=in_,
-    )
-
-
-def _heads(
-    offsets: NDArray[np.uint64], targets: NDArray[np.uint32], rows: int, element: Element
-) -> NDArray[np.uint32]:
-    """The first few edges of each row in an element's memory, written there some at a time."""
-    heads = element.edges(rows * HEAD, np.dtype(np.uint32), 0)
-    for begin in range(0, rows, _EDGES_WRITTEN // HEAD):
-        end = min(rows, begin + _EDGES_WRITTEN // HEAD)
-        written = element.open_edges(heads, begin * HEAD, end * HEAD)
-        kernels.row_heads(offsets[begin:], targets, written.reshape(-1, HEAD))
-        element.close_edges(heads, begin * HEAD, written)
-    near: NDArray[np.uint32] = heads.near
-    return near.reshape(-1, HEAD)
-
-
-def _mapped(targets: Any) -> int:
-    """How many of a partition's edges lie in the host's memory though it is a GPU's."""
+def edges_far(targets: Any) -> int:
+    """How many of these lie in the host's memory though the partition is a GPU's."""
     return len(getattr(targets, "far", ()))
 
 

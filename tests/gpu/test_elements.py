@@ -117,21 +117,25 @@ def after_a_long_row(element, first, last):
     element.call(copy, first, last)
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["to the GPU", "from the GPU"])
-def test_arrays_are_kept_while_they_are_copied(gpu, there):
-    """A run that is broken off forgets them, and their memory would be used again."""
-    cpu = CpuElement("cpu:1", 1, pinned=True)
-    cpu.begin_round()
-    gpu.begin_round()
-    sender, receiver = (cpu, gpu) if there else (gpu, cpu)
-    source, target = (element.array(1 << 20, "uint32", 7, travels=True) for element in (sender, receiver))
+def check_that_arrays_are_kept(sender, receiver, length, *, copies):
+    """Until one of the two that copies them has done so, whoever else forgets them."""
+    sender.begin_round()
+    receiver.begin_round()
+    source, target = (element.array(length, "uint32", 7, travels=True) for element in (sender, receiver))
     sender.send(source, receiver, target)
     forgotten = [weakref.ref(source), weakref.ref(target)]
     del source, target
     gc.collect()
     assert all(array() is not None for array in forgotten)
-    gpu.wait()
+    copies.wait()
     assert all(array() is None for array in forgotten)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to the GPU", "from the GPU"])
+def test_arrays_are_kept_while_they_are_copied(gpu, there):
+    """A run that is broken off forgets them, and their memory would be used again."""
+    cpu = CpuElement("cpu:1", 1, pinned=True)
+    check_that_arrays_are_kept(*((cpu, gpu) if there else (gpu, cpu)), 1 << 20, copies=gpu)
 
 
 @pytest.mark.parametrize("pinned", [True, False])
@@ -167,15 +171,7 @@ def test_what_is_sent_has_been_finished(gpu):
 @pytest.mark.usefixtures("two_gpus")
 def test_arrays_are_kept_while_another_gpu_takes_them():
     one, two = parse_elements("cuda:0,cuda:1")
-    two.begin_round()
-    source, target = one.array(1 << 26, "uint32", 7), two.array(1 << 26, "uint32")
-    one.send(source, two, target)
-    forgotten = [weakref.ref(source), weakref.ref(target)]
-    del source, target
-    gc.collect()
-    assert all(array() is not None for array in forgotten)
-    two.wait()
-    assert all(array() is None for array in forgotten)
+    check_that_arrays_are_kept(one, two, 1 << 26, copies=two)
 
 
 @pytest.mark.usefixtures("two_gpus")

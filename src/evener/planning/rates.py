@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
 
-# The part of what one takes on the largest graph measured that one more takes beyond it, at least.
+# The part of what one takes on the largest graph measured that one more takes beyond it, at least. For an
+# H200's searches it was 0.31 by vertices and 0.25 by edges from R-MAT 22 to 24, and 0.6 by vertices from 24
+# to 26.
 _EACH_MORE = 1 / 4
 
 
@@ -200,8 +202,7 @@ def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> f
     Below the first it is that of the first. Above the last the last line goes on if it rises. If it falls,
     what all take goes on along a line: what a search takes for each level, however large, is the less for a
     vertex the more there are. An H200 took 0.20 ns each for those of R-MAT 22, 0.07 for those of 24, and 0.04
-    for those of 26. Nothing becomes free because a graph is large: each one more takes a quarter of what each
-    of the last took, or more. By the line of those of 22 and 24 it would be 0.31.
+    for those of 26. Nothing becomes free because a graph is large, whatever the line says.
     """
     if at <= places[0] or len(places) == 1:
         return values[0]

@@ -77,7 +77,9 @@ def _hybrid(sweeps):
     )  # fmt: skip
     for task, line in zip(tasks, panels, strict=True):
         for (graph, fits), panel in zip(columns, line, strict=True):
-            if rows := rows_of.get((task, graph, fits)):
+            rows = rows_of.get((task, graph, fits))
+            panel.set_visible(bool(rows))
+            if rows:
                 _sweep(panel, rows)
             panel.set_title(f"{task}, {graph}, {Fraction(fits)} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")

@@ -43,6 +43,7 @@ def narrow_and_wide(monkeypatch):
     )
     monkeypatch.setattr(bfs, "NARROW", 16)
     monkeypatch.setattr(bfs, "NARROW_LEVELS", 3)
+    monkeypatch.setattr(bfs, "NARROW_AMONG_ALL", 2)
     monkeypatch.setattr(sssp, "NARROW", 5)
     monkeypatch.setattr(sssp, "NARROW_EDGES", 40)
     monkeypatch.setattr(betweenness, "NARROW", 16)

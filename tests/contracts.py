@@ -68,6 +68,15 @@ class ElementContract:
         element.call(array.fill, 5)
         assert element.fetch(array).tolist() == [5] * 7
 
+    @pytest.mark.parametrize("length", [0, 1, 16, 65])
+    def test_makes_several_arrays_of_zeros(self, element, length):
+        arrays = element.zeros(3, length)
+        assert [(array.dtype, array.shape) for array in arrays] == 3 * [("uint64", (length,))]
+        assert not any(element.fetch(array).any() for array in arrays)
+        for k, array in enumerate(arrays):
+            element.call(array.__setitem__, slice(None), k + 1)
+        assert [element.fetch(array).tolist() for array in arrays] == [[k] * length for k in (1, 2, 3)]
+
     def test_gives_each_array_memory_of_its_own(self, element):
         first, second = element.array(4, "int32", 0), element.array(4, "int32", 0)
         element.call(first.fill, 1)

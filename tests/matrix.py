@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from functools import cache
 from importlib import import_module
-from itertools import groupby, pairwise, product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 import evener as ev
 import reference
 import zoo
-from evener.kernels.cpu.bfs import wide_steps
+from evener.kernels.cpu.bfs import all_steps
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
@@ -83,6 +83,7 @@ def _narrow_truth(name, *, directed):
 
 def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     """Wherever levels begin to be narrow, on one element, and however many are taken at once."""
+    monkeypatch.setattr("evener.algorithms.bfs.NARROW_AMONG_ALL", 0)
     for algorithm in ("bfs", "betweenness"):
         module = import_module(f"evener.algorithms.{algorithm}")
         monkeypatch.setattr(module, "NARROW", narrow)
@@ -100,7 +101,7 @@ def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     phases = {span.phase for result in (search, between) for span in result.timeline}
     narrow_phases = {"narrow", "paths of narrow levels", "dependencies of narrow levels"}
     assert narrow > 0 or not phases & narrow_phases
-    assert narrow < graph.m or phases == {"begin"} | narrow_phases
+    assert narrow < graph.m or phases - {"search"} == {"begin"} | narrow_phases
 
 
 def wide_searches(test):
@@ -131,7 +132,7 @@ def _wide_truth(name, *, directed):
 
 
 class _Watched:
-    """The supersteps of a search as it goes, and what is left after each run of wide levels."""
+    """The supersteps of a search as it goes, and what is left after steps of all kinds."""
 
     def __init__(self, monkeypatch):
         self.steps = []  # phase, levels, edges out of what steps down begin with
@@ -145,11 +146,14 @@ class _Watched:
 
     def _computed(self, engine, kernel, *args, **more):
         votes = self._compute(engine, kernel, *args, **more)
-        if kernel == "bfs.wide_steps":
+        if kernel == "bfs.narrow_steps":
+            self.steps[-1] = ("narrow", *votes[2:])
+        if kernel == "bfs.all_steps":
             awake, scout, levels, edges = votes
-            self.steps[-1] = ("wide", levels, edges)
-            names = inspect.signature(wide_steps.py_func).parameters
+            self.steps[-1] = ("search", levels, edges)
+            names = inspect.signature(all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))
+            assert levels >= given["most_levels"] or awake == 0 or max(awake, scout) <= given["narrow"]
             assert not engine.fetch(given["frontier"])[0].any()
             assert not engine.fetch(given["next_frontier"])[0].any()
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
@@ -162,19 +166,21 @@ class _Watched:
             assert np.diff(engine.fetch(given["offsets"])[0].astype(np.int64))[queued].sum() == scout
         return votes
 
-    def runs(self):
-        """Of each run of levels, narrow or not: how many there were, and the edges that steps down took."""
-        for narrow, steps in groupby(self.steps[1:], lambda step: step[0] == "narrow"):
-            _, levels, edges = zip(*steps, strict=True)
-            yield narrow, sum(levels), sum(edges)
+    def total(self):
+        """All levels, and the edges that steps down took."""
+        _, levels, edges = zip(*[step for step in self.steps if step[0] != "begin"], strict=True)
+        return sum(levels), sum(edges)
 
 
 def check_wide_levels(monkeypatch, on, name, stored, narrow, most, up, broad):
     """Those that are taken at once are those that are taken one by one elsewhere, wherever they begin."""
     module = import_module("evener.algorithms.bfs")
-    for constant, value in [("NARROW", narrow), ("WIDE_LEVELS", most)]:
+    among_all = 1 if most == 2 else 64
+    constants = {
+        "NARROW": narrow, "NARROW_AMONG_ALL": among_all, "LEVELS_AT_ONCE": most, "VERTICES_TO_FLOOD": broad,
+    }  # fmt: skip
+    for constant, value in constants.items():
         monkeypatch.setattr(module, constant, value)
-    monkeypatch.setattr(module, "VERTICES_TO_FLOOD", broad)
     graph, truth = _wide_truth(name, directed=stored != "undirected")
     directions = "both" if stored == "undirected" else stored
     for source, distance in truth.items():
@@ -189,12 +195,12 @@ def check_wide_levels(monkeypatch, on, name, stored, narrow, most, up, broad):
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()
         ev.verify(result)
-        assert list(found.runs()) == list(expected.runs())
-        taken = [levels for phase, levels, _ in found.steps if phase == "wide"]
+        assert found.total() == expected.total()
         if most > graph.n:
-            assert len(taken) == sum(not narrow for narrow, _, _ in found.runs())
+            phases = [phase for phase, _, _ in found.steps]
+            assert ("search", "search") not in pairwise(phases)
         elif all(phase != "bottom-up" for phase, _, _ in expected.steps):
-            assert max(taken, default=0) <= most
+            assert max(levels for phase, levels, _ in found.steps if phase == "search") <= most
 
 
 def check_a_generated_graph(name, placements):

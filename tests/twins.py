@@ -37,8 +37,8 @@ OF_TABLES = {
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
 OF_CPUS = {"sssp.settle_narrow"}
-# Taken where a GPU is the only element, on graphs that are not narrow: `matrix.check_wide_levels`.
-OF_GPUS = {"bfs.wide_steps"}
+# Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_wide_levels`.
+OF_GPUS = {"bfs.all_steps"}
 
 
 def kernels():

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["State"]
 
-# Arrays that lie side by side begin so many words apart, or twice or more: a GPU takes 128 bytes at a time.
-_LINE = 16
-
 
 class State:
     """What an algorithm sees of a placed graph, and the arrays that it makes beside it.
@@ -114,7 +111,7 @@ class State:
 
     def bitmaps(self, count: int) -> list[Spread]:
         """As many as are asked for of what `bits` gives: they are cleared at once."""
-        return self._side_by_side(self._words, count, bits=True)
+        return self._zeros(self._words, count, bits=True)
 
     def counter(self) -> Spread:
         """One uint64 on each element, zero."""
@@ -122,14 +119,8 @@ class State:
 
     def counters(self, count: int) -> list[Spread]:
         """As many as are asked for of what `counter` gives: they are cleared at once."""
-        return self._side_by_side([1] * len(self.elements), count)
+        return self._zeros([1] * len(self.elements), count)
 
-    def _side_by_side(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
-        """Arrays of uint64, zero, side by side on each element: each by itself costs a GPU 9 to 16 us."""
-        apart = [-(-length // _LINE) * _LINE for length in lengths]
-        wholes = [e.array(count * words, "uint64", 0) for e, words in zip(self.elements, apart, strict=True)]
-        pieces = list(zip(wholes, lengths, apart, strict=True))
-        return [
-            Spread([whole[i * words : i * words + length] for whole, length, words in pieces], bits=bits)
-            for i in range(count)
-        ]
+    def _zeros(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
+        on_each = [e.zeros(count, length) for e, length in zip(self.elements, lengths, strict=True)]
+        return [Spread(parts, bits=bits) for parts in zip(*on_each, strict=True)]

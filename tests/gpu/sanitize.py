@@ -3,7 +3,8 @@
     python tests/gpu/sanitize.py memcheck initcheck synccheck racecheck
 
 Each process takes a part of the tests, and all share the GPUs there are. Before them, each tool is shown a
-kernel with a mistake of the kind that it is for. `racecheck` takes many times as long as the tests alone:
+kernel with a mistake of the kind that it is for. `racecheck` looks at races for shared memory, within a
+block, so kernels run on 16 blocks at most; even so it takes many times as long as the tests alone:
 ``--part 1/3`` runs the first of three parts.
 
 Calls of CUDA that fail are not findings: some tests ask for more memory than there is, and CuPy asks for
@@ -143,7 +144,7 @@ def _start(k, tool, tests, folder, more):
     ]
     # Processes share the GPUs: each counts another one as the first.
     seen = ",".join(str((k + i) % gpus()) for i in range(gpus()))
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": seen, "SANITIZED": "1"}
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": seen, "SANITIZED": tool}
     with (folder / f"{k}.out").open("w") as out:
         return subprocess.Popen(command, stdout=out, stderr=out, env=environment, start_new_session=True)
 

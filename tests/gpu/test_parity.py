@@ -53,13 +53,14 @@ def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
     module = import_module("evener.algorithms.bfs")
     monkeypatch.setattr(module, "NARROW", narrow)
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    monkeypatch.setattr(module, "NARROW_AMONG_ALL", 1)
     graph = ev.read(spec)
     number = int(graph.out_degree().argmax())
     result = ev.bfs(graph, source=graph.ids[number], on="cuda:0")
     assert (result["distance"] == reference.bfs(graph, number)[0]).all()
     ev.verify(result)
     if narrow > graph.m:
-        assert {step.phases[0] for step in result.timeline.by_superstep()} == {"begin", "narrow"}
+        assert {step.phases[0] for step in result.timeline.by_superstep()} == {"search", "narrow"}
 
 
 @directions

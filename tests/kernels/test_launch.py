@@ -64,7 +64,7 @@ class Element:
         return 1000, 2000, 3000 + slot
 
     def filled(self, kind):
-        return {"Grid": (11,), "Pieces": (21, 22, 23, 24)}[kind]
+        return {"Grid": (11, 12), "Pieces": (21, 22, 23, 24)}[kind]
 
     def launch(self, name, function, blocks, threads, shared_bytes, parameters, *, together, lists):
         assert (function, blocks) == (77, 9)
@@ -115,10 +115,10 @@ def test_arguments_and_what_is_filled_in_lie_in_their_order():
         -5, OnGpu(640, "float32", 10), OnGpu(128, "uint64", 3), 2**40, np.uint32(2**32 - 1), 0.5,
         np.uint8(200), edges, 6,
     )  # fmt: skip
-    codes = ["i", "QQ", "QQ", "Q", "I", "d", "B", "QQQQ", "I", "QQQ", "Q", "QQQQ", "I"]
+    codes = ["i", "QQ", "QQ", "Q", "I", "d", "B", "QQQQ", "I", "QQQ", "QQ", "QQQQ", "I"]
     assert seen(element, *codes) == [
         (-5,), (640, 10), (128, 3), (2**40,), (2**32 - 1,), (0.5,), (200,), (4096, 4096, 0, 40), (6,),
-        (1000, 2000, 3001), (11,), (21, 22, 23, 24), (4096,),
+        (1000, 2000, 3001), (11, 12), (21, 22, 23, 24), (4096,),
     ]  # fmt: skip
     assert element.loaded == [("file", "kernel", {}, 256, True)]
     assert element.launched[0][:3] == ("file.kernel", 256, 4096)

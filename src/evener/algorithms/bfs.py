@@ -4,7 +4,7 @@ Idea: while the frontier is small, its vertices push along out-edges (top-down, 
 much of the graph, each unvisited vertex pulls along in-edges until it finds a member (bottom-up, from a
 bitmap). After a step down, owners are pushed the parents that their mirrors were offered; before a step up,
 mirrors pull the frontier, as bits. Where one element has the whole graph, a thread of the CPU's or a block of
-a GPU's takes a narrow frontier through many levels at once, and all blocks of a GPU a wide one.
+a GPU's takes a narrow frontier through many levels at once; a GPU takes all levels of most searches at once.
 
 Encoding: `distance` int32, -1 unreached; `parent` and `offered` by the vertices' numbers in the graph;
 `visited`, `frontier`, `arrived` bitmaps; a frontier is a queue before a step down and a bitmap before a
@@ -57,10 +57,13 @@ VERTICES_TO_FLOOD = 2
 # the square grid and an H200 42 ms; some sources of R-MAT 24 took the latter 1.1 ms, not 0.87, when a warp
 # still went through a hub's row by itself. So it was with a launch for each wide level.
 NARROW = 1 << 12
-# So many of them are taken at once, which makes one superstep; and so many that are wide, where a GPU takes
-# them: grids have thousands, and a display's GPU is not to be kept for long.
+# So many of them are taken at once, which makes one superstep.
 NARROW_LEVELS = 64
-WIDE_LEVELS = 1024
+# Where a GPU takes levels of all kinds at once, up to so many narrow ones in a row are among them, which 256
+# threads of the first block take while the others wait; and so many of all kinds: grids have thousands, and a
+# display's GPU is not to be kept for long.
+NARROW_AMONG_ALL = 8
+LEVELS_AT_ONCE = 1024
 
 
 def bfs(
@@ -138,7 +141,7 @@ def searched(
     """Search from a vertex of a placed graph, on behalf of an algorithm that gives its steps as distances."""
     engine = Engine(pg, algorithm, progress=progress)
     upward = not pg.graph.directed or pg.directions == "both"
-    distance, parent = _search(engine, at_vertex(pg, number), pg.graph.n, upward=upward)
+    distance, parent = _search(engine, pg, number, upward=upward)
     seconds = engine.finish()
     edges = int(engine.compute("bfs.edges_reached", engine.out[0], engine.owned, distance))
     return Result(
@@ -156,8 +159,10 @@ def searched(
     )
 
 
-def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Spread, Spread]:
+def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) -> tuple[Spread, Spread]:
+    # The largest first: what follows is made ready while a GPU fills them.
     distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NOBODY)
+    source, n = at_vertex(pg, number), pg.graph.n
     # Where there are no mirrors nothing is offered, and any array will do.
     offered = engine.array("uint32") if engine.routes else parent
     visited, before, arrived, frontier, next_frontier = engine.bitmaps(5)
@@ -170,25 +175,27 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
     unexplored, level = [p.out.count if p.out else 0 for p in engine.partitions], 0
     # A CPU is asked between wide levels: its threads are soon woken, and the timeline tells of each.
     at_once = alone and not engine.on_one_cpu
-    # Three pairs of sums, by turns: see `Agreement` in kernels/cuda/common.cuh.
-    counts = Spread([element.array(6, "uint64") for element in engine.elements]) if at_once else None
     # Where no step goes up, any edges will do.
     up_offsets, up_targets, up_rows = (
         (in_offsets, in_targets, engine.in_rows) if upward else (offsets, targets, engine.out_rows)
     )
 
-    engine.superstep("begin")
-    found, scouts = engine.compute(
-        "bfs.begin", offsets, engine.vertices, source, distance, parent, visited, queue, length,
-        wakes=True, work=1, reduce=list,
-    )  # fmt: skip
+    begun = not at_once
+    if begun:
+        engine.superstep("begin")
+        found, scouts = engine.compute(
+            "bfs.begin", offsets, engine.vertices, source, distance, parent, visited, queue, length,
+            wakes=True, work=1, reduce=list,
+        )  # fmt: skip
+    else:
+        found, scouts = [1], [0]
     while awake := sum(found):
         scout = sum(scouts)
         # Of many vertices with few edges or none, each has to be looked at as well.
-        narrow = max(awake, scout) <= NARROW
+        narrow = begun and max(awake, scout) <= NARROW
         if alone and (narrow or at_once):
             # By the edges of the one before: they are not known beforehand.
-            engine.superstep("narrow" if narrow else "wide", edges=gone_through)
+            engine.superstep("narrow" if narrow else "search", active=Spread(found), edges=gone_through)
             if narrow:
                 awake, scout, levels, gone_through = engine.compute(
                     "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS,
@@ -196,12 +203,13 @@ def _search(engine: Engine, source: Spread, n: int, *, upward: bool) -> tuple[Sp
                 )  # fmt: skip
             else:
                 awake, scout, levels, gone_through = engine.compute(
-                    "bfs.wide_steps", offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
-                    engine.owned, awake, scout, unexplored[0], NARROW, WIDE_LEVELS, int(upward),
-                    EDGES_TO_TURN_UP_ON_A_GPU, n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level,
-                    queue, length, distance, parent, visited, before, frontier, next_frontier, next_queue,
-                    next_length, counts, wakes=True,
+                    "bfs.all_steps", offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
+                    engine.owned, NOBODY if begun else source, awake, scout, unexplored[0], NARROW,
+                    NARROW_AMONG_ALL, LEVELS_AT_ONCE, int(upward), EDGES_TO_TURN_UP_ON_A_GPU,
+                    n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level, queue, length, distance,
+                    parent, visited, before, frontier, next_frontier, next_queue, next_length, wakes=True,
                 )  # fmt: skip
+                begun = True
             found, scouts, unexplored = [awake], [scout], [unexplored[0] - gone_through]
             level += levels
             if levels % 2:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from evener.kernels.kernel import Kernel
 
-__all__ = ["Element"]
+__all__ = ["LINE", "Element"]
+
+# Arrays that are made as one begin so many words apart, or twice or more: a GPU takes 128 bytes at a time.
+LINE = 16
 
 
 class Element(Protocol):
@@ -68,6 +71,10 @@ class Element(Protocol):
 
         What is sent to other elements, or taken from them, `travels`.
         """
+        ...
+
+    def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
+        """Several arrays of uint64, zero, in this element's memory: made and cleared as one."""
         ...
 
     def hold(self, array: NDArray[Any]) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
+from evener.elements.base import LINE
 from evener.elements.memory import locked_array, locked_words
 from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
@@ -108,6 +109,12 @@ class CpuElement:
             word = np.full(8 // dtype.itemsize, fill, dtype).view(np.uint64)[0]
             self.call(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
         return array
+
+    def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
+        """Parts of one array."""
+        apart = max(1, -(-length // LINE)) * LINE
+        whole = self.array(count * apart, np.uint64, 0)
+        return [whole[k * apart : k * apart + length] for k in range(count)]
 
     def hold(self, array: NDArray[Any]) -> NDArray[Any]:
         """The array itself."""

@@ -12,6 +12,7 @@ from weakref import proxy
 
 import numpy as np
 
+from evener.elements.base import LINE
 from evener.elements.failure import Guard, failed, keep
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import Launcher, Vote
@@ -201,6 +202,12 @@ class CudaElement:
                 array.fill(value)
             else:
                 array.data.memset_async(byte, array.nbytes)
+
+    def zeros(self, count: int, length: int) -> list[Any]:
+        """Parts of one array, in whose place each by itself took 9 to 16 us, and each slice of it some 5."""
+        apart = max(1, -(-length // LINE)) * LINE
+        whole = self.array(count * apart, np.uint64, 0)
+        return [self._cupy.ndarray(length, np.uint64, whole.data + 8 * apart * k) for k in range(count)]
 
     def hold(self, array: NDArray[Any]) -> Any:
         """A copy in this element's memory."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_VOTES", "Launcher", "Vote"]
 
 # How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
-_FILLED = {"Votes": "QQQ", "Grid": "Q", "Pieces": "QQQQ", "Shared": "I"}
+_FILLED = {"Votes": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
 # What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
 MOST_VOTES = 4

@@ -33,8 +33,8 @@ class Scratch:
         import cupy
 
         self._of_block = cupy.zeros(MOST_BLOCKS * MOST_VOTES, np.uint64)
-        # Each in a memory sector of its own: blocks done, arrivals, and two counts of pieces.
-        self._counters = cupy.zeros(4 * 4, np.uint64)
+        # Each in memory sectors of its own: blocks done, arrivals, two counts of pieces, three pairs of sums.
+        self._counters = cupy.zeros(6 * 4, np.uint64)
         self._pieces = cupy.zeros(_PIECES, np.uint64)
         self._answers: NDArray[np.uint64] = np.frombuffer(
             cupy.cuda.alloc_pinned_memory(_SLOTS * MOST_VOTES * 8), np.uint64, _SLOTS * MOST_VOTES
@@ -76,7 +76,7 @@ class Scratch:
         """What else a kernel may ask for: "Grid" or "Pieces"."""
         counters = self._counters.data.ptr
         if kind == "Grid":
-            return (counters + 32,)
+            return counters + 32, counters + 128
         turn = self._lists % 2 * 32  # two counts alternate: each launch clears what the next will count in
         return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn
 

@@ -20,6 +20,7 @@ from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.turns import SHARES, first_turn, run_of_queue, take
 
 __all__ = [
+    "all_steps",
     "arrive",
     "begin",
     "bottom_up_step",
@@ -28,7 +29,6 @@ __all__ = [
     "narrow_steps",
     "settle",
     "top_down_step",
-    "wide_steps",
 ]
 
 _ONE = np.uint64(1)
@@ -368,29 +368,47 @@ def bottom_up_step(
 
 
 @serial
-def wide_steps(
-    offsets, targets, in_offsets, in_targets, vertices, in_rows, owned, first_awake, first_scout, unexplored,
-    narrow, most_levels, upward, turn_up, turn_down, broad, level, queue, length, distance, parent, visited,
-    before, frontier, next_frontier, next_queue, next_length, counts,  # noqa: ARG001 - in which a GPU counts
+def all_steps(
+    offsets, targets, in_offsets, in_targets, vertices, in_rows, owned, source, first_awake, first_scout,
+    unexplored, narrow, most_narrow, most_levels, upward, turn_up, turn_down, broad, level, queue, length,
+    distance, parent, visited, before, frontier, next_frontier, next_queue, next_length,
 ):  # fmt: skip
-    """Steps down and up, from a queue, until the frontier is narrow; for the only element.
+    """Steps of all kinds, from `source` or, where that is `NOBODY`, from a queue; for the only element.
 
-    A frontier is narrow that has no more than `narrow` vertices, and as many edges out of them. No step
-    down begins after `most_levels`. Steps go up, if that is `upward`, from where `turn_up` times its edges
-    are more than those `unexplored`, until it shrinks and has no more than `turn_down` vertices; steps down
-    over `broad` edges or more flood. Bitmaps of a frontier are clear before and after. What is left is in
-    `next_queue` after an odd number of levels. Returns (awake, scout, levels, edges), of which `edges` are
-    those that steps down went through.
+    A frontier is narrow that has no more than `narrow` vertices, and as many edges out of them: once it has
+    been for `most_narrow` levels in a row it is left to `narrow_steps`. No step down begins after
+    `most_levels`. Steps go up, if that is `upward`, from where `turn_up` times its edges are more than those
+    `unexplored`, until it shrinks and has no more than `turn_down` vertices; steps down over `broad` edges or
+    more flood. Bitmaps of a frontier are clear before and after. What is left is in `next_queue` after an odd
+    number of levels. Returns (awake, scout, levels, edges), of which `edges` are those that steps down went
+    through.
     """
     awake = np.uint64(first_awake)
     scout = np.uint64(first_scout)
+    if source != _NOBODY:
+        awake, scout = begin(offsets, vertices, source, distance, parent, visited, queue, length)
     left = np.uint64(unexplored)
     levels = _ZERO
     edges = _ZERO
-    while awake > _ZERO and max(awake, scout) > np.uint64(narrow) and levels < np.uint64(most_levels):
+    while awake > _ZERO and levels < np.uint64(most_levels):
         odd = levels & _ONE != _ZERO
+        if odd:
+            from_queue, from_length, into, into_length = next_queue, next_length, queue, length
+        else:
+            from_queue, from_length, into, into_length = queue, length, next_queue, next_length
+        if max(awake, scout) <= np.uint64(narrow):
+            awake, scout, taken, gone_through = narrow_steps(
+                offsets, targets, vertices, scout, narrow, most_narrow, level + np.int64(levels), from_queue,
+                from_length, distance, parent, visited, into, into_length,
+            )  # fmt: skip
+            levels += taken
+            left -= gone_through
+            edges += gone_through
+            if max(awake, scout) <= np.uint64(narrow):
+                break
+            continue
         if upward and scout * np.uint64(turn_up) > left:
-            to_bits(next_queue if odd else queue, next_length if odd else length, frontier)
+            to_bits(from_queue, from_length, frontier)
             smallest = _ZERO
             while awake > _ZERO and (awake >= smallest or awake > np.uint64(turn_down)):
                 smallest = awake
@@ -410,10 +428,6 @@ def wide_steps(
         depth = level + np.int64(levels)
         left -= scout
         edges += scout
-        if odd:
-            from_queue, from_length, into, into_length = next_queue, next_length, queue, length
-        else:
-            from_queue, from_length, into, into_length = queue, length, next_queue, next_length
         if scout < np.uint64(broad):
             awake, scout, _ = top_down_step(
                 offsets, targets, vertices, owned, from_queue, from_length, depth, distance, parent, visited,

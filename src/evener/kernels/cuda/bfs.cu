@@ -11,6 +11,20 @@ constexpr u32 HALVES = 8;
 // Neighbours that an unvisited vertex looks at alone, before its whole warp helps.
 constexpr u32 ALONE = 32;
 
+// The source is reached, and all there is in the queue; one thread comes here.
+__device__ inline void start(
+    Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent, Bits visited,
+    Array<u32> queue, Array<u64> length
+) {
+    distance[source] = 0;
+    parent[source] = vertices[source];
+    visited.set(source);
+    queue[0] = source;
+    length[0] = 1;
+}
+
+__device__ inline u64 degree_of(Array<const u64> offsets, u64 v) { return offsets[v + 1] - offsets[v]; }
+
 // Start at `source`, `NOBODY` where another partition owns it. Returns (awake, scout).
 __global__ void SERIAL begin(
     Array<const u64> offsets, Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent,
@@ -18,29 +32,30 @@ __global__ void SERIAL begin(
 ) {
     u64 awake = 0, scout = 0;
     if (source != NOBODY) {
-        distance[source] = 0;
-        parent[source] = vertices[source];
-        visited.set(source);
-        queue[0] = source;
-        length[0] = 1;
+        start(vertices, source, distance, parent, visited, queue, length);
         awake = 1;
-        scout = offsets[(u64)source + 1] - offsets[source];
+        scout = degree_of(offsets, source);
     }
     votes.sum(awake, scout);
 }
 
-// Steps down by one block while the frontier is narrow: nobody is launched, and nobody asked, between levels.
-//
-// Returns (awake, scout, levels, edges).
-__global__ void BLOCK(1024) narrow_steps(
-    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 first_scout, u64 most_edges,
-    u64 most_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
-    Bits visited, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64, u64> votes
+// What several levels in a row have left, and how many they were; see the votes of `narrow_steps`.
+struct Steps {
+    u64 awake;
+    u64 scout;
+    u64 levels;
+    u64 edges;
+};
+
+// Steps down by this block from `queued` vertices while the frontier is narrow; see `narrow_steps`.
+__device__ inline Steps steps_of_block(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u32 queued, u64 scout,
+    u64 most_edges, u64 most_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance,
+    Array<u32> parent, Bits visited, Array<u32> next_queue, Array<u64> next_length
 ) {
     __shared__ u32 reached;
     __shared__ u64 led_out;
-    u64 scout = first_scout, levels = 0, edges = 0;
-    u32 queued = length[0];
+    u64 levels = 0, edges = 0;
     while (queued > 0 && scout <= most_edges && levels < most_levels) {
         __syncthreads();  // all have read what the level before has left
         if (threadIdx.x == 0) {
@@ -69,8 +84,24 @@ __global__ void BLOCK(1024) narrow_steps(
         length[0] = levels % 2 == 0 ? queued : 0;
         next_length[0] = levels % 2 == 0 ? 0 : queued;
     }
+    return {queued, scout, levels, edges};
+}
+
+// Steps down by one block while the frontier is narrow: nobody is launched, and nobody asked, between levels.
+//
+// Returns (awake, scout, levels, edges).
+__global__ void BLOCK(1024) narrow_steps(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 first_scout, u64 most_edges,
+    u64 most_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
+    Bits visited, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64, u64> votes
+) {
+    u32 queued = length[0];
+    Steps all = steps_of_block(
+        offsets, targets, vertices, queued, first_scout, most_edges, most_levels, level, queue, length,
+        distance, parent, visited, next_queue, next_length
+    );
     bool first = threadIdx.x == 0;
-    votes.sum(first ? queued : 0, first ? scout : 0, first ? levels : 0, first ? edges : 0);
+    votes.sum(first ? all.awake : 0, first ? all.scout : 0, first ? all.levels : 0, first ? all.edges : 0);
 }
 
 // One thread's part of what a step has found; see the votes.
@@ -286,27 +317,52 @@ __global__ void PARALLEL(256) bottom_up_step(
     ));
 }
 
-// Steps down and up until the frontier is narrow: nobody is launched, and nobody asked, between levels.
+// Steps of all kinds, from the source or from a queue: nobody is launched, and nobody asked, between levels.
 //
-// Which step is next all blocks decide alike, by the counts that they agree on. A frontier is a queue before a
-// step down and a bitmap before steps up, which leave both bitmaps clear. As many blocks as for `top_down_step`
-// are on a multiprocessor; with four or eight an H200 was no faster than with these, but for noise. Returns
-// (awake, scout, levels, edges); see kernels/cpu/bfs.py.
-__global__ void PARALLEL(256, 6) wide_steps(
+// Which step is next all blocks decide alike, by the counts that they agree on; narrow ones are the first
+// block's. A frontier is a queue before a step down and a bitmap before steps up, which leave both bitmaps clear.
+// As many blocks as for `top_down_step` are on a multiprocessor; with four or eight an H200 was no faster than
+// with these, but for noise. Returns (awake, scout, levels, edges); see kernels/cpu/bfs.py.
+__global__ void PARALLEL(256, 6) all_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
-    Array<const u32> vertices, u64 in_rows, u64 owned, u64 first_awake, u64 first_scout, u64 unexplored,
-    u64 narrow, u64 most_levels, u64 upward, u64 turn_up, u64 turn_down, u64 broad, i32 level,
-    Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits before,
-    Bits frontier, Bits next_frontier, Array<u32> next_queue, Array<u64> next_length, Array<u64> counts,
-    Votes<u64, u64, u64, u64> votes, Grid grid, Pieces pieces
+    Array<const u32> vertices, u64 in_rows, u64 owned, u32 source, u64 first_awake, u64 first_scout,
+    u64 unexplored, u64 narrow, u64 most_narrow, u64 most_levels, u64 upward, u64 turn_up, u64 turn_down,
+    u64 broad, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
+    Bits visited, Bits before, Bits frontier, Bits next_frontier, Array<u32> next_queue,
+    Array<u64> next_length, Votes<u64, u64, u64, u64> votes, Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
-    Agreement agreement(counts, grid);
-    u64 awake = first_awake, scout = first_scout, levels = 0, edges = 0;
-    while (awake > 0 && most(awake, scout) > narrow && levels < most_levels) {
+    u64 awake = first_awake, scout = first_scout, left = unexplored;
+    u32 levels = 0;
+    if (source != NOBODY) {
+        if (first_of_grid()) start(vertices, source, distance, parent, visited, queue, length);
+        awake = 1;
+        scout = degree_of(offsets, source);
+    }
+    Agreement agreement(grid);
+    while (awake > 0 && levels < most_levels) {
         // After an odd number of levels, what came as the next queue is the queue.
         bool odd = levels % 2 != 0;
-        if (upward && scout * turn_up > unexplored) {
+        if (most(awake, scout) <= narrow) {
+            Steps own = {0, 0, 0, 0};
+            if (blockIdx.x == 0) {
+                own = steps_of_block(
+                    offsets, targets, vertices, (u32)awake, scout, narrow, most_narrow, level + (i32)levels,
+                    odd ? next_queue : queue, odd ? next_length : length, distance, parent, visited,
+                    odd ? queue : next_queue, odd ? length : next_length
+                );
+                if (threadIdx.x != 0) own = {0, 0, 0, 0};
+            }
+            Sums done = agreement.sum(own.levels, own.edges);
+            levels += (u32)done.first;
+            left -= done.second;
+            Sums next = agreement.sum(own.awake, own.scout);
+            awake = next.first;
+            scout = next.second;
+            if (most(awake, scout) <= narrow) break;
+            continue;
+        }
+        if (upward && scout * turn_up > left) {
             flag_queued(odd ? next_queue : queue, awake, frontier);
             grid.sync();
             if (first_of_grid()) length[0] = next_length[0] = 0;
@@ -330,8 +386,7 @@ __global__ void PARALLEL(256, 6) wide_steps(
             continue;
         }
         levels++;
-        unexplored -= scout;
-        edges += scout;
+        left -= scout;
         Array<u32> from = odd ? next_queue : queue, to = odd ? queue : next_queue;
         Array<u64> to_length = odd ? length : next_length;
         Found own;
@@ -355,7 +410,7 @@ __global__ void PARALLEL(256, 6) wide_steps(
         scout = all.second;
     }
     bool first = first_of_grid();
-    votes.sum(first ? awake : 0, first ? scout : 0, first ? levels : 0, first ? edges : 0);
+    votes.sum(first ? awake : 0, first ? scout : 0, first ? levels : 0, first ? unexplored - left : 0);
 }
 
 // The edges that lead out of reached vertices.

@@ -257,6 +257,7 @@ template <typename... T> struct Votes {
 // All blocks of the grid. One that takes it is launched so that they all run at the same time.
 struct Grid {
     u32* arrivals;
+    u64* sums;  // three pairs; see `Agreement`
 
     // Wait until every thread of the grid is here; what each wrote before, all see after.
     __device__ void sync() const {
@@ -281,27 +282,27 @@ struct Sums {
 };
 
 // Sums over all threads of the grid that all of them learn in the middle of a kernel, again and again, in three
-// pairs of `counts` by turns: while one is summed up, the next is cleared, which all have read before they came.
+// pairs by turns: while one is summed up, the next is cleared, which all have read before they came.
 struct Agreement {
-    Array<u64> counts;
     Grid grid;
     u32 turn;
 
-    __device__ Agreement(Array<u64> counts, Grid grid) : counts(counts), grid(grid), turn(0) {
-        if (first_of_grid()) counts[0] = counts[1] = 0;
+    // All threads make one together; what each wrote before, all see after.
+    __device__ Agreement(Grid grid) : grid(grid), turn(0) {
+        if (first_of_grid()) grid.sums[0] = grid.sums[1] = 0;
         grid.sync();
     }
 
     // All threads come here together; what each wrote before, all see after.
     __device__ Sums sum(u64 first, u64 second) {
         u32 next = (turn + 2) % 6;
-        if (first_of_grid()) counts[next] = counts[next + 1] = 0;
+        if (first_of_grid()) grid.sums[next] = grid.sums[next + 1] = 0;
         first = over_block(first, Sum());
         second = over_block(second, Sum());
-        if (threadIdx.x == 0 && first > 0) atomicAdd(counts.at + turn, first);
-        if (threadIdx.x == 0 && second > 0) atomicAdd(counts.at + turn + 1, second);
+        if (threadIdx.x == 0 && first > 0) atomicAdd(grid.sums + turn, first);
+        if (threadIdx.x == 0 && second > 0) atomicAdd(grid.sums + turn + 1, second);
         grid.sync();
-        Sums all = {look(counts[turn]), look(counts[turn + 1])};
+        Sums all = {look(grid.sums[turn]), look(grid.sums[turn + 1])};
         turn = next;
         return all;
     }

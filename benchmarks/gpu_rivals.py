@@ -115,7 +115,7 @@ def _verify(task, results):
         results[0].graph, sources=results[0].parameters["sources"], on="cpu", normalized=True
     )["centrality"]
     for result in results:
-        np.testing.assert_allclose(result["centrality"], expected, rtol=1e-6, atol=1e-12 * expected.max())
+        harness.agree(result, "centrality", expected, apart=1e-6, of_largest=1e-12)
 
 
 def _floors(task, placed):

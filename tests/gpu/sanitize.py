@@ -55,8 +55,8 @@ cupy.cuda.runtime.deviceSynchronize()
 # A finding, and where in which kernel it was; addresses and arguments are not of interest.
 FINDING = re.compile(r"^========= (?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Target app)(\w.*)$")
 PLACE = re.compile(r"^=========     ((?:at|and|Uninitialized) .*)$")
-# How many passed, failed or were skipped, in pytest's last line.
-OUTCOME = re.compile(r"(\d+) (passed|failed|skipped|errors?)")
+# What pytest says of a test, when it has been run.
+OUTCOME = re.compile(r"^(\S*::.*) (PASSED|FAILED|SKIPPED|ERROR)(?: |$)")
 UNINTERESTING = re.compile(r"\(.*\)|\+?0x[0-9a-f]+")
 
 
@@ -119,12 +119,13 @@ def _run(tool, tests, folder, options):
     outcomes = Counter()
     for out in folder.glob("*.out"):
         lines = out.read_text().splitlines() or ["nothing"]
-        for line in lines:
-            if line.startswith(("FAILED", "ERROR")):
-                print(line)
-        told = OUTCOME.findall(lines[-1])
-        outcomes.update({outcome: int(count) for count, outcome in told})
-        if not told:
+        told = [match for line in lines if (match := OUTCOME.match(line))]
+        outcomes.update(match[2].lower() for match in told)
+        wrong = [" ".join(match.groups()) for match in told if match[2] in ("FAILED", "ERROR")]
+        print(
+            *wrong, *[line for line in lines if line.startswith("E  ")], sep="\n", end="\n" if wrong else ""
+        )
+        if len(told) < len(out.with_suffix(".tests").read_text().splitlines()):
             print(f"one process ended with: {lines[-1]}")
     print(f"of {len(tests)} tests", *[f"{count} {outcome}" for outcome, count in outcomes.items()], sep=", ")
     kinds = Counter(kind for log in logs for kind in _findings(log))
@@ -139,7 +140,7 @@ def _start(k, tool, tests, folder, more):
     (folder / f"{k}.tests").write_text("\n".join(tests))
     command = [
         *_under(tool, folder),
-        *(sys.executable, "-m", "pytest", f"@{folder / f'{k}.tests'}", "-q", "--color=no"),
+        *(sys.executable, "-m", "pytest", f"@{folder / f'{k}.tests'}", "-v", "--color=no"),
         *("-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0", *more),
     ]
     # Processes share the GPUs: each counts another one as the first.

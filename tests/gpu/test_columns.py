@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+import matrix
 import reference
 from evener.elements.cuda import CudaElement
 from evener.partition.footprint import Tiers, beside_edges
@@ -86,7 +87,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
     pg = ev.partition(ev.read("rmat:17"), on="cuda:0", directions="in")
     first = ev.pagerank(pg, tol=0, max_iter=10)["rank"]
     assert pg.partitions[0].in_.prepared["columns"] is not None
-    for _ in range(100):
+    for _ in range(matrix.RUNS):
         assert (ev.pagerank(pg, tol=0, max_iter=10)["rank"] == first).all()
 
 

@@ -233,14 +233,19 @@ class CudaElement:
         return TieredArray(locked, self.array(length - far, dtype))
 
     def open_edges(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
-        """Locked pages: others are copied while these are written."""
+        """The host's part where they lie, or locked pages: others are copied while these are written."""
+        if end <= len(edges.far):
+            part: NDArray[Any] = edges.far[begin:end]
+            return part
         with self._guarded("copying to the GPU"):
             return self._staging.open(end - begin, edges.dtype)
 
     def close_edges(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
-        """Copy what was written: to the host's part, and to this GPU's, for which nobody waits."""
+        """Copy what was written to this GPU's part, for which nobody waits, and what is of the host's."""
         split = len(edges.far)
-        here = min(max(split - begin, 0), len(written))
+        if begin + len(written) <= split:
+            return  # it lies there
+        here = max(split - begin, 0)
         edges.far[begin : begin + here] = written[:here]
         with self._guarded("copying to the GPU"):
             self._staging.send(written, here, edges.near, begin + here - split)

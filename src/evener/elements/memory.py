@@ -11,6 +11,7 @@ import numpy as np
 
 from evener.elements.failure import failed
 from evener.errors import DeviceOutOfMemory
+from evener.kernels.cpu.fill import fill
 from evener.memory import available, on_shortage, readable, require
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ __all__ = ["TieredArray", "locked_array", "locked_words"]
 
 # cudaErrorInvalidValue, where the size alone is refused, and cudaErrorMemoryAllocation.
 _NO_PAGES = (1, 2)
-# The sizes of pages.
-_LARGE_PAGE, _SMALL_PAGE = 1 << 21, 1 << 12
+_LARGE_PAGE = 1 << 21
 
 
 def _give_up_pages() -> None:
@@ -79,7 +79,8 @@ def locked_words(length: int) -> NDArray[np.uint64]:
         room = np.empty(nbytes + _LARGE_PAGE, np.uint8)  # of which NumPy asks the system for large pages
         begin = -room.ctypes.data % _LARGE_PAGE
         pages = room[begin : begin + nbytes].view(np.uint64)
-        pages[:: _SMALL_PAGE // 8] = 0  # so that they are there
+        # So that they are there: on all threads, for the system may take long to give a page.
+        fill(pages, np.uint64(0))
         return np.asarray(_Locked(pages))
 
 

@@ -142,7 +142,13 @@ def main():
     graph = ev.read(f"rmat:{options.scale},weights={WEIGHTS}")
     placed = ev.partition(graph, on=options.on)
     sources = draw_sources(graph, min(options.rounds, SOURCES))
-    rows = [_row(task, placed, sources, options) for task in options.tasks]
+    name = f"own_cost_{placed.elements[0].kind}_{options.scale}"
+    about = {"question": __doc__.splitlines()[0], "graph": f"rmat:{options.scale}", "on": options.on}
+    rows = []
+    for task in options.tasks:
+        rows.append(_row(task, placed, sources, options))
+        if not options.no_record:  # after each task, for the last may take long
+            harness.record(name, rows=rows, script="own_cost", **about)
     cells = [
         (row["task"], harness.duration(row["kernels_seconds"]), harness.duration(row["engine_seconds"]),
          row["kernels"], f"{row['engine_over_kernels']:.3f}",
@@ -151,10 +157,6 @@ def main():
     ]  # fmt: skip
     columns = ["", "kernels alone", "with the engine", "kernels", "ratio", "before them", "between and after"]
     harness.show(f"One partition of {graph} on {options.on}", columns, cells)
-    if not options.no_record:
-        name = f"own_cost_{placed.elements[0].kind}"
-        more = {"graph": f"rmat:{options.scale}", "on": options.on}
-        harness.record(name, question=__doc__.splitlines()[0], rows=rows, script="own_cost", **more)
 
 
 def _row(task, placed, sources, options):

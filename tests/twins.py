@@ -37,7 +37,7 @@ OF_TABLES = {
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
 OF_CPUS = {"sssp.settle_narrow"}
-# Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_wide_levels`.
+# Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_levels_at_once`.
 OF_GPUS = {"bfs.all_steps"}
 
 

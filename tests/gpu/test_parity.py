@@ -71,9 +71,9 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels)
 
 
-@matrix.wide_searches
-def test_wide_levels(monkeypatch, name, stored, narrow, most, up, broad):
-    matrix.check_wide_levels(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
+@matrix.searches_at_once
+def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
+    matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
 
 
 # ---- every graph -------------------------------------------------------------------------------------
@@ -179,10 +179,10 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 @pytest.mark.parametrize("mapped", [0.4, 1.0])
 @pytest.mark.parametrize("stored", ["undirected", "both"])
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
-def test_wide_levels_over_edges_of_the_host(monkeypatch, name, stored, mapped):
+def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped):
     home = import_module("evener.partition")
     monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(mapped, 1 << 32))
-    matrix.check_wide_levels(monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2)
+    matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2)
 
 
 # ---- what the matrix does not vary -------------------------------------------------------------------

@@ -44,10 +44,10 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cpu:2", directed=directed, narrow=narrow, levels=levels)
 
 
-@matrix.wide_searches
-def test_wide_levels(monkeypatch, name, stored, narrow, most, up, broad):
+@matrix.searches_at_once
+def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
     """As one GPU takes them."""
-    matrix.check_wide_levels(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
+    matrix.check_levels_at_once(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
 
 
 @directions

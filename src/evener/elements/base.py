@@ -12,10 +12,15 @@ if TYPE_CHECKING:
 
     from evener.kernels.kernel import Kernel
 
-__all__ = ["LINE", "Element"]
+__all__ = ["Element", "words_apart"]
 
-# Arrays that are made as one begin so many words apart, or twice or more: a GPU takes 128 bytes at a time.
-LINE = 16
+# Words of 64 bits that a GPU takes at a time.
+_LINE = 16
+
+
+def words_apart(length: int) -> int:
+    """From the beginning of one array of `length` words to that of the next, where they are made as one."""
+    return max(1, -(-length // _LINE)) * _LINE
 
 
 class Element(Protocol):

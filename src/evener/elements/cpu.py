@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.elements.base import LINE
+from evener.elements.base import words_apart
 from evener.elements.memory import locked_array, locked_words
 from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
@@ -112,7 +112,7 @@ class CpuElement:
 
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
         """Parts of one array."""
-        apart = max(1, -(-length // LINE)) * LINE
+        apart = words_apart(length)
         whole = self.array(count * apart, np.uint64, 0)
         return [whole[k * apart : k * apart + length] for k in range(count)]
 

@@ -12,7 +12,7 @@ from weakref import proxy
 
 import numpy as np
 
-from evener.elements.base import LINE
+from evener.elements.base import words_apart
 from evener.elements.failure import Guard, failed, keep
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import Launcher, Vote
@@ -205,7 +205,7 @@ class CudaElement:
 
     def zeros(self, count: int, length: int) -> list[Any]:
         """Parts of one array, in whose place each by itself took 9 to 16 us, and each slice of it some 5."""
-        apart = max(1, -(-length // LINE)) * LINE
+        apart = words_apart(length)
         whole = self.array(count * apart, np.uint64, 0)
         return [self._cupy.ndarray(length, np.uint64, whole.data + 8 * apart * k) for k in range(count)]
 

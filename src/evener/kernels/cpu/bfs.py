@@ -375,13 +375,13 @@ def all_steps(
 ):  # fmt: skip
     """Steps of all kinds, from `source` or, where that is `NOBODY`, from a queue; for the only element.
 
-    A frontier is narrow that has no more than `narrow` vertices, and as many edges out of them: once it has
-    been for `most_narrow` levels in a row it is left to `narrow_steps`. No step down begins after
-    `most_levels`. Steps go up, if that is `upward`, from where `turn_up` times its edges are more than those
-    `unexplored`, until it shrinks and has no more than `turn_down` vertices; steps down over `broad` edges or
-    more flood. Bitmaps of a frontier are clear before and after. What is left is in `next_queue` after an odd
-    number of levels. Returns (awake, scout, levels, edges), of which `edges` are those that steps down went
-    through.
+    Of a queue, `first_awake` and `first_scout` are its votes. A frontier is narrow that has no more than
+    `narrow` vertices, and as many edges out of them: once it has been for `most_narrow` levels in a row it is
+    left to `narrow_steps`. No step down begins after `most_levels`. Steps go up, if that is `upward`, from
+    where `turn_up` times its edges are more than those `unexplored`, until it shrinks and has no more than
+    `turn_down` vertices; steps down over `broad` edges or more flood. Bitmaps of a frontier are clear before
+    and after. What is left is in `next_queue` after an odd number of levels. Returns (awake, scout, levels,
+    edges), of which `edges` are those that steps down went through.
     """
     awake = np.uint64(first_awake)
     scout = np.uint64(first_scout)
@@ -389,7 +389,6 @@ def all_steps(
         awake, scout = begin(offsets, vertices, source, distance, parent, visited, queue, length)
     left = np.uint64(unexplored)
     levels = _ZERO
-    edges = _ZERO
     while awake > _ZERO and levels < np.uint64(most_levels):
         odd = levels & _ONE != _ZERO
         if odd:
@@ -397,13 +396,13 @@ def all_steps(
         else:
             from_queue, from_length, into, into_length = queue, length, next_queue, next_length
         if max(awake, scout) <= np.uint64(narrow):
+            most = min(np.uint64(most_narrow), np.uint64(most_levels) - levels)
             awake, scout, taken, gone_through = narrow_steps(
-                offsets, targets, vertices, scout, narrow, most_narrow, level + np.int64(levels), from_queue,
+                offsets, targets, vertices, scout, narrow, most, level + np.int64(levels), from_queue,
                 from_length, distance, parent, visited, into, into_length,
             )  # fmt: skip
             levels += taken
             left -= gone_through
-            edges += gone_through
             if max(awake, scout) <= np.uint64(narrow):
                 break
             continue
@@ -427,7 +426,6 @@ def all_steps(
         levels += _ONE
         depth = level + np.int64(levels)
         left -= scout
-        edges += scout
         if scout < np.uint64(broad):
             awake, scout, _ = top_down_step(
                 offsets, targets, vertices, owned, from_queue, from_length, depth, distance, parent, visited,
@@ -439,7 +437,7 @@ def all_steps(
             awake, scout, _ = settle(
                 offsets, owned, before, visited, depth, distance, next_frontier, into, into_length
             )
-    return awake, scout, levels, edges
+    return awake, scout, levels, np.uint64(unexplored) - left
 
 
 @inline_step

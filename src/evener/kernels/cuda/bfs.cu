@@ -321,8 +321,8 @@ __global__ void PARALLEL(256) bottom_up_step(
 //
 // Which step is next all blocks decide alike, by the counts that they agree on; narrow ones are the first
 // block's. A frontier is a queue before a step down and a bitmap before steps up, which leave both bitmaps clear.
-// As many blocks as for `top_down_step` are on a multiprocessor; with four or eight an H200 was no faster than
-// with these, but for noise. Returns (awake, scout, levels, edges); see kernels/cpu/bfs.py.
+// As many blocks as of `top_down_step` are on a multiprocessor. Returns (awake, scout, levels, edges); see
+// kernels/cpu/bfs.py.
 __global__ void PARALLEL(256, 6) all_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 in_rows, u64 owned, u32 source, u64 first_awake, u64 first_scout,
@@ -347,7 +347,8 @@ __global__ void PARALLEL(256, 6) all_steps(
             Steps own = {0, 0, 0, 0};
             if (blockIdx.x == 0) {
                 own = steps_of_block(
-                    offsets, targets, vertices, (u32)awake, scout, narrow, most_narrow, level + (i32)levels,
+                    offsets, targets, vertices, (u32)awake, scout, narrow,
+                    least(most_narrow, most_levels - levels), level + (i32)levels,
                     odd ? next_queue : queue, odd ? next_length : length, distance, parent, visited,
                     odd ? queue : next_queue, odd ? length : next_length
                 );

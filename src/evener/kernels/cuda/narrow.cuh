@@ -1,4 +1,4 @@
-// A narrow level: the edges of a few vertices, gone through by the one block of a kernel.
+// A narrow level: the edges of a few vertices, gone through by one block.
 
 #pragma once
 

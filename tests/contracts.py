@@ -21,8 +21,8 @@ from evener.partition import partition
 from evener.partition.route import Route, place
 
 DTYPES = ["uint8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
-# What the two clocks of an element beside the host may differ by. Under a sanitizer many processes wait for one
-# GPU, and for each other between one reading and the next.
+# What the two clocks of an element beside the host may differ by. Under a sanitizer many processes wait for
+# one GPU, and for each other between one reading and the next.
 CLOCKS = 10.0 if "SANITIZED" in os.environ else 0.01
 
 

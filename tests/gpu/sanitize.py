@@ -7,6 +7,8 @@ kernel with a mistake of the kind that it is for. `racecheck` looks at races for
 block, so kernels run on 16 blocks at most; even so it takes many times as long as the tests alone:
 ``--part 1/3`` runs the first of three parts.
 
+What the tests otherwise repeat a hundred times is run three times.
+
 Calls of CUDA that fail are not findings: some tests ask for more memory than there is, and CuPy asks for
 access to another GPU whether it has it or not. Processes that tests start are not looked at.
 """

@@ -188,7 +188,7 @@ def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) 
             wakes=True, work=1, reduce=list,
         )  # fmt: skip
     else:
-        found, scouts = [1], [0]
+        found, scouts = [1], [0]  # the source, whose edges `all_steps` counts
     while awake := sum(found):
         scout = sum(scouts)
         # Of many vertices with few edges or none, each has to be looked at as well.

@@ -32,9 +32,8 @@ from evener.elements.pool import LEAST
 from evener.engine import Engine
 
 ITERATIONS = 10
-# Searches start from so many vertices by turns, for verifying what comes of one may take a minute; what comes
-# of it again, or on a CPU, may be so far apart, as sums are taken in another order.
-SOURCES, APART = 3, 1e-6
+# What comes of a search again, or on a CPU, may be so far apart, as sums are taken in another order.
+APART = 1e-6
 # More than the last cache of a processor holds: the largest we know of has 1.1 GiB.
 BYTES_OF_CACHES = 1 << 31
 TASKS = {
@@ -142,11 +141,11 @@ def main():
     options = _options()
     graph = ev.read(f"rmat:{options.scale},weights={WEIGHTS}")
     placed = ev.partition(graph, on=options.on)
-    sources = draw_sources(graph, min(options.rounds, SOURCES))
-    name = f"own_cost_{placed.elements[0].kind}_{options.scale}"
+    sources = draw_sources(graph, options.sources)
+    name = "_".join(["own_cost", placed.elements[0].kind, str(options.scale), *options.only])
     about = {"question": __doc__.splitlines()[0], "graph": f"rmat:{options.scale}", "on": options.on}
     rows = []
-    for task in options.tasks:
+    for task in options.only or TASKS:
         rows.append(_row(task, placed, sources, options))
         if not options.no_record:  # after each task, for the last may take long
             harness.record(name, rows=rows, script="own_cost", **about)
@@ -234,8 +233,16 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--on", default="cpu")
     parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument(
+        "--only", nargs="+", default=[], choices=list(TASKS), help="some tasks, in a record of their own"
+    )
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument(
+        "--sources",
+        type=int,
+        default=3,
+        help="where searches start by turns: verifying one may take a minute",
+    )
     return harness.recording(parser)
 
 

@@ -430,8 +430,9 @@ FRAME = """<!doctype html><title>waiting</title>
 <iframe src="run.html" style="width: 390px; height: 900px; border: 0"></iframe>"""
 ASK = """<script>
 function count(what) { return document.querySelectorAll(what).length; }
-parent.postMessage([document.documentElement.scrollWidth, innerWidth, count("[data-tip]"), count("g > title")]
-  .join(" "), "*");
+function isCut(fact) { return fact.scrollWidth > fact.clientWidth; }
+parent.postMessage([document.documentElement.scrollWidth, innerWidth, count("[data-tip]"), count("g > title"),
+  [...document.querySelectorAll("dd")].filter(isCut).length].join(" "), "*");
 </script>"""
 
 
@@ -442,6 +443,7 @@ def test_a_browser_shows_it_within_a_telephones_width(tmp_path):
     placed = ev.partition(ev.read("rmat:8"), on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
     r = ev.pagerank(placed, tol=0, max_iter=30)
     r.energy = Energy({"host": None}, {"host": "the machine shows no RAPL counter"})
+    r.edges = 520_759_178_000
     text = page(r)
     (tmp_path / "run.html").write_text(text.replace("</body>", f"{ASK}</body>"), encoding="utf-8")
     (tmp_path / "frame.html").write_text(FRAME, encoding="utf-8")
@@ -455,7 +457,8 @@ def test_a_browser_shows_it_within_a_telephones_width(tmp_path):
         timeout=120,
         check=False,
     )  # fmt: skip
-    wide, window, marks, titles = map(int, re.search(r"<title>([\d ]+)</title>", done.stdout)[1].split())
+    wide, window, marks, titles, cut = map(int, re.search(r"<title>([\d ]+)</title>", done.stdout)[1].split())
     assert wide <= window == 390
     assert marks == len(Page(text).titles)
     assert titles == 0  # the page's program has taken them over
+    assert cut == 0

@@ -61,7 +61,8 @@ NARROW = 1 << 12
 NARROW_LEVELS = 64
 # Where a GPU takes levels of all kinds at once, up to so many narrow ones in a row are among them, which 256
 # threads of the first block take while the others wait; and so many of all kinds: grids have thousands, and a
-# display's GPU is not to be kept for long.
+# display's GPU is not to be kept for long. On an H200 R-MAT 22 takes 0.41 ms, not 0.50 as with none among
+# them, R-MAT 24 0.70, not 0.87; with four or 32, and a grid of 1000 by 1000 with any, it is about the same.
 NARROW_AMONG_ALL = 8
 LEVELS_AT_ONCE = 1024
 

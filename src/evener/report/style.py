@@ -25,8 +25,8 @@ h1 { font-size: 1.4rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: an
 h2 { font-size: 1.1rem; margin: 2.75rem 0 .25rem; } h3 { font-size: .9rem; margin: 1.1rem 0 .2rem; }
 h3 span { font-weight: 400; color: var(--faint); }
 p { margin: .3rem 0; max-width: 46rem; } p.faint, footer, summary { color: var(--faint); }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 1rem 0; }
-dl div { border-top: 2px solid var(--rule); padding-top: .35rem; }
+dl { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
+dl div { flex: 1 0 auto; min-width: 7rem; border-top: 2px solid var(--rule); padding-top: .35rem; }
 dt { color: var(--faint); font-size: .85rem; } dd { margin: 0; font-size: 1.2rem; font-weight: 600; }
 dd { white-space: nowrap; }
 .scroll { overflow-x: auto; } .scroll:focus-visible { outline: 2px solid var(--compute); }

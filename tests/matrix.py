@@ -14,7 +14,7 @@ import pytest
 import evener as ev
 import reference
 import zoo
-from evener.kernels.cpu.bfs import all_steps
+from evener.kernels.cpu.bfs_levels import all_steps
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
@@ -150,9 +150,9 @@ class _Watched:
 
     def _computed(self, engine, kernel, *args, **more):
         votes = self._compute(engine, kernel, *args, **more)
-        if kernel == "bfs.narrow_steps":
+        if kernel == "bfs_levels.narrow_steps":
             self.steps[-1] = ("narrow", *votes[2:])
-        if kernel == "bfs.all_steps":
+        if kernel == "bfs_levels.all_steps":
             awake, scout, levels, edges = votes
             self.steps[-1] = ("search", levels, edges)
             names = inspect.signature(all_steps.py_func).parameters

@@ -6,6 +6,7 @@ from importlib import import_module
 
 FILES = [
     "bfs",
+    "bfs_levels",
     "betweenness",
     "betweenness_narrow",
     "bits",
@@ -38,7 +39,7 @@ OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
 OF_CPUS = {"sssp.settle_narrow"}
 # Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_levels_at_once`.
-OF_GPUS = {"bfs.all_steps"}
+OF_GPUS = {"bfs_levels.all_steps"}
 
 
 def kernels():

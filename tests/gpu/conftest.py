@@ -12,7 +12,7 @@ from evener.elements.cuda import gpus, missing
 
 SANITIZED = os.environ.get("SANITIZED")  # by which tool, of `sanitize.py`
 # Blocks that racecheck looks at: it goes over every access to shared memory, which no other block sees.
-BLOCKS = 16
+BLOCKS = 4
 
 
 def pytest_collection_modifyitems(items):
@@ -34,7 +34,7 @@ def few_blocks():
     """Under racecheck kernels run on a few blocks, which do what many would."""
     with pytest.MonkeyPatch.context() as patch:
         if SANITIZED == "racecheck":
-            patch.setattr("evener.elements.cuda.MOST_BLOCKS", BLOCKS)
+            patch.setattr("evener.elements.loading.MOST_BLOCKS", BLOCKS)
         yield
 
 

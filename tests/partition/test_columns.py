@@ -15,7 +15,7 @@ import evener as ev
 import reference
 from apart import ApartElement, parse_apart
 from evener.elements import CpuElement
-from evener.elements.cuda import CudaElement
+from evener.elements.loading import Loader
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.columns import LANES, NOWHERE, PLACES, SLICES, pair_of, place_of_high, place_of_low
 from evener.partition.footprint import beside_edges, columns_bytes
@@ -377,6 +377,6 @@ def test_two_columns_share_a_word(low, high):
 )
 def test_what_fits_in_a_table(shared, columns):
     """On an H200, an A100, and others; columns are numbered in 16 bits, and one number stands for none."""
-    gpu = CudaElement.__new__(CudaElement)
-    gpu._most_shared = shared
-    assert gpu.table_columns == columns
+    loader = Loader.__new__(Loader)
+    loader._most_shared = shared
+    assert loader.table_columns == columns

@@ -199,13 +199,14 @@ def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) 
             engine.superstep("narrow" if narrow else "search", active=Spread(found), edges=gone_through)
             if narrow:
                 awake, scout, levels, gone_through = engine.compute(
-                    "bfs.narrow_steps", offsets, targets, engine.vertices, scout, NARROW, NARROW_LEVELS,
-                    level, queue, length, distance, parent, visited, next_queue, next_length, wakes=True,
+                    "bfs_levels.narrow_steps", offsets, targets, engine.vertices, scout, NARROW,
+                    NARROW_LEVELS, level, queue, length, distance, parent, visited, next_queue, next_length,
+                    wakes=True,
                 )  # fmt: skip
             else:
                 awake, scout, levels, gone_through = engine.compute(
-                    "bfs.all_steps", offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
-                    engine.owned, NOBODY if begun else source, awake, scout, unexplored[0], NARROW,
+                    "bfs_levels.all_steps", offsets, targets, up_offsets, up_targets, engine.vertices,
+                    up_rows, engine.owned, NOBODY if begun else source, awake, scout, unexplored[0], NARROW,
                     NARROW_AMONG_ALL, LEVELS_AT_ONCE, int(upward), EDGES_TO_TURN_UP_ON_A_GPU,
                     n // VERTICES_TO_TURN_DOWN, n // VERTICES_TO_FLOOD, level, queue, length, distance,
                     parent, visited, before, frontier, next_frontier, next_queue, next_length, wakes=True,

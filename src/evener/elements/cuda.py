@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
@@ -13,18 +11,17 @@ from weakref import proxy
 import numpy as np
 
 from evener.elements.base import words_apart
-from evener.elements.failure import Guard, failed, keep
+from evener.elements.copying import Arrival, Copies
+from evener.elements.failure import Guard, meaning
 from evener.elements.gpus import gpus, missing
 from evener.elements.launch import Launcher, Vote
+from evener.elements.loading import Loader
 from evener.elements.memory import TieredArray, locked_array, locked_words
-from evener.elements.scratch import MOST_BLOCKS, Scratch, pieces_for
+from evener.elements.scratch import Scratch, pieces_for
 from evener.elements.staging import LARGE, Staging
-from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory, first_line
-from evener.kernels.cuda.compile import architecture, compiled
+from evener.errors import ArgumentError, DeviceError
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from evener.kernels.kernel import Kernel
-from evener.kernels.ready import making_ready
-from evener.memory import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,25 +35,6 @@ __all__ = ["CudaElement", "gpus", "missing"]
 _WORTH_THREADS = 800.0
 # The part of a GPU's free memory that we fill: the rest is for blocks of CuPy's pool that do not quite fit.
 _USABLE = 0.95
-# The part of a multiprocessor's shared memory that tables get. The rest serves as L1 cache, through which all
-# other reads pass: PageRank on R-MAT 22 takes 0.61 ms an iteration with 0.85, 0.74 ms with all of it.
-_SHARED_FOR_TABLES = 0.85
-# Kernels that read nothing else twice, and take all of it.
-_TABLES_ALONE = ("pull.near",)
-# What that one keeps there beside its table, and the columns that it can number in 16 bits.
-_BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
-_MOST_COLUMNS = (1 << 16) - 1024
-# cudaErrorMemoryAllocation, and the driver's number for it: unlike most, it leaves the GPU usable.
-_NO_MEMORY = 2
-# As do these, by which the driver refuses a launch: invalid values, an invalid configuration, no code for the
-# device (two), too many registers or too much shared memory, too many blocks that wait for one another.
-_REFUSED = {1, 9, 98, 209, 701, 720}
-
-# Arrays that are being copied from and to each GPU, by any of its elements, with the event behind the copy.
-_copying: defaultdict[int, deque[tuple[Any, tuple[Any, ...]]]] = defaultdict(deque)
-_copying_lock = Lock()
-# What has been loaded on each GPU, for all elements of this process: loading takes longer than most searches.
-_modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
 
 
 @cache
@@ -64,26 +42,6 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
     """The byte that an integer consists of in an array of this type, if its bytes are all alike."""
     pattern = set(np.full(1, value, kind).tobytes())
     return pattern.pop() if len(pattern) == 1 else None
-
-
-class Arrival:
-    """What was sent to or from a GPU.
-
-    Parameters
-    ----------
-    element : CudaElement
-        The GPU that copies it.
-    event : cupy.cuda.Event
-        The event behind the copy.
-    """
-
-    def __init__(self, element: CudaElement, event: Any) -> None:
-        self.event = event
-        self._element = element
-
-    def wait(self) -> None:
-        """Wait for it on the host."""
-        self._element.wait_for(self.event)
 
 
 class CudaElement:
@@ -134,16 +92,11 @@ class CudaElement:
         self._kernels: dict[str | Kernel, Launcher] = {}
         self._timed = False
         with self._guarded("starting"):
-            attributes = self._device.attributes
-            self._processors = int(attributes["MultiProcessorCount"])
-            self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
-            # Whether kernels read pages that were locked where they lay, which takes half as long to do.
-            self._reads_registered = bool(attributes["CanUseHostPointerForRegisteredMem"])
-            self._architecture = architecture(self._device.compute_capability)
+            self._loader = Loader(index, self._device)
             self.scratch = Scratch()
-            self._outgoing = cupy.cuda.Stream(non_blocking=True)
-            # One for the host, and one for each GPU that sends here, so that none waits for another's kernel.
-            self._incoming: dict[object, Any] = {"host": cupy.cuda.Stream(non_blocking=True)}
+            self._copies = Copies(index)
+            # Whether kernels read pages that were locked where they lay, which takes half as long to do.
+            self._reads_registered = bool(self._device.attributes["CanUseHostPointerForRegisteredMem"])
         # What an element holds does not hold it: its memory is free as soon as nobody needs it.
         here = proxy(self)
         self._staging = Staging(lambda: here.mark_now())
@@ -177,7 +130,7 @@ class CudaElement:
     @property
     def table_columns(self) -> int:
         """Columns of a block whose values fit in a multiprocessor's shared memory."""
-        return min((self._most_shared - _BESIDE_TABLE) // 4, _MOST_COLUMNS) // 1024 * 1024
+        return self._loader.table_columns
 
     def array(
         self,
@@ -217,7 +170,7 @@ class CudaElement:
                 # CuPy's `asarray` goes by locked pages: 80 to 110 us for a few values, in betweenness.
                 own = np.ascontiguousarray(array)
                 held.data.copy_from_host_async(own.ctypes.data, own.nbytes)
-                self._hold_until(self.mark_now(), own, held)
+                self._copies.hold_until(self.mark_now(), own, held)
                 return held
             self._staging.send_all(array, held)
         self._unstage()
@@ -265,46 +218,18 @@ class CudaElement:
             launched = self.mark_now()
             if receiver.kind == "cuda":
                 arrival: Arrival = receiver.bring(source, target, self.memory, launched)
-                self._outgoing.wait_event(arrival.event)
-                self._sent = self._outgoing.record()
+                self._sent = self._copies.taken(arrival.event)
                 return arrival
-            self._outgoing.wait_event(launched)
-            source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
-            self._sent = self._outgoing.record()
-            self._hold_until(self._sent, source, target)
+            self._sent = self._copies.to_host(source, target, launched)
         return Arrival(self, self._sent)
 
     def bring(self, source: Any, target: Any, memory: object = "host", after: Any = None) -> Arrival:
         """Copy an array in another's memory to one here, beside what was launched in this round.
 
-        Another GPU's is copied after an event of its own, by a stream of this one: compute-sanitizer takes
-        what another's stream has written here for undefined.
+        Another GPU's is copied after an event of its own.
         """
         with self._guarded("copying to the GPU"):
-            if memory not in self._incoming:
-                self._incoming[memory] = self._cupy.cuda.Stream(non_blocking=True)
-            incoming = self._incoming[memory]
-            incoming.wait_event(self._round)
-            if after is None:
-                target.data.copy_from_host_async(source.ctypes.data, target.nbytes, incoming)
-            else:
-                incoming.wait_event(after)
-                target.data.copy_from_device_async(source.data, target.nbytes, incoming)
-            brought = incoming.record()
-            self._hold_until(brought, source, target)
-        return Arrival(self, brought)
-
-    def _hold_until(self, event: Any, *arrays: Any) -> None:
-        """Keep arrays while they are copied, though a run that is broken off has forgotten them, and us."""
-        self._forget_copied()
-        with _copying_lock:
-            _copying[self.index].append((event, arrays))
-
-    def _forget_copied(self) -> None:
-        copying = _copying[self.index]
-        with _copying_lock:  # several CPU elements may bring at once
-            while copying and copying[0][0].done:
-                copying.popleft()
+            return Arrival(self, self._copies.bring(source, target, memory, after, self._round))
 
     def wait_for(self, event: Any) -> None:
         """Wait on the host for one of this GPU's events."""
@@ -362,10 +287,8 @@ class CudaElement:
     def wait(self) -> None:
         """Wait until all that was launched here is done, and all that was sent or fetched has come."""
         with self._guarded("running kernels"):
-            current = self._cupy.cuda.get_current_stream()
-            for stream in (current, self._outgoing, *self._incoming.values()):
-                stream.synchronize()
-            self._forget_copied()
+            self._cupy.cuda.get_current_stream().synchronize()
+            self._copies.wait()
 
     # ---- when things happen ----------------------------------------------------------------------
 
@@ -418,31 +341,8 @@ class CudaElement:
 
         `threads` is 0 for a kernel of one block.
         """
-        from cupy.cuda import driver, function
-
-        key = (self.index, file, tuple(sorted(types.items())))
-        with self._guarded(f"loading {file}.{name}"), making_ready():
-            if key not in _modules:
-                binary = compiled(file, types, self._architecture)
-                module = function.Module()
-                module.load(binary.code)
-                keep(module)
-                _modules[key] = (module, binary.names)
-            module, names = _modules[key]
-            kernel = module.get_function(names[name])
-            # The kernel's address is good for as long as its module, which is kept.
-            address, shared_bytes = int(kernel.ptr), 0
-            if shared:
-                declared = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, address)
-                part = 1.0 if f"{file}.{name}" in _TABLES_ALONE else _SHARED_FOR_TABLES
-                shared_bytes = int(self._most_shared * part) - declared
-                driver.funcSetAttribute(
-                    address, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes
-                )
-            if threads == 0:
-                return address, 1, shared_bytes
-            each = driver.occupancyMaxActiveBlocksPerMultiprocessor(address, threads, shared_bytes)
-        return address, min(each * self._processors, MOST_BLOCKS), shared_bytes
+        with self._guarded(f"loading {file}.{name}"):
+            return self._loader.load(file, name, types, threads, shared=shared)
 
     def launch(
         self, name: str, function: int, blocks: int, threads: int, shared_bytes: int, parameters: int,
@@ -472,21 +372,4 @@ class CudaElement:
 
     def said(self, error: BaseException, doing: str, nbytes: int) -> Exception | None:
         """What an error of CUDA's means, as one of ours; None for another's."""
-        cuda = self._cupy.cuda
-        if isinstance(error, cuda.memory.OutOfMemoryError):
-            free = self.free_bytes()
-            more = f"{readable(nbytes)} more are" if nbytes else "more is"
-            msg = (
-                f"{self.name} has {readable(free)} free and {more} needed; give it a smaller share of the "
-                'edges (a larger alpha), run with on="cpu", or take a GPU with more memory'
-            )
-            return DeviceOutOfMemory(msg, needed=nbytes, available=free)
-        if not isinstance(error, cuda.runtime.CUDARuntimeError | cuda.driver.CUDADriverError):
-            return None
-        if error.status == _NO_MEMORY:
-            msg = f'{self.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
-            return DeviceOutOfMemory(msg, needed=nbytes, available=0)
-        what = f"{self.name} failed while {doing}"
-        if error.status in _REFUSED:
-            return DeviceError(f"{what}: {first_line(error)}")
-        return failed(what, error)
+        return meaning(self, error, doing, nbytes)

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import DeviceError, first_line
+from evener.errors import DeviceError, DeviceOutOfMemory, first_line
+from evener.memory import readable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from evener.elements.cuda import CudaElement
 
-__all__ = ["Guard", "failed", "keep"]
+__all__ = ["Guard", "failed", "keep", "meaning"]
+
+# cudaErrorMemoryAllocation, and the driver's number for it: unlike most, it leaves the GPU usable.
+_NO_MEMORY = 2
+# As do these, by which the driver refuses a launch: invalid values, an invalid configuration, no code for the
+# device (two), too many registers or too much shared memory, too many blocks that wait for one another.
+_REFUSED = {1, 9, 98, 209, 701, 720}
 
 _kept: list[Any] = []
 # One reference that nobody gives back, so that what is kept is not freed as the process ends either.
@@ -25,6 +32,32 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 def keep(loaded: Any) -> None:
     """Never free something of a GPU's: as the process ends, the driver does."""
     _kept.append(loaded)
+
+
+def meaning(element: CudaElement, error: BaseException, doing: str, nbytes: int) -> Exception | None:
+    """What an error of CUDA's means on a GPU, as one of ours; None for another's.
+
+    `nbytes` are those that were asked for, 0 if it is not known.
+    """
+    from cupy import cuda
+
+    if isinstance(error, cuda.memory.OutOfMemoryError):
+        free = element.free_bytes()
+        more = f"{readable(nbytes)} more are" if nbytes else "more is"
+        msg = (
+            f"{element.name} has {readable(free)} free and {more} needed; give it a smaller share of the "
+            'edges (a larger alpha), run with on="cpu", or take a GPU with more memory'
+        )
+        return DeviceOutOfMemory(msg, needed=nbytes, available=free)
+    if not isinstance(error, cuda.runtime.CUDARuntimeError | cuda.driver.CUDADriverError):
+        return None
+    if error.status == _NO_MEMORY:
+        msg = f'{element.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
+        return DeviceOutOfMemory(msg, needed=nbytes, available=0)
+    what = f"{element.name} failed while {doing}"
+    if error.status in _REFUSED:
+        return DeviceError(f"{what}: {first_line(error)}")
+    return failed(what, error)
 
 
 def failed(what: str, error: Exception) -> DeviceError:

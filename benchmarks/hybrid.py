@@ -20,7 +20,7 @@ import argparse
 import gc
 import json
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import cupy
 import numpy as np
@@ -30,7 +30,7 @@ import gpu_floors
 import harness
 import machine
 from cpu_rivals import draw_sources
-from evener.auto import place_by_plan
+from evener.auto import directions_of, place_by_plan
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Share, predict
 from evener.profile import rates_of_this_machine
@@ -113,8 +113,13 @@ class _Bench:
         self._verified = {}
 
     def placed_as(self, fits, on, policy, alpha, memory):
+        # What all the tasks need: heads of rows are for searches alone.
+        directions = "both" if "bfs" in self.options.tasks else "in"
+
         def place():
-            return ev.partition(self.graph, on, policy=policy, alpha=alpha, gpu_memory=memory)
+            return ev.partition(
+                self.graph, on, policy=policy, alpha=alpha, gpu_memory=memory, directions=directions
+            )
 
         return [row | {"asked_alpha": alpha} for row in self._rows(place, fits, self.options.tasks)]
 
@@ -122,18 +127,15 @@ class _Bench:
         """A search on the GPU alone without heads: each edge is read where it lies."""
 
         def place():
-            placed = ev.partition(self.graph, "cuda:0", gpu_memory=memory)
-            (own,) = placed.partitions
-            edges = replace(own.in_, targets=own.in_.targets.headed(None))
-            placed.partitions[0] = replace(own, out=edges, in_=edges)
-            return placed
+            return ev.partition(self.graph, "cuda:0", gpu_memory=memory, directions="in")
 
         return self._rows(place, fits, ["bfs"], heads=False)
 
     def placed_by_plan(self, fits, task, memory):
         def place():
+            directions = directions_of(task)
             return place_by_plan(
-                self.graph, task, on=None, policy="auto", alpha=None, gpu_memory=memory, directions="both"
+                self.graph, task, on=None, policy="auto", alpha=None, gpu_memory=memory, directions=directions
             )
 
         return self._rows(place, fits, [task], automatic=True)

@@ -178,10 +178,11 @@ class _Watched:
             yield narrow, sum(levels), sum(edges)
 
 
-def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad):
+def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad, *, among_all=None):
     """They are those that are taken one by one elsewhere: all of a search, or two that are not narrow."""
     module = import_module("evener.algorithms.bfs")
-    among_all = 0 if most == 2 else most
+    if among_all is None:
+        among_all = 0 if most == 2 else most
     constants = {
         "NARROW": narrow, "NARROW_AMONG_ALL": among_all, "LEVELS_AT_ONCE": most, "VERTICES_TO_FLOOD": broad,
     }  # fmt: skip
@@ -201,13 +202,28 @@ def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad)
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()
         ev.verify(result)
-        if among_all:
-            _, levels, edges = zip(*expected.runs(), strict=True)
+        _, levels, edges = zip(*expected.runs(), strict=True)
+        if among_all == most:
             assert found.steps == [("search", sum(levels), sum(edges))]
             continue
-        assert list(found.runs()) == list(expected.runs())
+        if among_all:  # levels that are narrow are in both kinds of steps
+            assert sum(step[1] for step in found.steps) == sum(levels)
+            assert sum(step[2] for step in found.steps) == sum(edges)
+        else:
+            assert list(found.runs()) == list(expected.runs())
         if all(phase != "bottom-up" for phase, _, _ in expected.steps):
             assert max(levels for phase, levels, _ in found.steps if phase == "search") <= most
+
+
+few_narrow_levels_among_all = pytest.mark.parametrize(("most", "among_all"), [(3, 2), (4, 3), (5, 1)])
+
+
+def check_few_narrow_levels_among_all(monkeypatch, on, most, among_all):
+    """With the last of which the most of all kinds come to an end, or not quite."""
+    check_levels_at_once(
+        monkeypatch, on, "two cores", "undirected", 40, most, up=10**6, broad=10**9, among_all=among_all
+    )
+    check_levels_at_once(monkeypatch, on, "two cores", "out", 40, most, up=1, broad=1, among_all=among_all)
 
 
 def check_a_generated_graph(name, placements):

@@ -44,13 +44,33 @@ def imported(body):
             yield from imported(one.body)
 
 
+def reached(path):
+    """The parts that a file imports, and those that parts in no tier import for it."""
+    found, left = set(), {path}
+    while left:
+        names = {name for one in left for name in imported(ast.parse(one.read_text()).body)} - found
+        found |= names
+        left = {one for name in names - set(TIER) for one in files_of(name)}
+    return found
+
+
+def files_of(name):
+    return [HOME / f"{name}.py"] if (HOME / f"{name}.py").exists() else list((HOME / name).rglob("*.py"))
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOME)))
 def test_nothing_below_knows_what_is_above(path):
     own = path.relative_to(HOME).parts[0].removesuffix(".py")
-    above = {
-        name for name in imported(ast.parse(path.read_text()).body) if TIER.get(name, len(TIERS)) < TIER[own]
-    }
+    above = {name for name in reached(path) if TIER.get(name, len(TIERS)) < TIER[own]}
     assert not above
+
+
+def test_what_is_in_no_tier_is_seen_through(tmp_path):
+    """Verifying takes algorithms, and so would whatever took that."""
+    path = tmp_path / "one.py"
+    path.write_text("from evener import verify\n")
+    assert "verify" not in TIER
+    assert {"verify", "algorithms"} <= reached(path)
 
 
 def test_imports_are_found():

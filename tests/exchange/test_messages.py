@@ -216,6 +216,6 @@ def test_a_mailbox_makes_each_array_once(ends):
     values = box.array("values", 70, "float32").ctypes.data
     assert box.array("values", 70, np.float32).ctypes.data == values
     assert box.array("values", 70, "float64").dtype == np.float64
-    flags = box.clear_bits("flags", 70)
+    flags = box.bitmap("flags", 70)
     assert box.element.fetch(flags).tolist() == [0, 0]
-    assert box.clear_bits("marks", 70).ctypes.data != flags.ctypes.data
+    assert box.bitmap("marks", 70).ctypes.data != flags.ctypes.data

@@ -92,7 +92,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
 
 
 def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
-    monkeypatch.setattr(import_module("evener.partition"), "tiers_of", lambda *_: Tiers(0.5, 1000))
+    monkeypatch.setattr(import_module("evener.partition"), "tiers_of", lambda *_, **__: Tiers(0.5, 1000))
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cuda:0", directions="in")
     assert pg.partitions[0].mapped_edges

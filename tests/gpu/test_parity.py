@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ import zoo
 from evener import generate
 from evener.elements import usable_cores
 from evener.elements.cuda import CudaElement, gpus
-from evener.partition.footprint import Tiers
+from evener.partition.footprint import HEAD, Tiers
 from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 
@@ -74,6 +74,11 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
 @matrix.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
     matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
+
+
+@matrix.few_narrow_levels_among_all
+def test_few_narrow_levels_among_all(monkeypatch, most, among_all):
+    matrix.check_few_narrow_levels_among_all(monkeypatch, "cuda:0", most, among_all)
 
 
 # ---- every graph -------------------------------------------------------------------------------------
@@ -170,9 +175,9 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
     """Some or all of a partition's edges are read across the bus, and of some or all rows there are heads."""
     home = import_module("evener.partition")
     truth = truth_of(zoo.SMALL[name](), directed=directed)
-    monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(0.4, 3))
+    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(0.4, 3))
     truth.check(on=["cuda:0"])
-    monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(1.0, 1 << 32))
+    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(1.0, 1 << 32))
     truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.3)
 
 
@@ -181,8 +186,26 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
 def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped):
     home = import_module("evener.partition")
-    monkeypatch.setattr(home, "tiers_of", lambda *_: Tiers(mapped, 1 << 32))
+    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(mapped, 1 << 32))
     matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_searches_that_look_up_read_heads(monkeypatch, directed):
+    """Whatever lies in their place in the host's memory: here a vertex that nobody reaches."""
+    module = import_module("evener.algorithms.bfs")
+    monkeypatch.setattr(module, "NARROW", 0)
+    monkeypatch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", 10**6)
+    everything = Tiers(1.0, 1 << 32)
+    monkeypatch.setattr(import_module("evener.partition"), "tiers_of", lambda *_, **__: everything)
+    ends, nobody = np.random.default_rng(7).integers(0, 300, (2, 900)), 300
+    graph = ev.Graph.from_edges(*ends, directed=directed, n=301)
+    pg = ev.partition(graph, "cuda:0")
+    edges = pg.partitions[0].in_
+    for begin, end in pairwise(pg.elements[0].fetch(edges.offsets).tolist()):
+        edges.targets.far[begin : min(begin + HEAD, end)] = nobody
+    source = int(graph.out_degree().argmax())
+    assert (ev.bfs(pg, source=source)["distance"] == reference.bfs(graph, source)[0]).all()
 
 
 # ---- what the matrix does not vary -------------------------------------------------------------------

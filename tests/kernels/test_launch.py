@@ -197,9 +197,9 @@ def test_edges_in_two_memories_are_given_where_edge_0_would_be():
     edges = TieredArray(far, OnGpu(4096, "uint32", 36))
     assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100, 0, 0)
     assert (len(edges), edges.dtype, edges.itemsize, edges.nbytes) == (100, np.uint32, 4, 400)
-    headed = edges.headed(OnGpu(1024, "uint32", 7))
-    assert headed.pointers() == (*edges.pointers()[:4], 1024, 7)
-    assert headed.headed(None).pointers() == edges.pointers()
+    with_heads = edges.with_heads(OnGpu(1024, "uint32", 7))
+    assert with_heads.pointers() == (*edges.pointers()[:4], 1024, 7)
+    assert with_heads.with_heads(None).pointers() == edges.pointers()
     # Addresses are of 64 bits, so one before the first is one of the last.
     assert TieredArray(far, OnGpu(64, "uint32", 36)).pointers()[0] == 2**64 + 64 - 64 * 4
 

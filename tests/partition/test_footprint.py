@@ -67,23 +67,25 @@ def test_of_no_edges_none_is_the_hosts():
 
 
 @pytest.mark.parametrize(
-    ("room", "far", "headed"),
+    ("room", "far", "heads"),
     [
         (8000, 0, 0),
         (7996, 1, 0),  # a row that is not far as a whole has no head
         (4004, 999, 0),
         (4000, 1004, 1),  # 16 bytes of room are the head's
         (2000, 1504, 1),
-        (16, 2000, 1),
-        (15, 2000, 0),
+        (128, 1972, 1),
+        (127, 1969, 0),  # of which a head would be more than an eighth
+        (0, 2000, 0),
     ],
 )
-def test_a_row_that_is_far_has_its_head_near(room, far, headed):
+def test_a_row_that_is_far_has_its_head_near(room, far, heads):
     """By hand, of a star with 1000 rays: the hub's row comes first, the others are too short."""
     graph = ev.Graph.from_edges(np.zeros(1000, int), np.arange(1, 1001), directed=False)
     (own,) = ev.partition(graph, "cpu:1").partitions
     least = beside_edges(1001, 0, 0, 2000, directions=1)
-    assert tiers_of(own, 0, element(least + room)) == (far / 2000, headed)
+    assert tiers_of(own, 0, element(least + room)) == (far / 2000, heads)
+    assert tiers_of(own, 0, element(least + room), heads=False) == (max(0, 2000 - room // 4) / 2000, 0)
 
 
 def test_heads_are_of_in_edges():
@@ -95,7 +97,31 @@ def test_heads_are_of_in_edges():
     least = beside_edges(1502, 0, 0, 1500, directions=1)
     for one in ("out", "in"):  # with which nobody looks up
         (own,) = ev.partition(graph, "cpu:1", directions=one).partitions
-        assert tiers_of(own, 0, element(least + 4 * 100)) == (1400 / 1500, 0)
+        assert tiers_of(own, 0, element(least + 4 * 100), heads=False) == (1400 / 1500, 0)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_where_all_rows_are_alike_heads_take_an_eighth_of_the_room(directed):
+    """By hand: 1000 vertices in a ring, each joined to the next four, so of eight edges; half have room."""
+    ends = np.repeat(np.arange(1000), 4), (np.arange(1000)[:, None] + np.arange(1, 5)).ravel() % 1000
+    both = (np.append(*ends), np.append(*ends[::-1])) if directed else ends
+    graph = ev.Graph.from_edges(*both, directed=directed)
+    (own,) = ev.partition(graph, "cpu:1").partitions
+    directions = 1 + directed
+    least = beside_edges(1000, 0, 0, 8000 * directions, directions=directions)
+    room = 16000 * directions
+    heads = room // 8 // 16
+    assert tiers_of(own, 0, element(least + room)) == (0.5 + heads * 4 / (8000 * directions), heads)
+
+
+def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
+    """By hand: 999 vertices with six edges out and some six in, and one, the last by both, with eight in."""
+    src, dst = np.repeat(np.arange(1, 1000), 6), np.zeros(5994, int)
+    dst[8:] = 1 + np.arange(5986) % 999
+    (own,) = ev.partition(ev.Graph.from_edges(src, dst, directed=True, n=1000), "cpu:1").partitions
+    least = beside_edges(1000, 0, 0, 2 * 5994, directions=2)
+    for far in (1, 5994, 2 * 5994):
+        assert tiers_of(own, 0, element(least + 4 * (2 * 5994 - far))) == (far / (2 * 5994), 0)
 
 
 @pytest.mark.parametrize(("edges", "rows"), [(0, 0), (2, 2), (3, 3), (4, 3), (5, 5), (9, 5)])
@@ -108,12 +134,27 @@ def test_it_takes_few_steps():
     """Each head takes half of what its row frees, as much as one may; the last has more room than that."""
     asked = []
 
-    def headed(far):
+    def rows_of(far):
         asked.append(far)
         return far // 8
 
-    assert far_edges(1 << 40, 4, 1 << 41, headed) == ((1 << 40) - 4, (1 << 37) - 1)
+    # By hand: 2^36 edges have no room, and as many have none beside the heads.
+    assert far_edges(1 << 40, 4, (1 << 42) - (1 << 38), rows_of) == ((1 << 37) - 4, (1 << 34) - 1)
     assert len(asked) < 60
+
+
+def test_it_has_an_end_where_heads_take_all_that_their_rows_free():
+    asked = []
+
+    def rows_of(far):
+        asked.append(far)
+        return far // 4
+
+    edges, room = 1 << 30, (1 << 32) - 400
+    far, heads = far_edges(edges, 4, room, rows_of)
+    assert heads == room // 8 // 16
+    assert far == edges - (room - 16 * heads) // 4
+    assert len(asked) < 70
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.sampled_from([4, 8, 12]), st.integers(0, 3000))
@@ -121,18 +162,23 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
     """The least number that leaves room for the others and the heads, found by trying each."""
     edges, ends = sum(lengths), np.cumsum(lengths)
 
-    def headed(far):
+    def rows_of(far):
         return int(np.searchsorted(ends, far, side="right")) if far else 0
 
-    fitting = [far for far in range(edges) if (edges - far) * edge_bytes + headed(far) * 16 <= room]
-    expected = (fitting[0], headed(fitting[0])) if fitting else (edges, min(headed(edges), room // 16))
-    assert far_edges(edges, edge_bytes, room, headed) == expected
+    def heads(far):
+        return min(rows_of(far), room // 8 // 16)
+
+    fitting = (far for far in range(edges + 1) if (edges - far) * edge_bytes + heads(far) * 16 <= room)
+    far = next(fitting)
+    assert far_edges(edges, edge_bytes, room, rows_of) == (far, heads(far))
 
 
-@given(st.lists(st.sampled_from([0, 1, 7, 8, 9]), max_size=12))
-def test_the_last_row_that_is_worth_a_head(lengths):
-    offsets = np.append(0, np.cumsum(lengths)).astype(np.uint64)
-    expected = max((row for row, length in enumerate(lengths, 1) if length >= 8), default=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HOME, "_ROWS_AT_ONCE", 3)
-        assert HOME._last_long_row(offsets, len(lengths)) == expected
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), st.booleans())
+def test_rows_that_are_worth_a_head(lengths, both):
+    """Of eight edges or more in each direction; they lie in descending order."""
+    lengths.sort(key=sum if both else lambda pair: pair[0], reverse=True)
+    ends = np.cumsum(np.array([(0, 0), *lengths], np.uint64), axis=0)
+    stored = [SimpleNamespace(offsets=ends[:, way]) for way in range(1 + both)]
+    found = HOME._long_rows(SimpleNamespace(directions=stored, owned=len(lengths)))
+    of_all = [sum(pair[: 1 + both]) for pair in lengths]
+    assert found == sum(one >= 8 * (1 + both) for one in of_all)

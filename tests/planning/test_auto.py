@@ -636,7 +636,12 @@ def test_what_is_measured_of_runs(monkeypatch):
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
     monkeypatch.setattr(Partition, "mapped_rows", property(lambda _: 7))
     tiers = []
-    monkeypatch.setattr(home, "tiers_of", lambda *args: tiers.append(tiers_of(*args)) or tiers[-1])
+
+    def noted(*args, **more):
+        tiers.append(tiers_of(*args, **more))
+        return tiers[-1]
+
+    monkeypatch.setattr(home, "tiers_of", noted)
     CALIBRATE("cuda:0")
     on_cpu, on_gpu, pulled, beside, in_host_memory = seen
     found = iter(tiers)

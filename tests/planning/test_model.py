@@ -587,7 +587,7 @@ def test_heads_are_of_rows_that_are_long_in_their_direction(directions, heads):
     """Two vertices of 16 edges in all directions, one of 8, four of 7."""
     degrees = Degrees.of(np.array([16, 16, 8, 7, 7, 7, 7], np.uint64))
     rows = Sizes(degrees, directions, 4).rows(degrees.count.astype(float))
-    assert tuple(rows.headed(edges) for edges in (0, 16, 40, 68)) == heads
+    assert tuple(rows.that_want_heads(edges) for edges in (0, 16, 40, 68)) == heads
 
 
 @pytest.mark.parametrize("policy", ["low", "high", "random"])

@@ -129,9 +129,9 @@ def test_heads_are_foreseen(spec, directions, fits):
     gpu = Gpu("cuda:0", least + int(fits * stored * 4))
     (share,) = make_plan(Sizes.of(graph, directions), "bfs", [gpu], rates(), all_of_them=True).shares
     (placed,) = ev.partition(graph, "cpu:1", directions=directions).partitions
-    found = tiers_of(placed, 0, gpu)
+    found = tiers_of(placed, 0, gpu, heads=directions == "both")
     assert share.mapped / stored == pytest.approx(found.mapped, rel=0.005)
-    assert bool(found.headed) == (directions == "both")
+    assert bool(found.most_heads) == (directions == "both")
 
 
 @pytest.mark.parametrize(
@@ -144,17 +144,19 @@ def test_edges_lie_where_there_is_room_for_them(spec, directions, edge_bytes):
     stored = directions * graph.m
     least = beside_edges(graph.n, 0, 0, stored, directions=directions)
     whole = least + stored * edge_bytes
-    ends = np.concatenate([graph.out_degree(), graph.in_degree()] if graph.directed else [graph.out_degree()])
-    headed = least + 16 * int(np.count_nonzero(ends.reshape(directions, -1).sum(axis=0) >= 8 * directions))
 
-    def placed(room):
-        made = make_plan(Sizes.of(graph), "pagerank", [Gpu("cuda:0", room)], rates(), all_of_them=True)
+    def placed(room, followed="both"):
+        sizes = Sizes.of(graph, followed)
+        made = make_plan(sizes, "pagerank", [Gpu("cuda:0", room)], rates(), all_of_them=True)
         return made.shares[0].mapped, made.shares[0].columns, made.nbytes[0]
 
     assert placed(least) == (stored, False, least)
-    assert placed(least + 17) == (stored, False, least + 16)
-    assert placed(headed) == (stored, False, headed)
-    assert placed(headed + 5 * edge_bytes) == (stored - 5, False, headed + 5 * edge_bytes)
+    assert placed(least + 5 * edge_bytes) == (stored - 5, False, least + 5 * edge_bytes)
+    # Of 128 bytes an eighth is one head, of 1600 they are 12, and the rest is edges.
+    assert placed(least + 128) == (stored - 112 // edge_bytes, False, least + 128)
+    assert placed(least + 1600) == (stored - 1408 // edge_bytes, False, least + 1600)
+    if not graph.directed:  # where nobody searches, there are none
+        assert placed(least + 1600, "in") == (stored - 1600 // edge_bytes, False, least + 1600)
     assert placed(whole) == (0, False, whole)
     assert placed(whole + 4 * stored - 1) == (0, False, whole)
     assert placed(whole + 4 * stored) == (0, True, whole)

@@ -50,6 +50,11 @@ def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
     matrix.check_levels_at_once(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
 
 
+@matrix.few_narrow_levels_among_all
+def test_few_narrow_levels_among_all(monkeypatch, most, among_all):
+    matrix.check_few_narrow_levels_among_all(monkeypatch, "cpu:2", most, among_all)
+
+
 @directions
 @pytest.mark.parametrize("elements", [1, 2, 4])
 def test_the_empty_graph(elements, directed):

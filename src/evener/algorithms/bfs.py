@@ -54,8 +54,7 @@ VERTICES_TO_FLOOD = 2
 # block takes it, as others would be woken, and told what to do, in vain. With two threads a grid of 30,000 by
 # 4 takes 3 ms so, not 430, one of 1000 by 1000 40 ms, not 64, and R-MAT 20 3.3 ms, not 3.5; on an H200 they
 # take 89 ms, not 990, 43 ms, not 68, and 0.52 ms, not 0.62. With twice as many edges the CPU takes 27 ms for
-# the square grid and an H200 42 ms; some sources of R-MAT 24 took the latter 1.1 ms, not 0.87, when a warp
-# still went through a hub's row by itself.
+# the square grid and an H200 42 ms.
 NARROW = 1 << 12
 # So many of them are taken at once, which makes one superstep.
 NARROW_LEVELS = 64

@@ -167,7 +167,7 @@ class TieredArray:
         heads = None if self.heads is None else self.heads.view(dtype)
         return TieredArray(self.far.view(dtype), self.near.view(dtype), heads)
 
-    def headed(self, heads: Any) -> TieredArray:
+    def with_heads(self, heads: Any) -> TieredArray:
         """The same values with these heads, or with None."""
         return TieredArray(self.far, self.near, heads)
 

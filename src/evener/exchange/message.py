@@ -98,8 +98,8 @@ class Mailbox:
             self._arrays[key] = self.element.array(length, dtype, fill, travels=travels)
         return self._arrays[key]
 
-    def clear_bits(self, use: str, length: int, *, travels: bool = True) -> NDArray[Any]:
-        """A bitmap for some use, clear at first."""
+    def bitmap(self, use: str, length: int, *, travels: bool = True) -> NDArray[Any]:
+        """A bitmap for some use; the same every time, clear at first."""
         return self.array(use, (length + 63) // 64, "uint64", 0, travels=travels)
 
     def take(self) -> Message:
@@ -154,7 +154,7 @@ def send_push(
             element.kernel("message.take_values")(mirrored, begin, k, emptied, values)
         else:
             # What is not flagged may never have been written.
-            sent = outbox.clear_bits(f"flags {message.turn}", k)
+            sent = outbox.bitmap(f"flags {message.turn}", k)
             element.kernel("message.take_flagged")(mirrored, begin, sent, emptied, values)
         message.enclose(outbox, inbox, "values", values)
     return nbytes
@@ -172,7 +172,7 @@ def take_push(route: Route, inbox: Mailbox, op: str, owned: NDArray[Any], flags:
         return
     if message.sparse:
         values = inbox.array("placed", k, owned.dtype, travels=False)
-        marks = inbox.clear_bits("marks", k, travels=False)
+        marks = inbox.bitmap("marks", k, travels=False)
         _place_listed(message, inbox, 0, values, marks)
     else:
         values, marks = message.contents["values"], message.contents["flags"]
@@ -203,7 +203,7 @@ def send_pull(
     message = Message(turn, k)
     inbox.coming.append(message)
     if as_bits:
-        words = outbox.clear_bits(f"flags {message.turn}", k)
+        words = outbox.bitmap(f"flags {message.turn}", k)
         element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, words)
         message.enclose(outbox, inbox, "flags", words)
         return bit_bytes(k)
@@ -217,7 +217,7 @@ def send_pull(
         element.kernel("exchange.pull")(route.index, 0, owned, values)
         message.enclose(outbox, inbox, "values", values, mirrored[route.begin : route.begin + k])
         return k * owned.dtype.itemsize
-    marks = outbox.clear_bits("marks", k, travels=False)
+    marks = outbox.bitmap("marks", k, travels=False)
     moved = element.kernel("exchange.pull_flagged")(0, route.held, route.before, owned, flags, values, marks)
     nbytes = _send_changes(message, outbox, inbox, marks, 0, values, int(moved))
     if not message.sparse:
@@ -282,7 +282,7 @@ def _send_changes(
 def _send_bits(message: Message, outbox: Mailbox, inbox: Mailbox, flags: NDArray[Any], begin: int) -> None:
     """Send flags from `begin` on, which are cleared."""
     k = message.count
-    words = outbox.clear_bits(f"flags {message.turn}", k)
+    words = outbox.bitmap(f"flags {message.turn}", k)
     outbox.element.kernel("message.take_bits")(flags, begin, k, words)
     message.enclose(outbox, inbox, "flags", words)
 

@@ -53,7 +53,7 @@ class PartitionedGraph:
     partitions : list of Partition
     policy : str
     directions : str
-        "out", "in" or "both": which edges are stored.
+        "out", "in" or "both": which edges are stored; of an undirected graph, which are followed.
     """
 
     def __init__(
@@ -178,7 +178,8 @@ def partition(
         in the host's memory, from where the GPU reads them. Default: what is free.
     directions : {"both", "out", "in"}
         Which edges to store; an undirected graph has one direction that serves as both. PageRank needs "in"
-        alone, and breadth-first search makes do with "out".
+        alone, and breadth-first search makes do with "out". With "both", the first few edges of long rows
+        that stay in the host's memory lie on the GPU as well, for searches.
     seed : int
         For "random".
 
@@ -239,9 +240,12 @@ def partition(
         # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
         mirrors = sum(len(route) for route in routes if route.owner == p)
         elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
-        partitions.append(place(built, element, tiers_of(built, elsewhere, element)))
+        tiers = tiers_of(built, elsewhere, element, heads=directions == "both")
+        partitions.append(place(built, element, tiers))
         routes += [place_route(route, elements[route.owner]) for route in own_routes]
         del built  # its arrays on the host, before the next one's are made
+    for element in elements:
+        element.wait()  # until then it holds what is copied, whoever has forgotten it
     return PartitionedGraph(
         graph, elements, partitions, routes, numbering, policy=policy, directions=directions
     )

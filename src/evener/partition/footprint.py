@@ -6,6 +6,7 @@ low-degree vertices has many of them, and every one takes room from edges.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,10 +37,15 @@ __all__ = [
     "whole_rows",
 ]
 
-# The edges in a head; and the least edges of a row that has one, so that heads take half of what their rows
-# free or less. Other widths were not tried.
+# The edges in a head; and the least edges of a row that has one, in each direction stored, so that a head
+# takes half of what its row frees or less. Other widths were not tried.
 HEAD, LEAST_HEADED = 4, 8
 HEAD_BYTES = 4 * HEAD
+# The part of the room for edges that heads may take. With an eighth of R-MAT 26's edges near they want 6% of
+# it; where all rows are about as long, as in a lattice, all that there is.
+HEADS_OF_ROOM = 1 / 8
+# Steps by which `far_edges` comes near: where each lacks half of what the one before did, 2^64 edges.
+_STEPS = 64
 
 # Bytes of state that an algorithm keeps for each owned vertex and for each mirror, bitmaps counted as bytes.
 # A partition can be used by any of them, so it leaves room for the most that any keeps.
@@ -63,8 +69,6 @@ _MESSAGE_BYTES = 8 + 4 + 8 + 1
 _PLACED_BYTES = 8
 # The owner's index of a route, 4 bytes for each mirror, and its bitmap with counts, 12 for 64 vertices.
 _INDEX_BYTES, _BITMAP_BYTES = 4, 12 / 64
-# Rows are looked through so many at a time: of a large graph the lengths of all would be gigabytes.
-_ROWS_AT_ONCE = 1 << 20
 # Pieces of long rows that kernels list: two places of 8 bytes for 512 edges.
 _PIECES_BYTES = 2 * 8 / 512
 
@@ -125,7 +129,7 @@ class Tiers(NamedTuple):
     ----------
     mapped : float
         Share of the edges that stay in the host's memory, those of the rows of highest degree.
-    headed : int
+    most_heads : int
         Of how many rows, at most, the GPU keeps a head where they lie there whole: the first in-edges once
         more, which lead to those of highest degree among the partition's own vertices. A search that looks up
         finds one of these in its frontier as a rule, and reads no others: with an eighth of the edges of
@@ -133,7 +137,7 @@ class Tiers(NamedTuple):
     """
 
     mapped: float = 0.0
-    headed: int = 0
+    most_heads: int = 0
 
 
 IN_ONE_MEMORY = Tiers()
@@ -144,11 +148,12 @@ def whole_rows(offsets: NDArray[np.uint64], edges: int) -> int:
     return int(np.searchsorted(offsets, np.uint64(edges), side="right")) - 1 if edges else 0
 
 
-def far_edges(edges: int, edge_bytes: int, room: int, headed: Callable[[int], int]) -> tuple[int, int]:
+def far_edges(edges: int, edge_bytes: int, room: int, heads_of: Callable[[int], int]) -> tuple[int, int]:
     """How many edges have no room on a GPU beside the heads of their rows, and how many heads have.
 
     The least number that leaves room for the rest. It is come near from below, each time by half of what is
-    lacking or more, as heads take no more than half of what their rows free.
+    lacking or more while heads take no more than half of what their rows free. They may take more where the
+    rows of one direction are long and those of the other short: what comes of that has an end all the same.
 
     Parameters
     ----------
@@ -157,22 +162,27 @@ def far_edges(edges: int, edge_bytes: int, room: int, headed: Callable[[int], in
         Of a target and its weight.
     room : int
         Bytes for edges and heads.
-    headed : callable
+    heads_of : callable
         Given a number of edges that are far, from the first on, how many of their rows want a head.
     """
-    far = max(0, edges - room // edge_bytes)
-    while 0 < far < edges:
-        left = room - headed(far) * HEAD_BYTES
+    most = int(room * HEADS_OF_ROOM) // HEAD_BYTES
+
+    def far_beside(heads: int) -> int:
+        return max(0, edges - (room - heads * HEAD_BYTES) // edge_bytes)
+
+    far = far_beside(0)
+    for _ in range(_STEPS):
         # Rows that are far with the others have heads as well.
-        more = edges - max(left, 0) // edge_bytes
+        more = far_beside(min(heads_of(far), most)) if far else 0
         if more <= far:
             break
         far = more
-    heads = (room - (edges - far) * edge_bytes) // HEAD_BYTES
-    return far, min(headed(far), heads) if far else 0
+    else:
+        far = far_beside(most)
+    return far, min(heads_of(far), most) if far else 0
 
 
-def tiers_of(partition: Partition, elsewhere: int, element: Element) -> Tiers:
+def tiers_of(partition: Partition, elsewhere: int, element: Element, *, heads: bool = True) -> Tiers:
     """Which edges of a partition, before it is placed, have no room on its element.
 
     Parameters
@@ -181,6 +191,8 @@ def tiers_of(partition: Partition, elsewhere: int, element: Element) -> Tiers:
     elsewhere : int
         Mirrors of its owned vertices on other elements, at most.
     element : Element
+    heads : bool
+        Whether searches may look up, for which heads are kept.
 
     Raises
     ------
@@ -200,23 +212,22 @@ def tiers_of(partition: Partition, elsewhere: int, element: Element) -> Tiers:
     nbytes, edges = sum(array.nbytes for array in arrays), partition.stored_edges
     if nbytes <= room - needed:
         return IN_ONE_MEMORY
-    # Nobody looks up where one direction of a directed graph is stored, and its rows are not sorted by it.
-    own = partition.in_ if partition.out is not None else None
-    at_most = 0 if own is None else _last_long_row(own.offsets, own.rows)
+    own = partition.in_
+    long_rows = _long_rows(partition) if heads else 0
 
-    def headed(far: int) -> int:
+    def heads_of(far: int) -> int:
         # Each direction has the same share of its edges in the host's memory.
-        return 0 if own is None else min(at_most, whole_rows(own.offsets, far * own.count // edges))
+        return min(long_rows, whole_rows(own.offsets, far * own.count // edges)) if own and long_rows else 0
 
-    far, heads = far_edges(edges, nbytes // edges, room - needed, headed)
-    return Tiers(far / edges, heads)
+    far, most_heads = far_edges(edges, nbytes // edges, room - needed, heads_of)
+    return Tiers(far / edges, most_heads)
 
 
-def _last_long_row(offsets: NDArray[np.uint64], rows: int) -> int:
-    """The number of rows up to the last that is worth a head, of so many."""
-    for end in range(rows, 0, -_ROWS_AT_ONCE):
-        begin = max(end - _ROWS_AT_ONCE, 0)
-        long = np.flatnonzero(np.diff(offsets[begin : end + 1]) >= LEAST_HEADED)
-        if len(long):
-            return begin + int(long[-1]) + 1
-    return 0
+def _long_rows(partition: Partition) -> int:
+    """How many rows are worth a head: they lie in descending order of their edges in all directions."""
+    stored = partition.directions
+
+    def minus_edges(row: int) -> int:
+        return -sum(int(edges.offsets[row + 1] - edges.offsets[row]) for edges in stored)
+
+    return bisect_right(range(partition.owned), -LEAST_HEADED * len(stored), key=minus_edges)

@@ -43,14 +43,14 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         What stays in the host's memory, where the element is a GPU. Default: nothing.
     """
 
-    def held(edges: Edges | None, headed: int) -> Edges | None:
+    def held(edges: Edges | None, most_heads: int) -> Edges | None:
         if edges is None:
             return None
         # Kernels read several edges at once, so a run of them does not lie in two memories.
         far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
         targets, weights = _written(cast("Renumbered", edges.targets), element, far)
-        if rows := min(headed, whole_rows(edges.offsets, edges_far(targets))):
-            targets = targets.headed(_heads(edges.offsets, targets.far, rows, element))
+        if rows := min(most_heads, whole_rows(edges.offsets, edges_far(targets))):
+            targets = targets.with_heads(_heads(edges.offsets, targets.far, rows, element))
         return replace(
             edges,
             offsets=element.hold(edges.offsets),
@@ -62,8 +62,8 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         )
 
     both = partition.in_ is partition.out
-    out = held(partition.out, tiers.headed if both else 0)
-    in_ = out if both else held(partition.in_, tiers.headed)
+    out = held(partition.out, tiers.most_heads if both else 0)
+    in_ = out if both else held(partition.in_, tiers.most_heads)
     element.reserve(max(edges.count for edges in partition.directions))
     return replace(
         partition,

@@ -97,26 +97,26 @@ class Sizes:
         Adjacencies that are stored: 2 for both directions of a directed graph.
     edge_bytes : int
         Of a target and its weight.
-    headed : bool
+    heads : bool
         Whether a search can look up, so that a GPU keeps heads of rows in the host's memory.
     """
 
     degrees: Degrees
     directions: int
     edge_bytes: int
-    headed: bool = True
+    heads: bool = True
 
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> Sizes:
         """Those of a graph."""
         weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
         if not graph.directed:
-            return cls(Degrees.of(graph.out_degree()), 1, 4 + weight)
+            return cls(Degrees.of(graph.out_degree()), 1, 4 + weight, directions == "both")
         into, out = graph.in_degree(), graph.out_degree()
         if directions == "both":
             return cls(Degrees.of(into + out), 2, 4 + weight)
         stored, met = (into, out) if directions == "in" else (out, into)
-        return cls(Degrees.of(into + out, stored, met), 1, 4 + weight, headed=False)
+        return cls(Degrees.of(into + out, stored, met), 1, 4 + weight, heads=False)
 
     def rows(self, owned: NDArray[np.float64]) -> _Rows:
         """The rows of one direction, where so many vertices of each degree are owned."""
@@ -125,7 +125,7 @@ class Sizes:
         return _Rows(
             np.append(0, np.cumsum(owned[there])),
             np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()) if self.headed else 0.0,
+            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()) if self.heads else 0.0,
         )
 
 
@@ -140,7 +140,7 @@ class _Rows(NamedTuple):
         """How many have so many edges."""
         return round(float(np.interp(edges, self.edges, self.rows)))
 
-    def headed(self, edges: int) -> int:
+    def that_want_heads(self, edges: int) -> int:
         """How many of these want a head."""
         return min(self.of(edges), int(self.long))
 
@@ -326,7 +326,7 @@ def _shares(
             share = replace(share, columns=left >= BYTES_AN_EDGE * part.edges)
             if left < 0:
                 rows = sizes.rows(own)
-                far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, rows.headed)
+                far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, rows.that_want_heads)
                 share = replace(share, mapped=far, mapped_rows=sizes.directions * rows.of(far))
                 beside += heads * HEAD_BYTES
         shares.append(share)

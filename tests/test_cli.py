@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 from pyarrow import parquet
 
@@ -312,6 +314,67 @@ def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
     said = "evener: --gpu-memory limits nothing here: no GPU took part\n"
     assert evener("run", "bfs", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB").err == said
     assert evener("run", "bfs", "rmat:4", "--on", "cpu:1").err == ""
+
+
+def test_what_shares_out_nothing_is_told(evener):
+    said = "evener: --{} shares out nothing here: cpu:1 took part alone\n"
+    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--alpha", "0.5").err == said.format("alpha")
+    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said.format("policy")
+    several = "run", "wcc", "rmat:4", "--on", "cpu:1,cpu:1", "--alpha", "0.5", "--policy", "high"
+    assert evener(*several).err == ""
+
+
+def test_sources_that_name_nobody_are_refused(evener):
+    done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
+    assert (done.status, done.out) == (2, "")
+    assert "names none; leave it out for all" in done.err
+
+
+def test_without_standard_error_a_run_is_as_ever(evener, monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB")
+    assert done.status == 0
+    assert "wcc in " in done.out
+    assert "limits nothing" not in done.out
+
+
+def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
+    done = apart("-m", "evener", "run", "wcc", "rmat:4", "--on", "cpu:1", PYTHONIOENCODING="ascii")
+    assert (done.status, done.err) == (0, "")
+    assert "wcc in " in done.out
+
+
+def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
+    monkeypatch.setattr("evener.cli.work.KEEP", False)
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
+    assert done.status == 0
+    assert done.err.startswith("evener: compiled kernels cannot be kept, so each run compiles them anew; ")
+
+
+def test_a_full_disk_for_kernels_is_no_bug(evener, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ev, "wcc", full)
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("evener: no space is left to keep compiled kernels; ")
+
+
+def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
+    """Even ranks, whatever the graph: of many vertices each may move a little, and all much."""
+    graph = ev.read("rmat:14")
+    table = tmp_path / "even.csv"
+    even = np.full(graph.n, 1 / graph.n, np.float32)
+    table.write_text("vertex,rank\n" + "".join(f"{v},{rank}\n" for v, rank in enumerate(even)))
+    done = evener("verify", "pagerank", "rmat:14", table, "--tol", "1e-4")
+    assert (done.status, done.out) == (2, "")
+    assert "may move by 1.64 in all, as wrong ones do; verify a run with a tol of 6e-06 or less" in done.err
+    assert evener("verify", "pagerank", "rmat:14", table, "--tol", "5e-6").status == 3
+    own = tmp_path / "own.csv"
+    evener("run", "pagerank", "rmat:14", "--tol", "1e-9", "--on", "cpu:1", "-o", own)
+    done = evener("verify", "pagerank", "rmat:14", own, "--tol", "1e-9")
+    assert done.out == "pagerank on rmat:14: the answer is right, within --tol 1e-09.\n"
 
 
 def test_what_is_verified_is_as_exact_as_was_asked(evener):

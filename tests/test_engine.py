@@ -410,13 +410,13 @@ def test_what_progress_raises_ends_the_run_and_harms_nothing(graph, elements, fa
 @pytest.mark.parametrize("where", ["progress", "kernel"])
 def test_a_run_that_is_broken_off_waits_for_what_elements_still_do(graph, monkeypatch, where):
     """A GPU may still copy from arrays, or to them, that the next run will use."""
-    waited = []
+    pg, waited = ev.partition(graph, ["cpu:1"] * 2), []
     monkeypatch.setattr(CpuElement, "wait", lambda element: waited.append(element.name))
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    engine = Engine(ev.partition(graph, ["cpu:1"] * 2), "test", progress=stop)
+    engine = Engine(pg, "test", progress=stop)
     call = {
         "progress": lambda: engine.superstep("one"),
         "kernel": lambda: engine.compute(ev.Kernel(cpu=stop), engine.owned),

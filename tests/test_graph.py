@@ -6,11 +6,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import evener as ev
 from evener import Graph
 from evener.errors import ArgumentError, UnknownVertexError
 
@@ -311,3 +313,27 @@ def test_an_undirected_graph_is_its_own_reverse():
     g = Graph.from_edges([0, 1], [1, 2], directed=False)
     assert Graph.from_reverse(g) is g
     assert g.has == ("out", "in")
+
+
+def test_from_arrow_knows_columns_by_name_as_files_do(tmp_path):
+    table = pa.table({"edge_id": [100, 101], "source": [1, 2], "target": [2, 3], "weight": [0.5, 1.5]})
+    g = Graph.from_arrow(table)
+    assert (g.ids.tolist(), g.weights.tolist()) == ([1, 2, 3], [0.5, 1.5])
+    pq.write_table(table, tmp_path / "edges.parquet")
+    same = ev.read(tmp_path / "edges.parquet")
+    assert (same.ids.tolist(), same.weights.tolist()) == (g.ids.tolist(), g.weights.tolist())
+    assert Graph.from_arrow(table, source="target", target="source").weights is None
+    with pytest.raises(ArgumentError, match=r"among edge_id, a, b; name them with source= and target="):
+        Graph.from_arrow(table.select([0, 1, 2]).rename_columns(["edge_id", "a", "b"]))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "targets", "weights"),
+    [([0, 1, 2, 2], [1, 2], None), ([0, 1, 2], [1, 0], [1.0, 2.0])],
+    ids=["one direction", "two weights"],
+)
+def test_rows_of_an_undirected_graph_are_symmetric(offsets, targets, weights):
+    weights = None if weights is None else np.array(weights)
+    assert Graph(offsets, targets, weights=weights, directed=True).m == 2
+    with pytest.raises(ArgumentError, match="every edge in both directions with the same weight"):
+        Graph(offsets, targets, weights=weights, directed=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
+from evener.formats.columns import known_by_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +25,9 @@ def edge_columns(
     ----------
     table : pyarrow.Table, or any object with ``__arrow_c_stream__``
     source, target : str, optional
-        Columns of the ends; by default the first two.
+        Columns of the ends; by default those that are known by name, or the only two.
     weight : str, optional
-        Column of the weights.
+        Column of the weights; by default the one that is known by name, if the ends are.
 
     Raises
     ------
@@ -48,8 +49,17 @@ def edge_columns(
     if len(names) < 2:
         msg = f"a table of edges has a column for each end, but this one has {names or 'no columns'}"
         raise ArgumentError(msg)
-    ends = [_column(table, name) for name in (source or names[0], target or names[1])]
-    return ends[0], ends[1], None if weight is None else _column(table, weight)
+    chosen = known_by_name(names) or (names if len(names) == 2 else [])
+    if not chosen and not (source and target):
+        msg = (
+            f"no columns for the ends of an edge (src and dst, source and target, from and to) among "
+            f"{', '.join(names)}; name them with source= and target="
+        )
+        raise ArgumentError(msg)
+    if len(chosen) > 2 and source is target is weight is None:
+        weight = chosen[2]
+    first, second = (source or chosen[0]), (target or chosen[1])
+    return _column(table, first), _column(table, second), None if weight is None else _column(table, weight)
 
 
 def _column(table: Any, name: str) -> NDArray[Any]:

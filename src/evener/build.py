@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from evener import memory
-from evener.checks import MAX_VERTICES, check_csr, read_only, unsigned
+from evener.checks import MAX_VERTICES, check_csr, check_symmetric, read_only, unsigned
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "MAX_VERTICES",
     "EdgeSource",
     "check_csr",
+    "check_symmetric",
     "from_edges",
     "from_slices",
     "in_degree",

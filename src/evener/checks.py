@@ -13,7 +13,17 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["MAX_VERTICES", "check_csr", "is_number", "is_whole", "read_only", "type_name", "unsigned"]
+__all__ = [
+    "MAX_VERTICES",
+    "check_csr",
+    "check_symmetric",
+    "is_number",
+    "is_whole",
+    "not_finite",
+    "read_only",
+    "type_name",
+    "unsigned",
+]
 
 # Vertex numbers are uint32 and two of them are kept for marks ("none", "many").
 MAX_VERTICES = (1 << 32) - 2
@@ -73,7 +83,7 @@ def check_csr(
     targets : ndarray of uint32, shape (m,)
         Below n, ascending within each row.
     weights : ndarray, shape (m,), optional
-        float32, float64 or integers; no NaN.
+        float32, float64 or integers; finite.
     ids : ndarray, shape (n,), optional
         Integers or strings, strictly ascending.
 
@@ -118,10 +128,41 @@ def _check_weights(weights: NDArray[Any], m: int) -> None:
     if weights.dtype.kind not in "iuf" or weights.dtype.itemsize not in (1, 2, 4, 8) or weights.dtype == "f2":
         msg = f"weights must be float32, float64 or integers of up to 64 bits, not {weights.dtype}"
         raise ArgumentError(msg)
-    # The minimum of anything and NaN is NaN, and it takes no array as large as the weights.
-    if weights.dtype.kind == "f" and m and np.isnan(np.min(weights)):
-        msg = f"the weight of edge {int(np.isnan(weights).argmax())} is NaN"
+    if (wrong := not_finite(weights)) is not None:
+        msg = f"the weight of edge {wrong[0]} is {wrong[1]}; weights are finite numbers"
         raise ArgumentError(msg)
+
+
+def check_symmetric(
+    offsets: NDArray[np.uint64], targets: NDArray[np.uint32], weights: NDArray[Any] | None
+) -> None:
+    """Check that the rows of an undirected graph hold every edge in both directions with the same weight.
+
+    Raises
+    ------
+    ArgumentError
+        If they do not.
+    """
+    from evener.kernels.cpu.rows import asymmetry
+
+    marks = np.empty(0, np.uint64) if weights is None else weights.astype(np.float64).view(np.uint64)
+    if asymmetry(read_only(offsets), read_only(targets), marks):
+        msg = (
+            "an undirected graph's rows hold every edge in both directions with the same weight, and these "
+            "do not; take it with directed=True"
+        )
+        raise ArgumentError(msg)
+
+
+def not_finite(weights: NDArray[Any]) -> tuple[int, str] | None:
+    """The place of the first that is NaN or infinite, and which of these it is."""
+    # The least and the most of anything and NaN are NaN, and they take no array as large as the weights.
+    if weights.dtype.kind != "f" or not len(weights):
+        return None
+    if np.isfinite(np.min(weights)) and np.isfinite(np.max(weights)):
+        return None
+    place = int((~np.isfinite(weights)).argmax())
+    return place, "NaN" if np.isnan(weights[place]) else str(weights[place])
 
 
 def _check_ids(ids: NDArray[Any], n: int) -> None:

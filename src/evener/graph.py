@@ -37,7 +37,8 @@ class Graph:
     ids : ndarray, shape (n,), optional
         The caller's id of each vertex, ascending: int64 or strings. Without it, ids are ``0..n-1``.
     validate : bool, default True
-        Check the rows fully before accepting them (0.44 ns an edge): bounds, order of offsets, lengths.
+        Check the rows fully before accepting them: bounds, order of offsets, lengths (0.44 ns an edge) and,
+        where undirected, symmetry (1.2 ns).
 
     Raises
     ------
@@ -68,6 +69,8 @@ class Graph:
         ids = None if ids is None else np.asarray(ids)
         if validate:
             build.check_csr(offsets, targets, weights=weights, ids=ids)
+            if not directed:
+                build.check_symmetric(offsets, targets, weights)
         self.offsets = _frozen(offsets)
         self.targets = _frozen(targets)
         self.weights = None if weights is None else _frozen(weights)
@@ -279,9 +282,10 @@ class Graph:
         table : pyarrow.Table, or any object with ``__arrow_c_stream__``
             One row for each edge.
         source, target : str, optional
-            The columns of the ends: integers or strings without nulls. By default the first two columns.
+            The columns of the ends: integers or strings without nulls. By default those that go by such
+            names, as in files (src and dst, source and target, from and to, ...), or the only two.
         weight : str, optional
-            The column of weights.
+            The column of weights. By default, if no column is named here, one that goes by such a name.
         directed, n
             As for `from_edges`.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import memory
-from evener.checks import MAX_VERTICES
+from evener.checks import MAX_VERTICES, not_finite
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -182,8 +182,8 @@ def _weights(given: ArrayLike, m: int) -> NDArray[Any]:
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype.kind == "f" and m and np.isnan(np.min(array)):
-        msg = f"the weight of edge {int(np.isnan(array).argmax())} is NaN"
+    if (wrong := not_finite(array)) is not None:
+        msg = f"the weight of edge {wrong[0]} is {wrong[1]}; weights are finite numbers"
         raise ArgumentError(msg)
     return array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -45,6 +46,8 @@ class Display(Protocol):
 def display(stream: TextIO | None = None) -> Display:
     """Return the display that fits `stream`, by default standard error."""
     stream = stream or sys.stderr
+    if stream is None:  # closed before we began
+        stream = io.StringIO()
     return LiveDisplay(stream) if stream.isatty() else PlainDisplay(stream)
 
 

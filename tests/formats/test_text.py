@@ -207,3 +207,11 @@ def test_specs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rmat:4").write_text("0 1\n")
     assert ev.read("rmat:4", format="txt").n == 2
+
+
+@pytest.mark.parametrize("name", ["g.txt", "g.el", "g.csv"])
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"\xef\xbb\xbf" + (b"src,dst\n1,2\n2,3\n" if name == "g.csv" else b"1 2\n2 3\n"))
+    graph = ev.read(path)
+    assert (graph.ids.tolist(), graph.m) == ([1, 2, 3], 2)

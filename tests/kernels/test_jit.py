@@ -30,7 +30,15 @@ def test_kept_in_the_users_cache_folder_that_is_yet_to_be_made(tmp_path):
 
 def test_kept_where_numba_was_told(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert can_keep(tmp_path, writable=lambda _: False)
+    place = tmp_path / "yet" / "to be made"
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(place))
+    assert can_keep(tmp_path / "package", writable=lambda path: path == tmp_path)
+
+
+@pytest.mark.usefixtures("unset")
+def test_not_kept_where_numba_was_told_but_cannot_write(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert not can_keep(tmp_path, writable=lambda _: False)
 
 
 @pytest.mark.usefixtures("unset")

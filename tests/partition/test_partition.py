@@ -215,6 +215,17 @@ def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
     assert placed.mapped_rows == placed.out.mapped_rows + placed.in_.mapped_rows
 
 
+def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
+    """Elements keep what they copy until they have waited for it, though the graph is forgotten before."""
+    done = []
+    wait, hold = CpuElement.wait, CpuElement.hold
+    monkeypatch.setattr(CpuElement, "wait", lambda own: done.append(("wait", own.name)) or wait(own))
+    monkeypatch.setattr(CpuElement, "hold", lambda own, a: done.append(("hold", own.name)) or hold(own, a))
+    ev.partition(ev.read("rmat:6"), ["cpu:1", "cpu:1"])
+    assert done[-2:] == [("wait", "cpu:1#0"), ("wait", "cpu:1#1")]
+    assert ("hold", "cpu:1#1") in done
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
 @pytest.mark.parametrize("most", [0, 5, 1000])

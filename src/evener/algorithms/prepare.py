@@ -84,9 +84,10 @@ def placed(
         raise ArgumentError(msg)
     directions = wanted["directions"]
     if graph.graph.directed and graph.directions not in ("both", directions, enough):
+        others = "" if directions == "both" else ' or "both"'
         msg = (
             f'the algorithm needs edges in direction "{directions}" and the graph was placed with '
-            f'"{graph.directions}" only; place it with directions="{directions}" or "both"'
+            f'"{graph.directions}" only; place it with directions="{directions}"{others}'
         )
         raise ArgumentError(msg)
     return graph

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import traceback
@@ -34,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 if all went well, 2 for a bad argument or file, 3 for an answer that did not pass its verifier, 130
         after Ctrl-C, 1 for a bug of Evener.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # that cannot write all characters: "µs"
+            stream.reconfigure(errors="replace")
     job = Job()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -71,6 +76,11 @@ def _failed(error: BaseException) -> int:
         return _say(error.format_message(), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
         return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _say(
+            "no space is left to keep compiled kernels; make some, or name another folder in NUMBA_CACHE_DIR",
+            _BAD_ARGUMENT,
+        )
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return _say(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from evener.cli.options import (
     takes,
 )
 from evener.cli.output import say
+
+if TYPE_CHECKING:
+    from evener.verify.rules import Answer
 
 __all__ = ["app"]
 
@@ -102,14 +105,14 @@ def run(
             job.written.append(trace)
     work.tell_fallback(place)
     work.tell_unused_limit(result, place)
+    work.tell_kernels_lost()
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
         say(text.as_json({**content, "verified": verify, "written": job.written}))
         return
     text.show_result(result, top=top, timeline=timeline)
     if verify:
-        within = f", within --tol {result.parameters['tol']:g}" if result.parameters.get("tol") else ""
-        say(f"The answer is verified{within}.")
+        say(f"The answer is verified{text.within(result.parameters)}.")
     for path in job.written:
         say(f"Wrote {path}.")
 
@@ -137,22 +140,22 @@ def verify(
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
+        answer: Answer
         if results is None:
             answer = work.compute(job, algorithm, opened, {**work.in_ids(opened, arguments), **place})
-            work.check_answer(job, answer)
         else:
             from evener.tables import load_claim
 
             job.stage(f"reading {results}")
             parameters = work.in_ids(opened, arguments)
-            claim = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
-            work.check_answer(job, claim)
+            answer = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
+        work.check_answer(job, answer)
     if results is None:
         work.tell_fallback(place)
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
     else:
-        say(f"{algorithm} on {graph}: the answer is right.")
+        say(f"{algorithm} on {graph}: the answer is right{text.within(answer.parameters)}.")
 
 
 @app.command()

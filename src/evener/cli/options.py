@@ -206,7 +206,11 @@ def vertex(graph: Graph, word: str) -> int | str:
 
 def vertices(graph: Graph, words: str) -> list[int | str]:
     """Read ids separated by commas."""
-    return [vertex(graph, word.strip()) for word in words.split(",") if word.strip()]
+    named = [vertex(graph, word.strip()) for word in words.split(",") if word.strip()]
+    if not named:
+        msg = f"--sources names vertices, separated by commas, and {words!r} names none; leave it out for all"
+        raise ArgumentError(msg)
+    return named
 
 
 def _flag(name: str) -> str:

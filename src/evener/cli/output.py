@@ -31,6 +31,8 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """Print to standard error, which programs that read our output do not see."""
+    if sys.stderr is None:  # closed before we began
+        return
     print(f"evener: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
 
 

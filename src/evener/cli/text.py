@@ -15,7 +15,7 @@ from evener.report.explain import energy_sentence, headline, predicted, ready_se
 from evener.report.units import rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from evener.elements.gpus import Gpu, Versions
     from evener.partition.statistics import Statistics
@@ -35,6 +35,7 @@ __all__ = [
     "say",
     "show_result",
     "show_timings",
+    "within",
 ]
 
 # What a plan predicts the time of, where it is not a run from one source.
@@ -108,6 +109,11 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
+
+
+def within(parameters: Mapping[str, Any]) -> str:
+    """What an answer was held to, where it is not exact."""
+    return f", within --tol {parameters['tol']:g}" if parameters.get("tol") else ""
 
 
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import evener as ev
 from evener.cli.options import vertex, vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
+from evener.kernels.cpu.jit import KEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ __all__ = [
     "open_graph",
     "repeat",
     "tell_fallback",
+    "tell_kernels_lost",
     "tell_unused_limit",
 ]
 
@@ -71,9 +73,22 @@ def tell_fallback(place: Mapping[str, Any]) -> None:
 
 
 def tell_unused_limit(result: Result, place: Mapping[str, Any]) -> None:
-    """Say that a limit to what GPUs hold had nothing to limit."""
-    if "gpu_memory" in place and not any(name.startswith("cuda:") for name in result.timeline.elements):
+    """Say that a limit to what GPUs hold had nothing to limit, or that there was nothing to share out."""
+    elements = result.timeline.elements
+    if "gpu_memory" in place and not any(name.startswith("cuda:") for name in elements):
         note("--gpu-memory limits nothing here: no GPU took part")
+    for option in ("alpha", "policy"):
+        if place.get(option) not in (None, "auto") and len(elements) == 1:
+            note(f"--{option} shares out nothing here: {elements[0]} took part alone")
+
+
+def tell_kernels_lost() -> None:
+    """Say that compiled kernels cannot be kept, for compiling takes longer than most runs."""
+    if not KEEP:
+        note(
+            "compiled kernels cannot be kept, so each run compiles them anew; name a folder that can be "
+            "written to in NUMBA_CACHE_DIR"
+        )
 
 
 def tell_lonely_source(result: Result, arguments: Mapping[str, Any]) -> None:

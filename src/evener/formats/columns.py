@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.checks import not_finite
 from evener.errors import ArgumentError, FormatError
 from evener.formats.edges import Edges, isolated, pieces
 from evener.formats.names import positions_of, with_isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -58,19 +59,24 @@ def choose(names: list[str], wishes: Wishes, path: Path) -> list[str]:
             raise ArgumentError(msg)
         chosen = [_named(column, names, path, there) for column in wishes.columns]
     else:
-        plain = {name.lower().replace("_", "").replace(" ", "").lstrip(":"): name for name in reversed(names)}
-        pair = next(((plain[a], plain[b]) for a, b in _ENDS if a in plain and b in plain), None)
-        if pair is None:
+        chosen = known_by_name(names)
+        if not chosen:
             msg = (
                 f"no columns for the ends of an edge (src and dst, source and target, from and to): the file "
                 f"has {there}; name them with columns="
             )
             raise FormatError(msg, path=path)
-        chosen = [*pair, *[plain[name] for name in _WEIGHTS if name in plain][:1]]
     if wishes.weighted and len(chosen) < 3:
         msg = f"weights were asked for, but no column is named weight, only {there}; name it in columns="
         raise FormatError(msg, path=path)
     return chosen[:2] if wishes.weighted is False else chosen
+
+
+def known_by_name(names: Sequence[str]) -> list[str]:
+    """The columns that go by names for two ends and, if there is one, for the weight; empty if none do."""
+    plain = {name.lower().replace("_", "").replace(" ", "").lstrip(":"): name for name in reversed(names)}
+    pair = next(([plain[a], plain[b]] for a, b in _ENDS if a in plain and b in plain), [])
+    return pair + [plain[name] for name in _WEIGHTS if pair and name in plain][:1]
 
 
 def _named(column: str | int, names: list[str], path: Path, there: str) -> str:
@@ -147,8 +153,8 @@ def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDAr
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise FormatError(f"weights are numbers, but column {name!r} holds {kind}", path=path)
     weights: NDArray[Any] = column.to_numpy()
-    if weights.dtype.kind == "f" and len(weights) and np.isnan(weights.min()):
-        raise _at(f"column {name!r} has NaN for a weight", int(np.isnan(weights).argmax()), path, first_line)
+    if (wrong := not_finite(weights)) is not None:
+        raise _at(f"column {name!r} has {wrong[1]} for a weight", wrong[0], path, first_line)
     return weights
 
 

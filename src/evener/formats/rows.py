@@ -92,17 +92,10 @@ def wished(graph: Graph, wishes: Wishes, path: Path, *, sort: bool = False, symm
 
 def check_symmetric(graph: Graph, path: Path) -> None:
     """Refuse rows that do not hold every edge in both directions with the same weight."""
-    from evener.kernels.cpu.rows import asymmetry
-
-    marks = np.empty(0, dtype=np.uint64)
-    if graph.weights is not None:
-        marks = graph.weights.astype(np.float64).view(np.uint64)
-    if asymmetry(graph.offsets, graph.targets, marks):
-        msg = (
-            "an undirected graph's rows hold every edge in both directions with the same weight, and these "
-            "do not; read it with directed=True"
-        )
-        raise FormatError(msg, path=path)
+    try:
+        build.check_symmetric(graph.offsets, graph.targets, graph.weights)
+    except ArgumentError as error:
+        raise FormatError(str(error), path=path) from error
 
 
 def _unsorted(graph: Graph) -> bool:

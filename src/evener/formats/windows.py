@@ -21,6 +21,7 @@ WINDOW = 1 << 25
 # Room before each window for the line that the one before it ended in.
 ROOM = 1 << 20
 
+_MARK = b"\xef\xbb\xbf"
 _SIGNATURES = {
     b"\x1f\x8b": "gzip data (end its name in .gz)",
     b"\x28\xb5\x2f\xfd": "zstd data (end its name in .zst)",
@@ -64,6 +65,7 @@ class Text:
         self._rest = b""
         self._coming = reader.submit(self._fill, bytearray(ROOM + room + 1))
         self._window = self._next()
+        self._skip_mark()
         self._refuse_binary()
 
     def peek(self) -> bytes | None:
@@ -118,6 +120,12 @@ class Text:
         if begin == stop:  # no line ended here
             return self._next()
         return Window(text, begin, stop)
+
+    def _skip_mark(self) -> None:
+        """Some editors of Windows begin a text in UTF-8 with its byte-order mark."""
+        text, start, stop = self._window
+        if text.startswith(_MARK, start, stop):
+            self._window = Window(text, start + len(_MARK), stop)
 
     def _refuse_binary(self) -> None:
         text, start, stop = self._window

@@ -42,10 +42,12 @@ def can_keep(
 
     Without one it refuses to import what asks to be kept, so on a read-only system nothing must ask.
     """
-    if numba.config.CACHE_DIR or writable(folder):
-        return True
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
-    return writable(next(path for path in (cache, *cache.parents) if path.exists()))
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+    places = [folder, own.absolute()]
+    if numba.config.CACHE_DIR:
+        places.append(Path(numba.config.CACHE_DIR).absolute())
+    there = (next(path for path in (place, *place.parents) if path.exists()) for place in places)
+    return any(map(writable, there))
 
 
 # Whether compiled kernels are kept.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
@@ -39,3 +42,37 @@ def test_an_unknown_suffix_names_the_known_ones(tmp_path):
         write_table(TABLE, tmp_path / "t.xls")
     with pytest.raises(ev.ArgumentError, match="no suffix"):
         write_table(TABLE, tmp_path / "t")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_ids_that_pandas_made_floats_are_whole_numbers_still(tmp_path, suffix):
+    """As it does where one is missing in a column, though that row is then dropped."""
+    frame = pd.DataFrame({"src": [1, None, 2], "dst": [2, 5, 3], "weight": [0.5, 1, 2]}).dropna()
+    path = tmp_path / f"edges.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    graph = ev.read(path)
+    assert (graph.ids.tolist(), graph.weights.tolist()) == ([1, 2, 3], [0.5, 2])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_ids_that_are_not_whole_are_refused(tmp_path, suffix):
+    frame = pd.DataFrame({"src": [1.0, 2.5], "dst": [2.0, 3.0]})
+    path = tmp_path / f"edges.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    with pytest.raises(ev.FormatError, match="ids are all integers or all strings, but 'src' holds double"):
+        ev.read(path)
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "edges.txt")
+    with pytest.raises(ev.FileError, match="is a pipe, which cannot be read twice; write it to a file"):
+        ev.read(tmp_path / "edges.txt")
+
+
+def test_a_matrix_with_fractions_for_columns_is_refused(tmp_path):
+    path = tmp_path / "m.npz"
+    np.savez(
+        path, format=b"csr", shape=(2, 2), data=np.ones(2), indices=np.array([0.5, 1]), indptr=np.arange(3)
+    )
+    with pytest.raises(ev.FormatError, match="counted by integers, but indices holds float64"):
+        ev.read(path)

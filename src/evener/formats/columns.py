@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -136,8 +137,12 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
 
 
 def _plain(column: Any) -> Any:
-    """Give a dictionary-encoded column decoded, any other as it is."""
+    """Give a dictionary-encoded column decoded, whole numbers as integers, any other column as it is."""
     import pyarrow as pa
+
+    if pa.types.is_floating(column.type):
+        with contextlib.suppress(pa.ArrowInvalid):  # one of them is not whole
+            return column.cast(pa.int64())
 
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)

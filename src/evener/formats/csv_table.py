@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 _INTEGER = re.compile(r"[-+]?\d+")
+# As pandas writes integers in a column where one was missing.
+_WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
 
 
 def read(source: Source, wishes: Wishes, /) -> Graph:
@@ -56,7 +58,9 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     fits = len(sample) == len(names)
     values = [sample[names.index(name)].strip() if fits else "0" for name in chosen]
     # The first row decides what ids are, so that one bad id does not turn all of them into strings.
-    kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "string"
+    kind = "string"
+    if all(_WHOLE.fullmatch(value) for value in values[:2]):
+        kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
     types = [kind, kind] + (
         ["int64" if _INTEGER.fullmatch(values[2]) else "float64"] if len(values) > 2 else []
     )

@@ -35,6 +35,7 @@ _ARRAYS = {
     "csc": ("indptr", "indices", "data"),
     "coo": ("row", "col", "data"),
 }
+_COUNTS = {"indptr", "indices", "row", "col"}
 
 
 def read(source: Source, wishes: Wishes, /) -> Graph:
@@ -103,6 +104,9 @@ def _look_through(source: Source) -> None:
             for name, member in members.items():
                 with archive.open(member) as file:
                     header = read_header(file, name=name, size=member.file_size, path=path)
+                    if name in _COUNTS and header.dtype.kind not in "iu":  # SciPy would round them
+                        msg = f"rows and columns are counted by integers, but {name} holds {header.dtype}"
+                        raise FormatError(msg, path=path)
                     if name == "format":
                         layout = np.frombuffer(file.read(64), header.dtype, 1)[0]
                         layout = (

@@ -89,6 +89,10 @@ class Source:
             raise FileError(f"{path} is a folder; expected a file of this format")
         if folder and not stat.S_ISDIR(status.st_mode):
             raise FormatError("expected a folder with a manifest and arrays, but this is a file", path=path)
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+            raise FileError(
+                f"{path} is a pipe, which cannot be read twice; write it to a file, and give that"
+            )
         if stat.S_ISREG(status.st_mode) and status.st_size == 0:
             raise FormatError("the file is empty; expected a graph", path=path)
 

@@ -19,7 +19,7 @@ __all__ = [
     "check_symmetric",
     "is_number",
     "is_whole",
-    "not_finite",
+    "nan_at",
     "read_only",
     "type_name",
     "unsigned",
@@ -83,7 +83,7 @@ def check_csr(
     targets : ndarray of uint32, shape (m,)
         Below n, ascending within each row.
     weights : ndarray, shape (m,), optional
-        float32, float64 or integers; finite.
+        float32, float64 or integers; no NaN.
     ids : ndarray, shape (n,), optional
         Integers or strings, strictly ascending.
 
@@ -128,8 +128,8 @@ def _check_weights(weights: NDArray[Any], m: int) -> None:
     if weights.dtype.kind not in "iuf" or weights.dtype.itemsize not in (1, 2, 4, 8) or weights.dtype == "f2":
         msg = f"weights must be float32, float64 or integers of up to 64 bits, not {weights.dtype}"
         raise ArgumentError(msg)
-    if (wrong := not_finite(weights)) is not None:
-        msg = f"the weight of edge {wrong[0]} is {wrong[1]}; weights are finite numbers"
+    if (edge := nan_at(weights)) is not None:
+        msg = f"the weight of edge {edge} is NaN"
         raise ArgumentError(msg)
 
 
@@ -154,15 +154,12 @@ def check_symmetric(
         raise ArgumentError(msg)
 
 
-def not_finite(weights: NDArray[Any]) -> tuple[int, str] | None:
-    """The place of the first that is NaN or infinite, and which of these it is."""
-    # The least and the most of anything and NaN are NaN, and they take no array as large as the weights.
-    if weights.dtype.kind != "f" or not len(weights):
+def nan_at(weights: NDArray[Any]) -> int | None:
+    """The place of the first NaN, if there is one."""
+    # The minimum of anything and NaN is NaN, and it takes no array as large as the weights.
+    if weights.dtype.kind != "f" or not len(weights) or not np.isnan(np.min(weights)):
         return None
-    if np.isfinite(np.min(weights)) and np.isfinite(np.max(weights)):
-        return None
-    place = int((~np.isfinite(weights)).argmax())
-    return place, "NaN" if np.isnan(weights[place]) else str(weights[place])
+    return int(np.isnan(weights).argmax())
 
 
 def _check_ids(ids: NDArray[Any], n: int) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import memory
-from evener.checks import MAX_VERTICES, not_finite
+from evener.checks import MAX_VERTICES, nan_at
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -182,8 +182,8 @@ def _weights(given: ArrayLike, m: int) -> NDArray[Any]:
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if (wrong := not_finite(array)) is not None:
-        msg = f"the weight of edge {wrong[0]} is {wrong[1]}; weights are finite numbers"
+    if (edge := nan_at(array)) is not None:
+        msg = f"the weight of edge {edge} is NaN"
         raise ArgumentError(msg)
     return array
 

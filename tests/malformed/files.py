@@ -97,7 +97,6 @@ CASES = [
     Case("missing weight", make.file("m.wel", "0 1 5\n1 2\n"), FORMAT, ("weight",), 2),
     Case("NaN weight", make.file("n.wel", "0 1 5\n1 2 nan\n"), FORMAT, ("weight",), 2),
     Case("infinite weight", make.file("i.wel", "0 1 inf\n"), FORMAT, ("weight",), 1),
-    Case("too large a weight", make.file("l.wel", "0 1 5\n1 2 1e400\n"), FORMAT, ("weight", "inf")),
     Case("word for a weight", make.file("w.wel", "0 1 5\n1 2 5x\n"), FORMAT, ("weight", "5x"), 2),
     Case(
         "no weights", make.file("w.txt", "0 1\n"), FORMAT, ("weights were asked for",), 1, {"weighted": True}
@@ -153,7 +152,6 @@ CASES = [
     Case(
         "CSV without a weight", make.file("c.csv", "src,dst,weight\n1,2,.5\n3,4,\n"), FORMAT, ("no value",), 3
     ),
-    Case("CSV with inf", make.file("c.csv", "src,dst,weight\n1,2,.5\n3,4,inf\n"), FORMAT, ("inf",), 3),
     Case("CSV with NaN", make.file("c.csv", "src,dst,weight\n1,2,.5\n3,4,nan\n"), FORMAT, ("NaN",), 3),
     Case("Parquet that is text", make.file("p.parquet", "src,dst\n1,2\n"), FORMAT, ("Parquet",)),
     Case(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.checks import not_finite
+from evener.checks import nan_at
 from evener.errors import ArgumentError, FormatError
 from evener.formats.edges import Edges, isolated, pieces
 from evener.formats.names import positions_of, with_isolated
@@ -158,8 +158,8 @@ def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDAr
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise FormatError(f"weights are numbers, but column {name!r} holds {kind}", path=path)
     weights: NDArray[Any] = column.to_numpy()
-    if (wrong := not_finite(weights)) is not None:
-        raise _at(f"column {name!r} has {wrong[1]} for a weight", wrong[0], path, first_line)
+    if (row := nan_at(weights)) is not None:
+        raise _at(f"column {name!r} has NaN for a weight", row, path, first_line)
     return weights
 
 

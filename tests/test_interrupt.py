@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: answered within a second, whatever runs, and nothing left behind."""
+"""Ctrl-C, SIGTERM and the end of a terminal: answered within a second, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -53,7 +53,11 @@ ENDLESS = """
 
 # A shell starts what it puts in the background with SIGINT ignored, and that is inherited: a person at a
 # terminal has the handler that Python otherwise installs.
-AT_A_TERMINAL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+AT_A_TERMINAL = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
 
 # Ctrl-C is answered within a second; half a second more is for a machine with other work.
 SOON = 1.5
@@ -75,7 +79,9 @@ class TestInterrupt:
             finally:
                 process.kill()  # whatever the test found: it may never end by itself
 
-    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @pytest.mark.parametrize(
+        ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    )
     def test_a_kernel_that_does_not_end(self, tmp_path, number, status):
         with self.start(STUCK, tmp_path) as process:
             assert process.stdout.readline() == "stuck\n"
@@ -89,6 +95,14 @@ class TestInterrupt:
         assert err == "evener: interrupted while reading graph.txt; nothing was written\n"
         assert took < SOON
         assert not any(tmp_path.iterdir())
+
+    def test_what_nohup_has_told_to_stay_stays(self, tmp_path):
+        ignoring = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        with self.start(ignoring + textwrap.dedent(STUCK), tmp_path) as process:
+            assert process.stdout.readline() == "stuck\n"
+            process.send_signal(signal.SIGHUP)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.5)
 
     def test_work_that_stops_when_asked(self, evener, monkeypatch):
         def endless(job, *_):

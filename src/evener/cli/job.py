@@ -168,7 +168,8 @@ def _stop(job: Job, done: threading.Event) -> None:
         done.wait(_GRACE)
     job.close()
     _remove_unfinished_files()
-    note(f"interrupted {job.so_far()}")
+    with contextlib.suppress(OSError):  # a terminal that was closed
+        note(f"interrupted {job.so_far()}")
 
 
 def _remove_unfinished_files() -> None:
@@ -180,7 +181,7 @@ def _remove_unfinished_files() -> None:
 
 @contextlib.contextmanager
 def _terminate_as_interrupt() -> Iterator[None]:
-    """Answer SIGTERM, as job schedulers send it, like Ctrl-C."""
+    """Answer SIGTERM, as job schedulers send it, and the terminal's closing, but for `nohup`, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -188,8 +189,13 @@ def _terminate_as_interrupt() -> Iterator[None]:
     def interrupt(number: int, _: FrameType | None) -> None:
         raise KeyboardInterrupt(number)
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
+    before = {number: signal.getsignal(number) for number in numbers}
+    heeded = [number for number in numbers if before[number] not in (signal.SIG_IGN, None)]
+    for number in heeded:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in heeded:
+            signal.signal(number, before[number])

@@ -324,6 +324,23 @@ def test_what_shares_out_nothing_is_told(evener):
     assert evener(*several).err == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--max-iter", "x"), "Invalid value for '--max-iter': expected a whole number, but 'x' came"),
+        (("--max-iter", "1.5"), "Invalid value for '--max-iter': expected a whole number, but '1.5' came"),
+        (("--damping", "q"), "Invalid value for '--damping': expected a number, but 'q' came"),
+        (
+            ("--top", "-1"),
+            "Invalid value for '--top': expected a number greater than or equal to 0, but '-1' came",
+        ),
+    ],
+)
+def test_what_is_no_number_is_told(evener, words, sentence):
+    done = evener("run", "pagerank", "rmat:4", *words)
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
+
+
 def test_sources_that_name_nobody_are_refused(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")

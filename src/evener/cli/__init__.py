@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evener.cli.job import Interrupted, Job, supervise
 from evener.cli.output import note, point_output_at_nothing
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _OK, _BUG, _BAD_ARGUMENT, _WRONG_ANSWER, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 3, 130, 141
+
+
+_EXPECTED = {"int_parsing": "expected a whole number", "float_parsing": "expected a number"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,7 +76,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, EvenerError):
         return _say(str(error), _WRONG_ANSWER if isinstance(error, VerificationError) else _BAD_ARGUMENT)
     if hasattr(error, "format_message"):  # what typer raises for words it cannot take
-        return _say(error.format_message(), _BAD_ARGUMENT)
+        return _say(_unusable(error), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
         return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -88,6 +91,19 @@ def _failed(error: BaseException) -> int:
         f"(EVENER_TRACEBACK=1 shows the traceback)",
         _BUG,
     )
+
+
+def _unusable(error: Any) -> str:
+    """What is wrong with a word of the command: what was expected, and what came."""
+    said: str = error.format_message()
+    reasons = getattr(error.__cause__, "errors", None)  # of pydantic, which tells what it expected alone
+    if reasons is None:
+        return said
+    first = reasons()[0]
+    expected = _EXPECTED.get(
+        first["type"], first["msg"].lower().replace("input should be", "expected a number")
+    )
+    return said.replace(error.message, f"{expected}, but {first['input']!r} came")
 
 
 def _say(message: str, status: int) -> int:

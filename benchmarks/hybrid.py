@@ -143,8 +143,14 @@ class _Bench:
     def _rows(self, place, fits, tasks, *, automatic=False, heads=True):
         began = time.perf_counter()
         placed = place()
-        took = {"placing_seconds": time.perf_counter() - began, "heads": heads}
-        rows = [self._row(placed, fits, task, automatic=automatic) | took for task in tasks]
+        took = {"placing_seconds": time.perf_counter() - began}
+        rows = [
+            # Whether there were heads does not matter but to a search.
+            self._row(placed, fits, task, automatic=automatic)
+            | took
+            | {"heads": heads if task == "bfs" else None}
+            for task in tasks
+        ]
         del placed
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()
@@ -235,9 +241,9 @@ def _summary(rows):
     """Of one task: hybrid against the better alone, automatic against best, model against time."""
     alone = [r for r in rows if r["policy"] is None and not r["automatic"]]
     cpu, gpu = (
-        next(r for r in alone if r["on"] == one and r.get("heads", True)) for one in ("cpu", "cuda:0")
+        next(r for r in alone if r["on"] == one and r.get("heads") is not False) for one in ("cpu", "cuda:0")
     )
-    without_heads = [r["median_seconds"] for r in alone if not r.get("heads", True)]
+    without_heads = [r["median_seconds"] for r in alone if r.get("heads") is False]
     auto = next(r for r in rows if r["automatic"])
     hybrids = [r for r in rows if _swept(r)]
     better_alone = min(cpu["median_seconds"], gpu["median_seconds"])

@@ -93,7 +93,8 @@ def _hybrid(sweeps):
 
 
 def _sweep(panel, rows):
-    alone = {(r["on"], r.get("heads", True)): r for r in rows if r["policy"] is None and not r["automatic"]}
+    whole = [r for r in rows if r["policy"] is None and not r["automatic"]]
+    alone = {(r["on"], r.get("heads") is not False): r for r in whole}
     for (on, heads), row in alone.items():
         name = f"{'CPU' if on == 'cpu' else 'GPU'} alone{'' if heads else ', without heads'}"
         panel.axhline(1e3 * row["median_seconds"], color=INK, linestyle=":", linewidth=1)

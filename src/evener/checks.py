@@ -145,8 +145,9 @@ def check_symmetric(
     """
     from evener.kernels.cpu.rows import asymmetry
 
-    marks = np.empty(0, np.uint64) if weights is None else weights.astype(np.float64).view(np.uint64)
-    if asymmetry(read_only(offsets), read_only(targets), marks):
+    # Weights are alike if their bits are.
+    marks = np.empty(0, np.uint64) if weights is None else weights.view(f"u{weights.itemsize}")
+    if asymmetry(read_only(offsets), read_only(targets), read_only(marks)):
         msg = (
             "an undirected graph's rows hold every edge in both directions with the same weight, and these "
             "do not; take it with directed=True"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _OK, _BUG, _BAD_ARGUMENT, _WRONG_ANSWER, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 3, 130, 141
-
-
+# What was expected, by the names of pydantic's errors.
 _EXPECTED = {"int_parsing": "expected a whole number", "float_parsing": "expected a number"}
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,9 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 if all went well, 2 for a bad argument or file, 3 for an answer that did not pass its verifier, 130
         after Ctrl-C, 1 for a bug of Evener.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # that cannot write all characters: "µs"
-            stream.reconfigure(errors="replace")
+    if arguments is None:  # else these streams are another's
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # it may not write all characters: "µs"
+                stream.reconfigure(errors="replace")
     job = Job()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -79,18 +80,22 @@ def _failed(error: BaseException) -> int:
         return _say(_unusable(error), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
         return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return _say(
-            "no space is left to keep compiled kernels; make some, or name another folder in NUMBA_CACHE_DIR",
-            _BAD_ARGUMENT,
-        )
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, OSError) and error.errno in _NO_SPACE and _keeps_kernels(frames):
+        folder = "another folder in NUMBA_CACHE_DIR"
+        return _say(f"no space is left to keep compiled kernels; make some, or name {folder}", _BAD_ARGUMENT)
+    last = frames[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return _say(
         f"a bug in Evener, please report it: {type(error).__name__} in {where}: {error} "
         f"(EVENER_TRACEBACK=1 shows the traceback)",
         _BUG,
     )
+
+
+def _keeps_kernels(frames: traceback.StackSummary) -> bool:
+    """Whether this was Numba's, where it writes what it has compiled."""
+    return any(Path(frame.filename).parts[-2:] == ("core", "caching.py") for frame in frames)
 
 
 def _unusable(error: Any) -> str:

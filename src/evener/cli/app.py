@@ -104,8 +104,8 @@ def run(
             result.trace(trace)
             job.written.append(trace)
     work.tell_fallback(place)
-    work.tell_unused_limit(result, place)
     work.tell_kernels_lost()
+    work.tell_unused(result, place)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
         say(text.as_json({**content, "verified": verify, "written": job.written}))
@@ -152,6 +152,7 @@ def verify(
         work.check_answer(job, answer)
     if results is None:
         work.tell_fallback(place)
+        work.tell_kernels_lost()
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
     else:
@@ -183,6 +184,7 @@ def bench(
         opened = work.open_graph(job, graph, reading(given))
         timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
     work.tell_fallback(place)
+    work.tell_kernels_lost()
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))
     else:

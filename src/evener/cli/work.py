@@ -39,7 +39,7 @@ __all__ = [
     "repeat",
     "tell_fallback",
     "tell_kernels_lost",
-    "tell_unused_limit",
+    "tell_unused",
 ]
 
 # Where there is a driver of NVIDIA's, it has this.
@@ -72,7 +72,7 @@ def tell_fallback(place: Mapping[str, Any]) -> None:
             note(f"this ran on the CPU, for no GPU can be used: {why}")
 
 
-def tell_unused_limit(result: Result, place: Mapping[str, Any]) -> None:
+def tell_unused(result: Result, place: Mapping[str, Any]) -> None:
     """Say that a limit to what GPUs hold had nothing to limit, or that there was nothing to share out."""
     elements = result.timeline.elements
     if "gpu_memory" in place and not any(name.startswith("cuda:") for name in elements):

@@ -143,7 +143,6 @@ def _plain(column: Any) -> Any:
     if pa.types.is_floating(column.type):
         with contextlib.suppress(pa.ArrowInvalid):  # one of them is not whole
             return column.cast(pa.int64())
-
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
     return column.cast(pa.large_string()) if str(column.type) == "string_view" else column

@@ -34,7 +34,7 @@ def _row_asymmetry(offsets, targets, marks, row):
     tail = np.uint64(row)
     for edge in range(offsets[row], offsets[row + _ONE]):
         head = np.uint64(targets[edge])
-        mark = marks[edge] if len(marks) > 0 else np.uint64(0)
+        mark = np.uint64(marks[edge]) if len(marks) > 0 else np.uint64(0)
         total += _mixed(_mixed(tail << _SHIFT | head) + mark) - _mixed(_mixed(head << _SHIFT | tail) + mark)
     return total
 

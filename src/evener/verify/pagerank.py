@@ -8,6 +8,7 @@ as for a table, and that much would decide nothing, there is no verdict.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +78,11 @@ def check(answer: Answer) -> None:
             )
         return
     if iterations is None and tolerance > _DECIDES:
+        enough = 10.0 ** math.floor(math.log10(_DECIDES / graph.n))
         msg = (
             f"ranks sum to 1, and with a tol of {parameters['tol']:g} those of {graph.n:,} vertices may move "
-            f"by {tolerance:.3g} in all, as wrong ones do; verify a run with a tol of "
-            f"{_DECIDES / graph.n:.1g} or less, or its .parquet table, which tells its iterations"
+            f"by {tolerance:.3g} in all, as wrong ones do; verify a run with a tol of {enough:g} or less, "
+            "or its .parquet table, which tells its iterations"
         )
         raise ArgumentError(msg)
     moved = step(stored.astype(np.float64))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import matrix
 from evener.elements.cuda import gpus, missing
 
 SANITIZED = os.environ.get("SANITIZED")  # by which tool, of `sanitize.py`
@@ -33,7 +34,7 @@ def gpu_or_none():
 def few_blocks():
     """Under racecheck kernels run on a few blocks, which do what many would."""
     with pytest.MonkeyPatch.context() as patch:
-        if SANITIZED == "racecheck":
+        if matrix.FEW_BLOCKS:
             patch.setattr("evener.elements.loading.MOST_BLOCKS", BLOCKS)
         yield
 

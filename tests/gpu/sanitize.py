@@ -4,8 +4,8 @@
 
 Each process takes a part of the tests, and all share the GPUs there are. Before them, each tool is shown a
 kernel with a mistake of the kind that it is for. `racecheck` looks at races for shared memory, within a
-block, so kernels run on four blocks at most; even so it takes many times as long as the tests alone:
-``--part 1/3`` runs the first of three parts.
+block, so kernels run on four blocks at most, and on smaller graphs; even so it takes many times as long as
+the tests alone: ``--part 1/3`` runs the first of three parts.
 
 What the tests otherwise repeat a hundred times is run three times.
 

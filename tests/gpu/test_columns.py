@@ -26,11 +26,13 @@ def eager(monkeypatch):
     monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 4)
 
 
+SMALLER = 3 if matrix.FEW_BLOCKS else 0  # by so many powers of two
+LEAVES = 100_000 >> SMALLER
 GRAPHS = {
-    "rmat": lambda: ev.read("rmat:14"),
-    "directed": lambda: ev.read("rmat:13,directed"),
-    "uniform": lambda: ev.read("uniform:12"),
-    "star": lambda: ev.Graph.from_edges(np.zeros(100_000, int), np.arange(1, 100_001), directed=False),
+    "rmat": lambda: ev.read(f"rmat:{14 - SMALLER}"),
+    "directed": lambda: ev.read(f"rmat:{13 - SMALLER},directed"),
+    "uniform": lambda: ev.read(f"uniform:{12 - SMALLER}"),
+    "star": lambda: ev.Graph.from_edges(np.zeros(LEAVES, int), np.arange(1, LEAVES + 1), directed=False),
 }
 
 
@@ -83,8 +85,8 @@ def test_small_tables(monkeypatch):
 
 
 def test_a_hundred_runs_give_the_same_bits(monkeypatch):
-    monkeypatch.setattr(CudaElement, "table_columns", 4096)
-    pg = ev.partition(ev.read("rmat:17"), on="cuda:0", directions="in")
+    monkeypatch.setattr(CudaElement, "table_columns", 4096 >> SMALLER)
+    pg = ev.partition(ev.read(f"rmat:{17 - SMALLER}"), on="cuda:0", directions="in")
     first = ev.pagerank(pg, tol=0, max_iter=10)["rank"]
     assert pg.partitions[0].in_.prepared["columns"] is not None
     for _ in range(matrix.RUNS):

@@ -111,7 +111,7 @@ def test_generated_graphs(name):
 @pytest.fixture(scope="module")
 def heavy():
     """Some 130 thousand vertices and 3.7 million edges, so that every thread of a GPU has its share."""
-    graph = generate.rmat(17)
+    graph = generate.rmat(12 if matrix.FEW_BLOCKS else 17)
     tails, heads = reference.edges(graph)
     weights = np.random.default_rng(17).random(graph.m)
     weighted = ev.Graph.from_edges(tails, heads, weights, directed=True, n=graph.n)

@@ -155,8 +155,14 @@ def test_fewer_threads_take_longer():
     assert predict([cpu_share(10**9, threads=2)], "wcc", rates()).seconds == pytest.approx(2.0)
 
 
-def test_more_threads_than_were_measured_are_not_counted_on():
-    assert predict([cpu_share(10**9, threads=8)], "wcc", rates()).seconds == pytest.approx(1.0)
+def test_more_threads_than_were_measured_are_counted_on_as_far_as_there_are_cores():
+    share, here = cpu_share(10**9, threads=8), rates()
+    assert predict([share], "wcc", here).seconds == pytest.approx(1.0)
+    five = replace(here, machine={**MACHINE, "cores": 5})
+    assert predict([share], "wcc", five).seconds == pytest.approx(0.8)
+    assert predict([share], "wcc", replace(here, machine={**MACHINE, "cores": 2})).seconds == pytest.approx(
+        1.0
+    )
 
 
 def test_one_element_exchanges_nothing_and_passes_multiply():

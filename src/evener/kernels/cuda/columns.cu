@@ -55,8 +55,14 @@ struct Ranked {
         steps_of[threadIdx.x] = own_steps;
         __syncthreads();
         u32 before = 0;
-        for (u32 i = 0; i < LANES; i++)
-            before += steps_of[i] > own_steps || (steps_of[i] == own_steps && i < threadIdx.x);
+        for (u32 first = 0; first < LANES; first += WARP) {
+            // Each thread of a warp reads one of WARP, and tells the others.
+            u32 own_read = steps_of[first + lane()];
+            for (u32 i = 0; i < WARP; i++) {
+                u32 other = __shfl_sync(ALL, own_read, i);
+                before += other > own_steps || (other == own_steps && first + i < threadIdx.x);
+            }
+        }
         slice = before / WARP;
         place = before % WARP;
         if (place == 0) longest[slice] = own_steps;

@@ -384,6 +384,29 @@ def test_a_full_disk_for_kernels_is_no_bug(evener, monkeypatch, tmp_path):
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1").status == 1
 
 
+@pytest.mark.parametrize("damaged", [b"", b"\x80\x04no pickle", b"whole lines\nof other words"])
+def test_a_damaged_kernel_is_no_bug(evener, monkeypatch, tmp_path, damaged):
+    kept = caching.IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    kept.save("key", "code")
+    (tmp_path / "kernel.nbi").write_bytes(damaged)
+    monkeypatch.setattr(ev, "wcc", lambda *_, **__: kept.load("key"))
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
+    assert (done.status, done.out) == (2, "")
+    # Typer begins a new line where a file ends.
+    assert done.err.lstrip().startswith(f"evener: a kernel kept in {tmp_path} is damaged (")
+    assert done.err.endswith("); delete this folder\n")
+
+
+def test_the_end_of_a_file_elsewhere_is_told_as_such(evener, monkeypatch):
+    def ends(*_, **__):
+        raise EOFError("nothing more")
+
+    monkeypatch.setattr(ev, "wcc", ends)
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
+    assert (done.status, done.out) == (1, "")
+    assert "please report it: EOFError in test_cli.py, line" in done.err
+
+
 def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
     """Even ranks, whatever the graph: of many vertices each may move a little, and all much."""
     graph = ev.read("rmat:14")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import sys
 
 import numpy as np
@@ -69,6 +70,18 @@ class TestMapping:
         assert r == r
         assert r != result([1.0, 2.0])
         assert len({r, r}) == 1
+
+    def test_it_goes_to_other_processes_without_its_partitions(self):
+        graph = ev.read("rmat:8")
+        r = ev.bfs(graph, source=1, on="cpu:1,cpu:1")
+        other = pickle.loads(pickle.dumps(r))
+        assert list(other) == ["distance", "parent"]
+        for name in r:
+            assert (other[name] == r[name]).all()
+        assert other.partitioned is None
+        assert other.explain() == r.explain()
+        ev.verify(other)
+        assert r.partitioned is not None
 
     def test_repr_names_algorithm_and_arrays(self):
         assert (

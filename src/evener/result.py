@@ -36,6 +36,9 @@ class Result(Mapping[str, "NDArray[Any]"]):
     parents of a search, the names of components) are the graph's own ids; if those are strings, they are
     positions in ``graph.ids``. -1 stands for "none".
 
+    Pickled, as on its way to another process, a result has all its arrays and its graph, and ``partitioned``
+    is None.
+
     Parameters
     ----------
     algorithm : str
@@ -132,6 +135,11 @@ class Result(Mapping[str, "NDArray[Any]"]):
     def __eq__(self, other: object) -> bool:
         # Mapping's own would compare arrays, which have no single truth value.
         return self is other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What gathers an array leads to the memory of this process's elements, as the partitions do.
+        gathered = {name: self[name] for name in self}
+        return {**vars(self), "partitioned": None, "_gather": dict.fromkeys(self), "_gathered": gathered}
 
     @property
     def edges_per_second(self) -> float:

@@ -72,6 +72,8 @@ def _dispatch(words: list[str], job: Job) -> int:
 def _failed(error: BaseException) -> int:
     if os.environ.get("EVENER_TRACEBACK"):
         traceback.print_exception(error)
+    if isinstance(error.__cause__, EOFError):  # by which typer takes a command to have been broken off
+        error = error.__cause__
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else _OK
     if isinstance(error, EvenerError):
@@ -80,11 +82,14 @@ def _failed(error: BaseException) -> int:
         return _say(_unusable(error), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
         return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
-    frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, OSError) and error.errno in _NO_SPACE and _keeps_kernels(frames):
-        folder = "another folder in NUMBA_CACHE_DIR"
-        return _say(f"no space is left to keep compiled kernels; make some, or name {folder}", _BAD_ARGUMENT)
-    last = frames[-1]
+    folder = _folder_of_kernels(error)
+    if folder is not None and isinstance(error, OSError) and error.errno in _NO_SPACE:
+        another = "another folder in NUMBA_CACHE_DIR"
+        return _say(f"no space is left to keep compiled kernels; make some, or name {another}", _BAD_ARGUMENT)
+    if folder is not None:
+        why = f"{type(error).__name__}: {error}"
+        return _say(f"a kernel kept in {folder} is damaged ({why}); delete this folder", _BAD_ARGUMENT)
+    last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return _say(
         f"a bug in Evener, please report it: {type(error).__name__} in {where}: {error} "
@@ -93,9 +98,13 @@ def _failed(error: BaseException) -> int:
     )
 
 
-def _keeps_kernels(frames: traceback.StackSummary) -> bool:
-    """Whether this was Numba's, where it writes what it has compiled."""
-    return any(Path(frame.filename).parts[-2:] == ("core", "caching.py") for frame in frames)
+def _folder_of_kernels(error: BaseException) -> Path | None:
+    """Where Numba keeps what it has compiled, if this was Numba's as it wrote or read that."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        index = getattr(frame.f_locals.get("self"), "_index_path", None)
+        if Path(frame.f_code.co_filename).parts[-2:] == ("core", "caching.py") and index is not None:
+            return Path(index).parent
+    return None
 
 
 def _unusable(error: Any) -> str:

@@ -90,18 +90,15 @@ def written(figures, monkeypatch, tmp_path):
     """A folder that records, page and plots go to, and rates that need not be measured."""
     rate = Rate((1 << 10,), (1e-9,), (1e-9,), (1e-9,), 1e-5)
     tasks = figures.sweep.TASKS
+    tiers = ("gpu", "pulled", "beside", "shares", "carried", "mapped", "bytes_per_second")
     known = Rates(
-        {},
-        1,
-        dict.fromkeys(tasks, rate),
-        {},
-        {},
-        {},
-        {},
-        dict.fromkeys(tasks, 5.0),
-        {},
-        float("inf"),
-        0.0,
+        **{tier: {} for tier in tiers},
+        machine={},
+        threads=1,
+        cpu=dict.fromkeys(tasks, rate),
+        supersteps=dict.fromkeys(tasks, 5.0),
+        copied_bytes_per_second=float("inf"),
+        exchange_seconds=0.0,
     )
     monkeypatch.setattr(figures.bench, "rates_of_this_machine", lambda: known)
     monkeypatch.setattr(figures.harness, "RESULTS", tmp_path / "results")

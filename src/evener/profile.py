@@ -4,7 +4,7 @@ T12 and T13 take r, the edges a second of each processor, and c, those that cros
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
 grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths, and
-PageRank without room for blocks of columns, and on CPU and GPU together; and on the CPU of a large machine,
+PageRank without room for blocks of columns; on CPU and GPU together; and on the CPU of a large machine,
 alone and beside a GPU, PageRank on graphs whose values fit no cache.
 """
 
@@ -16,17 +16,12 @@ import statistics
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 
 from evener import generate, memory
-from evener.algorithms.betweenness import betweenness
-from evener.algorithms.bfs import bfs
-from evener.algorithms.pagerank import pagerank
-from evener.algorithms.sssp import sssp
-from evener.algorithms.wcc import wcc
 from evener.elements import parse_elements, usable_cores
 from evener.elements.failure import failed
 from evener.errors import DeviceError, DeviceOutOfMemory
@@ -34,7 +29,8 @@ from evener.link import copy_speed, exchange_speeds
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.planning.fit import Sample, fitted, fitted_mapped
+from evener.passes import PASSES, READ_ALL, SKIP_SOME, repeated
+from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
 
@@ -42,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from evener.graph import Graph
-    from evener.planning.rates import Mapped, Rate
-    from evener.result import Result
+    from evener.planning.rates import Carried, Mapped, Rate
 
 __all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
 
@@ -51,7 +46,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 4
+_METHOD = 5
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -68,10 +63,6 @@ _BEYOND, _BEYOND_EDGES = 26, (1, 4)
 _SHARES = {"low": 0.1, "high": 0.2}
 # The parts of the edges of the largest graph that lie in the host's memory: of hubs' rows alone, and of many.
 _MAPPED = (1 / 2, 7 / 8)
-# Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
-# have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
-_ITERATIONS, _REPEATS = 8, 3
-_MORE_REPEATS, _SECONDS = 9, 0.3
 # Bytes of an edge of these graphs: weights are int32.
 _TARGET_AND_WEIGHT = 8
 
@@ -170,9 +161,11 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
         threads=cpu.threads,
         cpu=measured.rates("cpu"),
         gpu=measured.rates("gpu") if on_gpu else {},
-        pulled={name: measured.rate(name, "pulled") for name in _READ_ALL} if on_gpu else {},
-        beside={name: measured.rate(name, "beside") for name in _READ_ALL} if on_gpu else {},
-        mapped={name: measured.mapped(name) for name in _RUNS} if on_gpu else {},
+        pulled={name: measured.rate(name, "pulled") for name in READ_ALL} if on_gpu else {},
+        beside={name: measured.rate(name, "beside") for name in READ_ALL} if on_gpu else {},
+        shares={name: measured.rate(name, "search") for name in SKIP_SOME} if on_gpu else {},
+        carried={name: measured.carried(name) for name in SKIP_SOME} if on_gpu else {},
+        mapped={name: measured.mapped(name) for name in PASSES} if on_gpu else {},
         supersteps=measured.supersteps,
         bytes_per_second=speeds,
         copied_bytes_per_second=copied,
@@ -195,17 +188,23 @@ class _Measured:
         self.supersteps: dict[str, float] = {}
         # The edges and rows that lay in the host's memory, and what a pass took.
         self.in_host_memory: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        # The mirrors there were, and what a pass took beside computing.
+        self.beside_computing: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
 
     def rates(self, tier: str) -> dict[str, Rate]:
         """The rate of each algorithm."""
-        return {name: self.rate(name, tier) for name in _RUNS}
+        return {name: self.rate(name, tier) for name in PASSES}
 
     def mapped(self, name: str) -> Mapped:
         """What edges cost more in the host's memory, and the rows they are of."""
-        near = self.samples[name, "pulled" if name in _READ_ALL else "gpu"][-1].seconds
+        near = self.samples[name, "pulled" if name in READ_ALL else "gpu"][-1].seconds
         return fitted_mapped(
             [(edges, rows, seconds - near) for edges, rows, seconds in self.in_host_memory[name]]
         )
+
+    def carried(self, name: str) -> Carried:
+        """What CPU and GPU take beside computing."""
+        return fitted_carried(self.beside_computing[name])
 
     def rate(self, name: str, tier: str) -> Rate:
         """What an edge costs there, and a vertex."""
@@ -215,7 +214,7 @@ class _Measured:
             # took 14 ns for each of R-MAT 22, where graphs of one and four edges a vertex said 0 to 3.
             densest = {sample.scale: sample for sample in sorted(samples, key=lambda one: one.edges)}
             samples = [*densest.values(), *shares]
-        return fitted(samples, reads_all=name in _READ_ALL)
+        return fitted(samples, reads_all=name in READ_ALL)
 
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:
@@ -257,22 +256,29 @@ def _measure(
         say(f"{tier} on {graph!r}")
         placed = partition(graph, on, gpu_memory=None if room is None else beside + room)
         own = placed.partitions[0]
-        for name, (run, passes) in _RUNS.items():
-            if tier == "pulled" and name not in _READ_ALL:
+        for name, (run, passes) in PASSES.items():
+            if tier == "pulled" and name not in READ_ALL:
                 continue
-            runs = _repeated(run, placed, source)
+            runs = repeated(run, placed, source)
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier == "mapped":
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
             else:
                 measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
+            if tier == "cpu" and name in SKIP_SOME:
+                computes = statistics.median(one.first_computes for one in runs) / passes
+                measured.samples[name, "search"].append(
+                    Sample(scale, connected, connected, graph.m, computes)
+                )
             if on_gpu is None:
                 measured.supersteps[name] = runs[0].supersteps / passes
         del placed, own  # before the next one is made
     if on_gpu is not None and factor == _MANY:
         for tier, placed in _split(graph, on_cpu, on_gpu, say):
             _measure_share(measured, tier, scale, placed)
-            if tier == "beside" and scale == measured.scales[0]:
+            if tier == "share":
+                _measure_search(measured, scale, placed, source)
+            elif scale == measured.scales[0]:
                 _count_supersteps(measured, placed, source)
             del placed  # before the next one is made
 
@@ -300,16 +306,16 @@ def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: C
     """What reads every edge, on a CPU whose caches hold a small part of the values."""
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.
-    size = measured.samples[_READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
+    size = measured.samples[READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
     # With shares, what a vertex costs is told by these.
     for factor in _BEYOND_EDGES if on_gpu is None else _BEYOND_EDGES[-1:]:
         say(f"a graph of {1 << _BEYOND:,} vertices")
         graph = generate.rmat(_BEYOND, edge_factor=factor)
         connected = int(np.count_nonzero(graph.out_degree()))
         placed = partition(graph, on_cpu)
-        for name in _READ_ALL:
-            run, passes = _RUNS[name]
-            seconds = statistics.median(one.seconds for one in _repeated(run, placed, None)) / passes
+        for name in READ_ALL:
+            run, passes = PASSES[name]
+            seconds = statistics.median(one.seconds for one in repeated(run, placed, None)) / passes
             measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
         del placed  # before the next one is made
         if on_gpu is not None:
@@ -324,65 +330,33 @@ def _measure_share(
 ) -> None:
     """What a CPU's share takes."""
     own = placed.partitions[0]
-    for name in _READ_ALL:
-        run, passes = _RUNS[name]
-        seconds = statistics.median(one.first_computes for one in _repeated(run, placed, None)) / passes
+    for name in READ_ALL:
+        run, passes = PASSES[name]
+        seconds = statistics.median(one.first_computes for one in repeated(run, placed, None)) / passes
         touched = own.connected + own.mirrors if size is None else size
         sample = Sample(scale, touched, own.connected, own.stored_edges, seconds)
         measured.samples[name, tier].append(sample)
 
 
+def _measure_search(measured: _Measured, scale: int, placed: PartitionedGraph, source: Any) -> None:
+    """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
+    own = placed.partitions[0]
+    visited, mirrors = own.connected + own.mirrors, sum(one.mirrors for one in placed.partitions)
+    for name in SKIP_SOME:
+        run, passes = PASSES[name]
+        runs = repeated(run, placed, source)
+        computes, more = (
+            statistics.median(one) / passes
+            for one in zip(*[(one.first_computes, one.beside_computing) for one in runs], strict=True)
+        )
+        measured.samples[name, "search"].append(Sample(scale, visited, visited, own.stored_edges, computes))
+        measured.beside_computing[name].append((mirrors, more))
+
+
 def _count_supersteps(measured: _Measured, placed: PartitionedGraph, source: Any) -> None:
     """How often several elements exchange: one by itself takes many levels, or buckets, in one superstep."""
-    for name, (run, passes) in _RUNS.items():
+    for name, (run, passes) in PASSES.items():
         measured.supersteps[name] = run(placed, source).timeline.supersteps / passes
-
-
-class _Run(NamedTuple):
-    """What is noted of a run: its arrays are given up, or the next one would have to find fresh memory.
-
-    `first_computes` is the seconds that the first element was in kernels.
-    """
-
-    seconds: float
-    supersteps: int
-    first_computes: float
-
-    @classmethod
-    def of(cls, result: Result) -> _Run:
-        return cls(result.seconds, result.timeline.supersteps, _first_computes(result))
-
-
-def _repeated(
-    run: Callable[[PartitionedGraph, Any], Result], placed: PartitionedGraph, source: Any
-) -> list[_Run]:
-    """Runs enough to take a median of, after one that may compile."""
-    run(placed, source)
-    runs: list[_Run] = []
-    while len(runs) < _REPEATS or (len(runs) < _MORE_REPEATS and sum(one.seconds for one in runs) < _SECONDS):
-        runs.append(_Run.of(run(placed, source)))
-    return runs
-
-
-def _first_computes(result: Result) -> float:
-    """Seconds that the first element of a run was in kernels."""
-    timeline = result.timeline
-    first = timeline.spans[0].element
-    return sum(span.compute for span in timeline.spans if span.element == first)
-
-
-# A pass of each algorithm, and how many of them its run has.
-_RUNS: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
-    "bfs": (lambda placed, source: bfs(placed, source=source), 1),
-    "pagerank": (lambda placed, _: pagerank(placed, tol=0, max_iter=_ITERATIONS), _ITERATIONS),
-    "wcc": (lambda placed, _: wcc(placed), 1),
-    "sssp": (lambda placed, source: sssp(placed, source=source), 1),
-    "betweenness": (lambda placed, source: betweenness(placed, sources=[source]), 1),
-}
-
-
-# Those that read every edge in a pass; on a GPU from blocks of columns where it has room for them.
-_READ_ALL = ("pagerank",)
 
 
 def _scales(on_gpu: str | None) -> tuple[int, ...]:

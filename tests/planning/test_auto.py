@@ -23,6 +23,7 @@ from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMem
 from evener.partition.columns import spare
 from evener.partition.footprint import beside_edges, tiers_of
 from evener.partition.partition import Partition
+from evener.passes import repeated
 from evener.planning.model import Share
 from evener.timeline import Span
 
@@ -536,8 +537,11 @@ def test_a_machine_is_measured(monkeypatch, gpu):
         assert set(tier) == (names if gpu else set())
     for tier in (found.pulled, found.beside):
         assert set(tier) == ({"pagerank"} if gpu else set())
+    for tier in (found.shares, found.carried):
+        assert set(tier) == (names - {"pagerank"} if gpu else set())
     assert set(found.bytes_per_second) == ({"cpu", "cuda"} if gpu else set())
-    for rate in (*found.cpu.values(), *found.gpu.values(), *found.pulled.values(), *found.beside.values()):
+    tiers = (found.cpu, found.gpu, found.pulled, found.beside, found.shares)
+    for rate in [rate for tier in tiers for rate in tier.values()]:
         assert len(rate.vertices) == len(rate.edge_seconds) == len(rate.vertex_seconds) == 2
         assert 0 < rate.vertices[0] < rate.vertices[1]
         assert rate.fixed_seconds > 0
@@ -546,6 +550,8 @@ def test_a_machine_is_measured(monkeypatch, gpu):
     assert all(
         0 <= one < 1 for more in found.mapped.values() for one in (more.edge_seconds, more.row_seconds)
     )
+    for more in found.carried.values():
+        assert 0 < more.seconds(1 << 10) < 10
     assert all(0 < speed < 1e13 for speed in found.bytes_per_second.values())
     assert found.supersteps["pagerank"] == 1.125  # eight iterations and what comes before
     # Of several elements, where there are several: one GPU settles many buckets of shortest paths in one.
@@ -625,7 +631,8 @@ def test_what_is_measured_of_runs(monkeypatch):
     timed = Timed(99.0, 4.0, 12.0, 8.0, 5.0)  # the last counts supersteps, where there are several elements
     monkeypatch.setattr(profile, "_SCALES", (8,))
     monkeypatch.setattr(profile, "_scales", lambda _: (8,))
-    monkeypatch.setattr(profile, "_RUNS", {"pagerank": (timed, 4)})
+    monkeypatch.setattr(profile, "PASSES", {"pagerank": (timed, 4)})
+    monkeypatch.setattr(profile, "SKIP_SOME", ())
     monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
     monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
@@ -673,6 +680,38 @@ def test_what_is_measured_of_runs(monkeypatch):
     assert in_host_memory == [(70, 7, 0.0)] * 2
 
 
+def test_what_is_measured_of_searches_on_both(monkeypatch):
+    """What a run takes longer than the kernels of the slower element, and the kernels of the CPU's share."""
+    seen, carried = [], []
+    timed = Timed(99.0, 40.0, 60.0, 50.0, 7.0)
+    monkeypatch.setattr(profile, "_SCALES", (8,))
+    monkeypatch.setattr(profile, "_scales", lambda _: (8,))
+    monkeypatch.setattr(profile, "PASSES", {"wcc": (timed, 2)})
+    monkeypatch.setattr(profile, "READ_ALL", ())
+    monkeypatch.setattr(profile, "SKIP_SOME", ("wcc",))
+    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
+    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
+    monkeypatch.setattr(profile, "keep", lambda _: None)
+    monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
+    monkeypatch.setattr(profile, "fitted_carried", carried.append)
+    CALIBRATE("cuda:0")
+    searches = seen[2]  # after those of CPU and of GPU
+    kinds = [[element.kind for element in pg.elements] for pg in timed.placements]
+    whole = [pg for pg, on in zip(timed.placements, kinds, strict=True) if on == ["cpu"]]
+    # Of those on both, every other one is there to count supersteps alone.
+    shares = [pg for pg, on in zip(timed.placements, kinds, strict=True) if on == ["cpu", "cuda"]][::2]
+    # Two supersteps of 8 s on the first element and 16 s on the second; a pass is half of a run.
+    assert [sample.seconds for sample in searches] == [8.0] * 4
+    assert [(one.connected, one.edges) for one in searches] == [
+        (own.connected + own.mirrors, own.stored_edges)
+        for own in (pg.partitions[0] for pg in (*whole, *shares))
+    ]
+    mirrors = [sum(own.mirrors for own in pg.partitions) for pg in shares]
+    assert carried == [[(count, (50.0 - 32.0) / 2) for count in mirrors]]
+
+
 @pytest.mark.parametrize(("seconds", "runs"), [(1.0, 3), (0.11, 3), (0.07, 5), (0.001, 9)])
 def test_short_runs_are_measured_more_often(seconds, runs):
     """Three times, up to nine until all together took 0.3 s; and before that once to compile."""
@@ -689,9 +728,9 @@ def test_short_runs_are_measured_more_often(seconds, runs):
         made.append(weakref.ref(result))
         return result
 
-    found = profile._repeated(run, None, None)
+    found = repeated(run, None, None)
     assert (len(found), len(made)) == (runs, runs + 1)
-    assert found == [(seconds, 1, seconds / 2)] * runs
+    assert found == [(seconds, 1, seconds / 2, seconds / 2)] * runs
 
 
 def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 import evener as ev
 from evener import profile
-from evener.planning.fit import Sample, fitted_mapped
+from evener.planning.fit import Sample, fitted_carried, fitted_mapped
 from evener.planning.model import (
     Degrees,
     Part,
@@ -23,7 +23,7 @@ from evener.planning.model import (
     totem_speedup,
 )
 from evener.planning.plan import Sizes
-from evener.planning.rates import Mapped, Rate, Rates, keep, kept, place_of
+from evener.planning.rates import Carried, Mapped, Rate, Rates, keep, kept, place_of
 
 MACHINE = {"processor": "of a test"}
 
@@ -35,7 +35,7 @@ def flat(edge, vertex=0.0, fixed=0.0):
 
 def rates(
     *, cpu=1e-9, gpu=1e-10, mapped=1e-9, mapped_row=0.0, c=4e9, copied=4e9, delay=0.0, steps=1.0,
-    pulled=None, beside=None,
+    pulled=None, beside=None, share=None, carried=None,
 ):  # fmt: skip
     names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
     return Rates(
@@ -45,6 +45,8 @@ def rates(
         dict.fromkeys(names, flat(gpu)),
         {} if pulled is None else {"pagerank": flat(pulled)},
         {} if beside is None else {"pagerank": flat(beside)},
+        {} if share is None else {"bfs": flat(*share)},
+        {} if carried is None else {"bfs": Carried(*carried)},
         dict.fromkeys(names, Mapped(mapped, mapped_row)),
         dict.fromkeys(names, steps),
         c if isinstance(c, dict) else {"cpu": c, "cuda": c},
@@ -361,6 +363,28 @@ def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
         assert predict(of, algorithm, known).elements[0].compute_seconds == pytest.approx(seconds * 1e9)
 
 
+def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
+    """By hand: 2 s an edge, 3 for each of 100 vertices and 300 mirrors, 5 besides; 7 s and 0.5 a mirror."""
+    shares = [cpu_share(1000, mirrors=300), gpu_share(10**10, mirrors=200)]
+    known = rates(share=(2.0, 3.0, 5.0), carried=(7.0, 0.5), c=1.0)
+    found = predict(shares, "bfs", known, passes=2)
+    assert [e.compute_seconds for e in found.elements] == pytest.approx([2 * (2000 + 1200 + 5), 2 * 1.0])
+    assert [e.exchange_seconds for e in found.elements] == pytest.approx([2 * (7 + 250)] * 2)
+    assert found.seconds == pytest.approx(2 * (3205 + 257))
+    # Not for what reads every edge, nor where there is no CPU, nor where there is nothing else.
+    assert predict(shares, "pagerank", known).elements[0].exchange_seconds == 0
+    two = [gpu_share(10**10, mirrors=200), replace(gpu_share(0, mirrors=300), element="cuda:1")]
+    assert predict(two, "bfs", known).elements[1].exchange_seconds == pytest.approx(4 * 300)
+    assert predict(shares[:1], "bfs", known).seconds == pytest.approx(1e-9 * 1000)
+
+
+def test_what_is_carried_is_told_from_what_carrying_takes():
+    found = fitted_carried([(100, 7 + 100 * 3.0), (1000, 7 + 1000 * 3.0), (10, 7 + 10 * 3.0)])
+    assert (found.fixed_seconds, found.mirror_seconds) == pytest.approx((7, 3))
+    # However the clock runs, nothing takes less than no time.
+    assert fitted_carried([(100, -1.0), (1000, 5.0)]).fixed_seconds >= 0
+
+
 def test_values_travel_as_fast_as_their_sender_picks_them_out():
     shares = [cpu_share(0, elsewhere=1000), gpu_share(0, elsewhere=1000)]
     found = predict(shares, "pagerank", rates(c={"cpu": 8.0, "cuda": 40.0}))
@@ -370,7 +394,7 @@ def test_values_travel_as_fast_as_their_sender_picks_them_out():
 def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert kept(MACHINE) is None
-    for found in (rates(), rates(pulled=3e-10, beside=2e-9)):
+    for found in (rates(), rates(pulled=3e-10, beside=2e-9, share=(1e-9,), carried=(1e-3, 1e-9))):
         keep(found)
         assert kept(MACHINE) == found
     assert kept({"processor": "another"}) is None
@@ -418,6 +442,14 @@ def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for more, expected in ((Mapped(1e-9, 0.0), True), (wrong, False)):
         keep(replace(rates(), mapped={"bfs": more}))
+        assert (kept(MACHINE) is not None) == expected
+
+
+@pytest.mark.parametrize("wrong", [Carried(-1e-9, 0.0), Carried(0.0, math.nan)], ids=str)
+def test_carrying_values_is_not_believed_to_save_time(tmp_path, monkeypatch, wrong):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for more, expected in ((Carried(0.0, 1e-9), True), (wrong, False)):
+        keep(replace(rates(), carried={"bfs": more}))
         assert (kept(MACHINE) is not None) == expected
 
 

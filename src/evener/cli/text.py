@@ -221,6 +221,7 @@ def rates(found: Rates) -> str:
     tiers = {
         f"cpu:{found.threads}": found.cpu,
         f"cpu:{found.threads}, beside a GPU that reads its memory": found.beside,
+        f"cpu:{found.threads}, its kernels beside a GPU": found.shares,
         "cuda": found.gpu,
         "cuda, without room for blocks of columns": found.pulled,
     }
@@ -246,6 +247,12 @@ def rates(found: Rates) -> str:
         copied, delay = found.copied_bytes_per_second / 1e9, seconds_text(found.exchange_seconds)
         said = f"Values that are picked out travel at {speeds}; those that lie in a row at {copied:.1f} GB/s"
         lines += ["", f"{said}; an exchange takes {delay} more."]
+    if found.carried:
+        took = ", ".join(
+            f"{name} {seconds_text(more.fixed_seconds)} and {_nanoseconds(more.mirror_seconds)} ns a mirror"
+            for name, more in found.carried.items()
+        )
+        lines += [f"Beside computing, CPU and GPU together take, in a pass: {took}."]
     return "\n".join(lines)
 
 

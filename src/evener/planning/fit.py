@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from evener.planning.rates import Mapped, Rate
+from evener.planning.rates import Carried, Mapped, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Sample", "fitted", "fitted_mapped"]
+__all__ = ["Sample", "fitted", "fitted_carried", "fitted_mapped"]
+
+# Seconds that an exchange takes at the least, if the clock says less.
+_SHORTEST = 1e-6
 
 
 class Sample(NamedTuple):
@@ -63,3 +66,12 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
     # Nothing becomes cheaper by it.
     each_edge, each_row = nnls(np.stack([edges, rows], axis=1), np.maximum(seconds, 0))[0].tolist()
     return Mapped(each_edge, each_row)
+
+
+def fitted_carried(samples: Sequence[tuple[int, float]]) -> Carried:
+    """What a pass takes beside computing, by how many mirrors there are: each sample's, and seconds."""
+    mirrors, seconds = np.array(samples, dtype=float).T
+    seconds = np.maximum(seconds, _SHORTEST)
+    by = np.stack([np.ones_like(mirrors), mirrors], axis=1) / seconds[:, None]
+    fixed, each_mirror = nnls(by, np.ones(len(seconds)))[0].tolist()
+    return Carried(fixed, each_mirror)

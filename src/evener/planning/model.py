@@ -13,6 +13,9 @@ of its own (T13 §7.1); edges that a GPU reads from the host's memory cost what 
 row of them, of which a search reads few edges; and of the boundary, one value travels for each mirror, in
 each exchange, which itself takes some time. Elements compute at the same time, and each sends when it is
 done, so the last to have sent counts.
+
+What a search carries hangs on what it finds. So where CPU and GPU search together, what they take beside
+computing goes by the mirrors there are, as measured; and a CPU's kernels visit mirrors as they do vertices.
 """
 
 from __future__ import annotations
@@ -255,10 +258,12 @@ def predict(
     shares: Sequence[Share], algorithm: str, rates: Rates, *, passes: float = 1.0, cpu_takes: float = 1.0
 ) -> Prediction:
     """How long a run will take (equations 1 and 2), if CPUs take so many times what was measured."""
+    kinds = {share.kind for share in shares}
     # Elements of one CPU share its memory, and what they exchange is not foreseen.
-    exchanges = len(shares) > 1 and any(share.kind != "cpu" for share in shares)
+    exchanges = len(shares) > 1 and kinds != {"cpu"}
     # While a GPU reads the host's memory a CPU takes longer for the same.
     on_cpu = {**rates.cpu, **(rates.beside if any(share.mapped for share in shares) else {})}
+    carried = rates.carried.get(algorithm) if len(kinds) > 1 else None
     travels = TRAVELS[algorithm]
     elements = []
     for share in shares:
@@ -268,7 +273,10 @@ def predict(
             # A CPU that leaves no core to a GPU has one more than was measured. Without counting on it,
             # PageRank on R-MAT 26 was foreseen to take 413 ms an iteration; it took 16 cores 381.
             threads = min(share.threads, max(rates.machine.get("cores", 0), rates.threads))
-            compute = on_cpu[algorithm].seconds(part.edges, part.connected, touched=touched)
+            if carried is not None:
+                compute = rates.shares[algorithm].seconds(part.edges, touched)
+            else:
+                compute = on_cpu[algorithm].seconds(part.edges, part.connected, touched=touched)
             compute *= rates.threads / threads * cpu_takes
         else:
             in_columns = share.columns and not share.mapped
@@ -278,7 +286,9 @@ def predict(
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0
-        if exchanges:
+        if carried is not None:
+            exchange = carried.seconds(sum(other.part.mirrors for other in shares))
+        elif exchanges:
             exchange += picked / rates.bytes_per_second[share.kind]
             exchange += copied * travels.pulled / rates.copied_bytes_per_second
             exchange += rates.supersteps[algorithm] * rates.exchange_seconds

@@ -20,7 +20,7 @@ from evener.formats.atomic import replacing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
+__all__ = ["Carried", "Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
 
 # The part of what one takes on the largest graph measured that one more takes beyond it, at least. For an
 # H200's searches it was 0.31 by vertices and 0.25 by edges from R-MAT 22 to 24, and 0.6 by vertices from 24
@@ -93,6 +93,28 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """What a pass takes on CPU and GPU beside what they compute.
+
+    How often a search carries a value, and how many of them at a time, hangs on what it finds.
+
+    Attributes
+    ----------
+    fixed_seconds : float
+        However few mirrors there are.
+    mirror_seconds : float
+        For each mirror, on whichever element.
+    """
+
+    fixed_seconds: float
+    mirror_seconds: float
+
+    def seconds(self, mirrors: float) -> float:
+        """The time for so many mirrors, on all elements."""
+        return self.fixed_seconds + mirrors * self.mirror_seconds
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """The rates of one machine.
 
@@ -109,6 +131,10 @@ class Rates:
         Of a GPU without room for blocks of columns, for the algorithms that take them: PageRank.
     beside : mapping of str to Rate
         Of the CPU while a GPU reads the same memory, for the algorithms that read every edge: PageRank.
+    shares : mapping of str to Rate
+        Of the CPU's kernels beside a GPU, for the other algorithms: a mirror counts as a vertex there.
+    carried : mapping of str to Carried
+        What these take beside their kernels then.
     mapped : mapping of str to Mapped
         What a GPU takes longer for edges in the host's memory, by algorithm; empty where there is none.
     supersteps : mapping of str to float
@@ -128,6 +154,8 @@ class Rates:
     gpu: Mapping[str, Rate]
     pulled: Mapping[str, Rate]
     beside: Mapping[str, Rate]
+    shares: Mapping[str, Rate]
+    carried: Mapping[str, Carried]
     mapped: Mapping[str, Mapped]
     supersteps: Mapping[str, float]
     bytes_per_second: Mapping[str, float]
@@ -162,9 +190,10 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
     """The rates that were measured on this machine before; None if there are none that can be read."""
     try:
         document = json.loads(place_of(machine).read_text(encoding="utf-8"))
-        for tier in ("cpu", "gpu", "pulled", "beside"):
+        for tier in ("cpu", "gpu", "pulled", "beside", "shares"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
-        document["mapped"] = {name: _mapped(more) for name, more in document["mapped"].items()}
+        for more, kind in (("mapped", Mapped), ("carried", Carried)):
+            document[more] = {name: _sound(kind(**took)) for name, took in document[more].items()}
         return Rates(**document)
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
         return None  # `Path.home` raises RuntimeError for a user without one
@@ -187,11 +216,10 @@ def _rate(document: dict[str, Any]) -> Rate:
     return found
 
 
-def _mapped(document: dict[str, Any]) -> Mapped:
-    """What is written there; raises ValueError for what nobody can have measured."""
-    found = Mapped(**document)
-    if not all(0 <= one < math.inf for one in (found.edge_seconds, found.row_seconds)):
-        msg = f"no GPU takes {found} for what lies in the host's memory"
+def _sound(found: Mapped | Carried) -> Mapped | Carried:
+    """What was read, if anybody can have measured it; raises ValueError otherwise."""
+    if not all(0 <= one < math.inf for one in asdict(found).values()):
+        msg = f"nothing takes {found}"
         raise ValueError(msg)
     return found
 

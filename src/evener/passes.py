@@ -1,0 +1,73 @@
+"""Passes: what of each algorithm is timed, over and over, to learn how fast a machine is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evener.algorithms.betweenness import betweenness
+from evener.algorithms.bfs import bfs
+from evener.algorithms.pagerank import pagerank
+from evener.algorithms.sssp import sssp
+from evener.algorithms.wcc import wcc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evener.partition import PartitionedGraph
+    from evener.result import Result
+
+__all__ = ["PASSES", "READ_ALL", "SKIP_SOME", "Run", "repeated"]
+
+# Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
+# have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
+_ITERATIONS, _REPEATS = 8, 3
+_MORE_REPEATS, _SECONDS = 9, 0.3
+
+
+class Run(NamedTuple):
+    """What is noted of a run: its arrays are given up, or the next one would have to find fresh memory.
+
+    `first_computes` is the seconds that the first element was in kernels, `beside_computing` those that the
+    run took longer than the kernels of the element that was in them longest.
+    """
+
+    seconds: float
+    supersteps: int
+    first_computes: float
+    beside_computing: float
+
+    @classmethod
+    def of(cls, result: Result) -> Run:
+        """That of a result."""
+        computes: defaultdict[str, float] = defaultdict(float)
+        for span in result.timeline.spans:
+            computes[span.element] += span.compute
+        first = result.timeline.spans[0].element
+        longest = max(computes.values())
+        return cls(result.seconds, result.timeline.supersteps, computes[first], result.seconds - longest)
+
+
+def repeated(
+    run: Callable[[PartitionedGraph, Any], Result], placed: PartitionedGraph, source: Any
+) -> list[Run]:
+    """Runs enough to take a median of, after one that may compile."""
+    run(placed, source)
+    runs: list[Run] = []
+    while len(runs) < _REPEATS or (len(runs) < _MORE_REPEATS and sum(one.seconds for one in runs) < _SECONDS):
+        runs.append(Run.of(run(placed, source)))
+    return runs
+
+
+# A pass of each algorithm, and how many of them its run has.
+PASSES: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
+    "bfs": (lambda placed, source: bfs(placed, source=source), 1),
+    "pagerank": (lambda placed, _: pagerank(placed, tol=0, max_iter=_ITERATIONS), _ITERATIONS),
+    "wcc": (lambda placed, _: wcc(placed), 1),
+    "sssp": (lambda placed, source: sssp(placed, source=source), 1),
+    "betweenness": (lambda placed, source: betweenness(placed, sources=[source]), 1),
+}
+# Those that read every edge in a pass; on a GPU from blocks of columns where it has room for them.
+READ_ALL = ("pagerank",)
+# The others.
+SKIP_SOME = tuple(name for name in PASSES if name not in READ_ALL)

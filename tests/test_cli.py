@@ -393,8 +393,10 @@ def test_a_damaged_kernel_is_no_bug(evener, monkeypatch, tmp_path, damaged):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
     # Typer begins a new line where a file ends.
-    assert done.err.lstrip().startswith(f"evener: a kernel kept in {tmp_path} is damaged (")
-    assert done.err.endswith("); delete this folder\n")
+    assert done.err.lstrip().startswith(
+        f"evener: compiled kernels are not kept in {tmp_path}, or damaged there: "
+    )
+    assert done.err.endswith("; delete this folder, or name another in NUMBA_CACHE_DIR\n")
 
 
 def test_the_end_of_a_file_elsewhere_is_told_as_such(evener, monkeypatch):

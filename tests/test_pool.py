@@ -89,11 +89,28 @@ def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     del held
     assert pages.nbytes == 3 * LEAST
     pages.words(2 * LEAST)
-    assert pages.nbytes == 2 * LEAST
+    assert pages.nbytes == 3 * LEAST
     pages.words(3 * LEAST)
     assert pages.nbytes == 3 * LEAST
-    pages.words(4 * LEAST)
-    assert pages.nbytes == 0
+    pages.words(4 * LEAST)  # more than may be kept at all
+    assert pages.nbytes == 3 * LEAST
+
+
+def test_sizes_long_out_of_use_are_given_up_first(monkeypatch):
+    """What every run takes is not made anew because a run of another graph left more than may be kept."""
+    monkeypatch.setattr(pool, "available", lambda: 6 * LEAST * 16)
+    made = []
+    pages = Pool(lambda length: made.append(8 * length // LEAST) or fresh(length))
+    for _ in range(3):
+        pages.words(3 * LEAST)
+        pages.words(LEAST)
+        pages.words(2 * LEAST)
+    assert made == [3, 1, 2]
+    pages.words(4 * LEAST)  # in the place of three, which nobody has had for longest, and of one
+    pages.words(2 * LEAST)
+    assert made == [3, 1, 2, 4]
+    pages.words(LEAST)
+    assert made == [3, 1, 2, 4, 1]
 
 
 def test_where_memory_is_short_what_is_kept_is_given_back():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -36,7 +37,8 @@ class Pool:
 
     def __init__(self, make: Callable[[int], NDArray[np.uint64]]) -> None:
         self._make = make
-        self._kept: dict[int, list[NDArray[np.uint64]]] = {}
+        # By size, those first of which none has been given up for the longest time.
+        self._kept: OrderedDict[int, list[NDArray[np.uint64]]] = OrderedDict()
         self._nbytes = 0
         self._most: int | None = None
         # The end of an array may come at any moment, within another's beginning too.
@@ -51,10 +53,8 @@ class Pool:
         """An undefined array of `nbytes` or more; when it and all its views are gone its pages are kept."""
         nbytes = _rounded(nbytes)
         with self._lock:
-            of_size = self._kept.get(nbytes)
-            if of_size:
-                self._nbytes -= nbytes
-                return np.asarray(_Lease(self, of_size.pop()))
+            if nbytes in self._kept:
+                return np.asarray(_Lease(self, self._take(nbytes)))
         try:
             fresh = self._make(nbytes // 8)
         except MemoryError:
@@ -63,15 +63,26 @@ class Pool:
         return np.asarray(_Lease(self, fresh))
 
     def keep(self, pages: NDArray[np.uint64]) -> None:
-        """Keep pages for later; once they are too many, none but these."""
+        """Keep pages for later; once they are too many, give up some of a size long out of use."""
         with self._lock:
             if self._most is None:  # asked once, for asking takes longer than filling a small array
                 self._most = int(_KEPT * available())
-            if self._nbytes + pages.nbytes > self._most:
-                self.clear()
-            if pages.nbytes <= self._most:
-                self._kept.setdefault(pages.nbytes, []).append(pages)
-                self._nbytes += pages.nbytes
+            if pages.nbytes > self._most:
+                return
+            self._kept.setdefault(pages.nbytes, []).append(pages)
+            self._kept.move_to_end(pages.nbytes)
+            self._nbytes += pages.nbytes
+            while self._nbytes > self._most:
+                self._take(next(iter(self._kept)))
+
+    def _take(self, nbytes: int) -> NDArray[np.uint64]:
+        """Pages of a size of which some are kept; not kept any more."""
+        of_size = self._kept[nbytes]
+        pages = of_size.pop()
+        if not of_size:
+            del self._kept[nbytes]
+        self._nbytes -= nbytes
+        return pages
 
     def clear(self) -> None:
         """Give up all that is kept."""

@@ -14,8 +14,9 @@ row of them, of which a search reads few edges; and of the boundary, one value t
 each exchange, which itself takes some time. Elements compute at the same time, and each sends when it is
 done, so the last to have sent counts.
 
-What a search carries hangs on what it finds. So where CPU and GPU search together, what they take beside
-computing goes by the mirrors there are, as measured; and a CPU's kernels visit mirrors as they do vertices.
+What is carried by an algorithm that skips edges, as all do but PageRank, hangs on what it finds. So where CPU
+and GPU run it together, what they take beside computing goes by the mirrors there are, as measured; and a
+CPU's kernels visit mirrors as they do vertices.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ class ElementPrediction:
     compute_seconds : float
         In kernels.
     exchange_seconds : float
-        In sending, and in what an exchange takes however few values travel.
+        In sending, and in what an exchange takes however few values travel; where CPU and GPU run what skips
+        edges, all that the run takes beside kernels.
     """
 
     name: str

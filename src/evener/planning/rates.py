@@ -96,7 +96,7 @@ class Mapped:
 class Carried:
     """What a pass takes on CPU and GPU beside what they compute.
 
-    How often a search carries a value, and how many of them at a time, hangs on what it finds.
+    How often an algorithm that skips edges carries values, and how many, hangs on what it finds.
 
     Attributes
     ----------

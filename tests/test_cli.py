@@ -19,6 +19,7 @@ from pyarrow import parquet
 import evener as ev
 from evener.cli import work
 from evener.cli.options import ALGORITHMS, CHOICES, PLACEMENT
+from evener.cli.output import note
 
 KARATE = nx.karate_club_graph()
 
@@ -340,6 +341,25 @@ def test_what_shares_out_nothing_is_told(evener):
 def test_what_is_no_number_is_told(evener, words, sentence):
     done = evener("run", "pagerank", "rmat:4", *words)
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("name them with columns=", "name them with --columns"),
+        ("sources= and k= exclude each other", "--sources and --k exclude each other"),
+        ("columns=, of which", "--columns, of which"),
+        (
+            'it fits with on="cpu,cuda:0", policy="low", alpha=0.1, gpu_memory="1GiB"',
+            'it fits with --on "cpu,cuda:0", --policy "low", --alpha 0.1, --gpu-memory "1GiB"',
+        ),
+        ("data/on=monday/k=3.csv has no rows", "data/on=monday/k=3.csv has no rows"),
+        ("rmat:4,edge_factor=8", "rmat:4,edge_factor=8"),
+    ],
+)
+def test_arguments_are_named_as_options(capsys, sentence, said):
+    note(sentence)
+    assert capsys.readouterr().err == f"evener: {said}\n"
 
 
 def test_sources_that_name_nobody_are_refused(evener):

@@ -421,7 +421,7 @@ def test_a_gpu_that_is_lost_or_full(evener, in_trouble, error, kind, sentence):
         ev.bfs(ev.read("rmat:4"), on="cuda:0")
     assert str(caught.value) == sentence
     done = evener("run", "bfs", "rmat:4", "--on", "cuda:0")
-    assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence.replace('on=', '--on ')}\n")
 
 
 def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):

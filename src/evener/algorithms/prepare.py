@@ -109,7 +109,7 @@ def number_of_source(graph: Graph, source: Any) -> int:
     try:
         (number,) = graph.numbers_of([source])
     except UnknownVertexError as error:
-        msg = f"{error}; give one that is as source= (--source on the command line)"
+        msg = f"{error}; give one that is as source="
         raise UnknownVertexError(msg) from None
     return int(number)
 

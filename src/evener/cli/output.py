@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 
 from evener.errors import FileError
 
 __all__ = ["note", "point_output_at_nothing", "say"]
+
+# Arguments that the library's sentences name, as in on="cpu", and that are options of commands as well.
+_ARGUMENT = re.compile(r"(?<![\w/-])(alpha|columns|format|gpu_memory|k|on|policy|sources?)=(?=([\"\w\[]?))")
 
 
 def say(text: str = "") -> None:
@@ -33,7 +37,12 @@ def note(text: str) -> None:
     """Print to standard error, which programs that read our output do not see."""
     if sys.stderr is None:  # closed before we began
         return
-    print(f"evener: {text}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+    print(f"evener: {_ARGUMENT.sub(_as_option, text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    """An argument of the library as the option of that name, with a space before its value."""
+    return f"--{argument[1].replace('_', '-')}{' ' if argument[2] else ''}"
 
 
 def point_output_at_nothing() -> None:

@@ -119,5 +119,5 @@ def _unknown(path: Path, suffix: str, known: list[str]) -> str:
     )
     return (
         f"{path}: {came}{hint}; expected one of {', '.join(known)}, "
-        f"plain or with {', '.join(COMPRESSIONS)}, or name it with format= (--format on the command line)"
+        f"plain or with {', '.join(COMPRESSIONS)}, or name it with format="
     )

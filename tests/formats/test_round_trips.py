@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -189,3 +192,17 @@ def test_weights_are_left_out_as_asked(suffix, tmp_path):
     ev.write(graph, tmp_path / f"g{suffix}")
     assert ev.read(tmp_path / f"g{suffix}", weighted=False).weights is None
     assert ev.read(tmp_path / f"g{suffix}", weighted=True).weights.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "el", "mtx", "parquet", "arrow"])
+def test_a_name_that_is_not_utf8_is_told(tmp_path, suffix):
+    """PyArrow takes paths in UTF-8; Linux has them in any bytes."""
+    graph, plain = ev.read("rmat:4"), tmp_path / f"plain.{suffix}"
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9." + suffix.encode()))
+    with pytest.raises(ev.FileError, match=r"^cannot write .*: its name is not UTF-8; give it another$"):
+        ev.write(graph, named)
+    assert list(tmp_path.iterdir()) == []
+    ev.write(graph, plain)
+    plain.rename(named)
+    with pytest.raises(ev.FileError, match=r"^cannot read .*: its name is not UTF-8; give it another$"):
+        ev.read(named)

@@ -17,10 +17,12 @@ from evener.errors import EvenerError, FileError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["remove_unfinished", "replacing", "replacing_folder"]
+__all__ = ["NO_UTF8", "named_in_utf8", "remove_unfinished", "replacing", "replacing_folder"]
 
 # Temporary files and folders now being written, for a program that has to stop at once.
 _unfinished: set[Path] = set()
+
+NO_UTF8 = "its name is not UTF-8; give it another"
 
 _EXCHANGE = 2  # renameat2's RENAME_EXCHANGE
 _HERE = -100  # AT_FDCWD
@@ -146,11 +148,24 @@ def _telling(path: Path) -> Iterator[None]:
         yield
     except EvenerError:
         raise
+    except UnicodeEncodeError as error:
+        if named_in_utf8(path):
+            raise
+        raise FileError(f"cannot write {path}: {NO_UTF8}") from error
     except OSError as error:
         folder = path.parent
         there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises where a folder may not be entered
         cause = _cause(error) if there else f"there is no folder {folder}"
         raise FileError(f"cannot write {path}: {cause}; nothing was left behind") from error
+
+
+def named_in_utf8(path: Path) -> bool:
+    """Whether a path can be written in UTF-8, as PyArrow takes it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _cause(error: OSError) -> str:

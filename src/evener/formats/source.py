@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener import memory
 from evener.errors import EvenerError, FileError, FormatError, OutOfMemoryError
+from evener.formats.atomic import NO_UTF8, named_in_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +111,10 @@ class Source:
                 "smaller graph or a machine with more memory"
             )
             raise OutOfMemoryError(msg, needed=max(self.size, at_hand + 1), available=at_hand) from error
+        except UnicodeEncodeError as error:
+            if named_in_utf8(self.path):
+                raise
+            raise FileError(f"cannot read {self.path}: {NO_UTF8}") from error
         except EOFError as error:
             raise FormatError(f"the file is cut short: {error}", path=self.path) from error
         except OSError as error:

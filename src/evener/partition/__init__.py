@@ -283,7 +283,7 @@ def _refuse_long_rows(built: Partition, element: Element) -> None:
     if longest > LONGEST_ROW:
         msg = (
             f"a vertex with {longest:,} in-edges cannot be placed on {element.name}, which takes up to "
-            f'{LONGEST_ROW:,}; run with on="cpu", or leave such vertices to it: on=["cpu", "{element.name}"] '
+            f'{LONGEST_ROW:,}; run with on="cpu", or leave such vertices to it: on="cpu,{element.name}" '
             'with policy="high"'
         )
         raise ArgumentError(msg)

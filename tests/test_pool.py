@@ -113,6 +113,46 @@ def test_sizes_long_out_of_use_are_given_up_first(monkeypatch):
     assert made == [3, 1, 2, 4, 1]
 
 
+def test_a_size_in_use_stays_though_others_came_after_it(monkeypatch):
+    monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
+    made = []
+    pages = Pool(lambda length: made.append(8 * length // LEAST) or fresh(length))
+    two = [pages.words(LEAST), pages.words(LEAST)]
+    two.clear()
+    pages.words(2 * LEAST)
+    pages.words(LEAST)  # one of two: the other one has been there all the time
+    pages.words(3 * LEAST)
+    assert made == [1, 1, 2, 3]
+    pages.words(LEAST)
+    assert made == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("during", ["_settle", "_take"])
+def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
+    """From Python 3.12 on garbage is collected between any two steps, also of these."""
+    monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
+    pages = Pool(fresh)
+    held = [pages.words(LEAST) for _ in range(8)]
+    own = getattr(pages, during)
+
+    def collected(*args):
+        if held:
+            held.pop()
+        found = own(*args)
+        if held:
+            held.pop()
+        return found
+
+    monkeypatch.setattr(pages, during, collected)
+    for count in (2, 1, 3, 1, 2):
+        pages.words(count * LEAST)
+    assert held == [] or during == "_take"
+    held.clear()
+    kept = [one for of_size in pages._kept.values() for one in of_size]
+    assert pages.nbytes == sum(one.nbytes for one in kept) <= 4 * LEAST
+    assert all(pages._kept.values())
+
+
 def test_where_memory_is_short_what_is_kept_is_given_back():
     def make(length):
         if pages.nbytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from threading import RLock
+from collections import OrderedDict, deque
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -41,34 +41,56 @@ class Pool:
         self._kept: OrderedDict[int, list[NDArray[np.uint64]]] = OrderedDict()
         self._nbytes = 0
         self._most: int | None = None
-        # The end of an array may come at any moment, within another's beginning too.
-        self._lock = RLock()
+        # The end of an array may come at any moment, on any thread, and while that looks for pages here: so
+        # what is given up waits in line, which nothing interrupts, until somebody has the lock.
+        self._given_up: deque[NDArray[np.uint64]] = deque()
+        self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
         """What is kept for later."""
-        return self._nbytes
+        with self._lock:
+            self._settle()
+            return self._nbytes
 
     def words(self, nbytes: int) -> NDArray[np.uint64]:
         """An undefined array of `nbytes` or more; when it and all its views are gone its pages are kept."""
         nbytes = _rounded(nbytes)
         with self._lock:
-            if nbytes in self._kept:
-                return np.asarray(_Lease(self, self._take(nbytes)))
-        try:
-            fresh = self._make(nbytes // 8)
-        except MemoryError:
-            self.clear()
-            fresh = self._make(nbytes // 8)
-        return np.asarray(_Lease(self, fresh))
+            self._settle()
+            pages = self._take(nbytes) if nbytes in self._kept else None
+        if pages is None:
+            try:
+                pages = self._make(nbytes // 8)
+            except MemoryError:
+                self.clear()
+                pages = self._make(nbytes // 8)
+        return np.asarray(_Lease(self, pages))
 
     def keep(self, pages: NDArray[np.uint64]) -> None:
         """Keep pages for later; once they are too many, give up some of a size long out of use."""
+        self._given_up.append(pages)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._settle()
+            finally:
+                self._lock.release()
+
+    def clear(self) -> None:
+        """Give up all that is kept."""
         with self._lock:
+            self._given_up.clear()
+            self._kept.clear()
+            self._nbytes = 0
+
+    def _settle(self) -> None:
+        """Put away what waits in line."""
+        while self._given_up:
+            pages = self._given_up.popleft()
             if self._most is None:  # asked once, for asking takes longer than filling a small array
                 self._most = int(_KEPT * available())
             if pages.nbytes > self._most:
-                return
+                continue
             self._kept.setdefault(pages.nbytes, []).append(pages)
             self._kept.move_to_end(pages.nbytes)
             self._nbytes += pages.nbytes
@@ -83,12 +105,6 @@ class Pool:
             del self._kept[nbytes]
         self._nbytes -= nbytes
         return pages
-
-    def clear(self) -> None:
-        """Give up all that is kept."""
-        with self._lock:
-            self._kept.clear()
-            self._nbytes = 0
 
 
 class _Lease:

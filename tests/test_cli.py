@@ -355,11 +355,37 @@ def test_what_is_no_number_is_told(evener, words, sentence):
         ),
         ("data/on=monday/k=3.csv has no rows", "data/on=monday/k=3.csv has no rows"),
         ("rmat:4,edge_factor=8", "rmat:4,edge_factor=8"),
+        (
+            "or give directed= to take them",
+            "or give --directed or --undirected to take them",
+        ),
+        ("there is no file on=monday.csv", "there is no file on=monday.csv"),
+        ('rmat has no option "k" (in "rmat:4,k=3")', 'rmat has no option "k" (in "rmat:4,k=3")'),
+        ("the file has 'on=1', 'k=2'", "the file has 'on=1', 'k=2'"),
     ],
 )
 def test_arguments_are_named_as_options(capsys, sentence, said):
     note(sentence)
     assert capsys.readouterr().err == f"evener: {said}\n"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_a_table_whose_name_is_not_utf8_is_refused_before_the_run(apart, tmp_path, suffix):
+    named = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9." + suffix.encode())
+    done = apart("-m", "evener", "run", "wcc", tmp_path / "not there.el", "--on", "cpu:1", "-o", named)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("evener: cannot write ")
+    assert done.err.endswith(": its name is not UTF-8; give it another\n")
+    done = apart("-m", "evener", "verify", "wcc", "rmat:4", named)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("evener: cannot read ")
+    assert done.err.endswith(": its name is not UTF-8; give it another\n")
+
+
+def test_a_format_is_named_where_it_can_be(evener, tmp_path):
+    (tmp_path / "g.xyz").touch()
+    assert "or name it with --format" in evener("info", tmp_path / "g.xyz").err
+    assert "--format" not in evener("generate", "rmat:4", "-o", tmp_path / "g.xyz").err
 
 
 def test_sources_that_name_nobody_are_refused(evener):
@@ -427,6 +453,15 @@ def test_the_end_of_a_file_elsewhere_is_told_as_such(evener, monkeypatch):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert (done.status, done.out) == (1, "")
     assert "please report it: EOFError in test_cli.py, line" in done.err
+
+
+def test_the_end_of_a_file_that_is_told_in_a_sentence_is_no_bug(evener, monkeypatch):
+    def ends(*_, **__):
+        raise ev.FormatError("the file is cut short") from EOFError()
+
+    monkeypatch.setattr(ev, "wcc", ends)
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
+    assert (done.status, done.err) == (2, "evener: the file is cut short\n")
 
 
 def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import evener
 from evener.errors import ArgumentError, FileError, FormatError
-from evener.formats.atomic import replacing
+from evener.formats.atomic import NO_UTF8, replacing
 from evener.result import VERTEX_VALUED, named_by_strings
 from evener.verify import Claim
 
@@ -97,6 +97,9 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
         from pyarrow import feather
 
         return feather.read_table(path)
+    except UnicodeEncodeError as error:
+        msg = f"cannot read {path}: {NO_UTF8}"
+        raise FileError(msg) from error
     except pa.ArrowInvalid as error:
         msg = f"expected a table of results, but {_first_line(error)}"
         raise FormatError(msg, path=path) from error

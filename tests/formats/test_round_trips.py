@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evener as ev
+from evener.formats.atomic import replacing
+from evener.formats.source import Source
 
 FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".feather", ".evg"]
 NUMBERED = [".mtx", ".mtx.gz", ".sg", ".wsg", ".gr", ".gr.zst", ".graph", ".metis.gz", ".npz"]
@@ -206,3 +208,18 @@ def test_a_name_that_is_not_utf8_is_told(tmp_path, suffix):
     plain.rename(named)
     with pytest.raises(ev.FileError, match=r"^cannot read .*: its name is not UTF-8; give it another$"):
         ev.read(named)
+
+
+def test_what_a_link_leads_to_counts_as_well(tmp_path):
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv"))
+    (tmp_path / "link.csv").symlink_to(named)
+    with pytest.raises(ev.FileError, match="its name is not UTF-8"):
+        ev.write(ev.read("rmat:4"), tmp_path / "link.csv")
+
+
+@pytest.mark.parametrize(
+    "doing", [replacing, lambda path: Source(path).reading()], ids=["writing", "reading"]
+)
+def test_no_other_error_of_encoding_is_taken_for_that(tmp_path, doing):
+    with pytest.raises(UnicodeEncodeError, match="surrogates"), doing(tmp_path / "plain.csv"):
+        "\ud800".encode()

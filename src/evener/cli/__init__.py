@@ -72,8 +72,8 @@ def _dispatch(words: list[str], job: Job) -> int:
 def _failed(error: BaseException) -> int:
     if os.environ.get("EVENER_TRACEBACK"):
         traceback.print_exception(error)
-    if isinstance(error.__cause__, EOFError):  # by which typer takes a command to have been broken off
-        error = error.__cause__
+    if isinstance(error.__cause__, EOFError) and not isinstance(error, EvenerError):
+        error = error.__cause__  # by which typer takes a command to have been broken off
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else _OK
     if isinstance(error, EvenerError):

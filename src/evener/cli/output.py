@@ -11,8 +11,15 @@ from evener.errors import FileError
 
 __all__ = ["note", "point_output_at_nothing", "say"]
 
-# Arguments that the library's sentences name, as in on="cpu", and that are options of commands as well.
-_ARGUMENT = re.compile(r"(?<![\w/-])(alpha|columns|format|gpu_memory|k|on|policy|sources?)=(?=([\"\w\[]?))")
+# Arguments that the library's sentences name, and that are options of commands as well: with a value, as in
+# on="cpu", or without. Names of files and specs may hold such words with others.
+_ARGUMENT = re.compile(
+    r"""(?<![\w/.-])(?:
+        (on|policy|gpu_memory)=(?=") | (alpha)=(?=\d)
+        | (alpha|columns|directed|format|gpu_memory|k|on|policy|sources?)=(?=[\s,;)]|$)
+    )""",
+    re.VERBOSE,
+)
 
 
 def say(text: str = "") -> None:
@@ -42,7 +49,9 @@ def note(text: str) -> None:
 
 def _as_option(argument: re.Match[str]) -> str:
     """An argument of the library as the option of that name, with a space before its value."""
-    return f"--{argument[1].replace('_', '-')}{' ' if argument[2] else ''}"
+    name = argument[1] or argument[2] or argument[3]
+    option = "--directed or --undirected" if name == "directed" else f"--{name.replace('_', '-')}"
+    return option if argument[3] else f"{option} "
 
 
 def point_output_at_nothing() -> None:

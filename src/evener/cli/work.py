@@ -15,6 +15,7 @@ import evener as ev
 from evener.cli.options import vertex, vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
+from evener.formats.atomic import NO_UTF8, named_in_utf8
 from evener.kernels.cpu.jit import KEEP
 
 if TYPE_CHECKING:
@@ -164,6 +165,9 @@ def check_outputs(
         from evener.tables import check_suffix
 
         check_suffix(Path(table))
+        if not named_in_utf8(table):
+            msg = f"cannot write {table}: {NO_UTF8}"
+            raise FileError(msg)
     taken = {"the graph": graph}
     for option, path, suffixes in (
         ("-o", table, None),
@@ -220,7 +224,7 @@ def check_graph_output(graph: str, path: str) -> None:
     """Make sure, before the work, that a graph can be written to `path`, over no file of the one read."""
     from evener.formats.registry import COMPRESSIONS, format_of
 
-    kind, _ = format_of(Path(path))
+    kind, _ = format_of(Path(path), takes_name=False)
     read, written = (
         Path(name).with_suffix("") if Path(name).suffix in COMPRESSIONS else Path(name)
         for name in (graph, path)

@@ -159,10 +159,10 @@ def _telling(path: Path) -> Iterator[None]:
         raise FileError(f"cannot write {path}: {cause}; nothing was left behind") from error
 
 
-def named_in_utf8(path: Path) -> bool:
-    """Whether a path can be written in UTF-8, as PyArrow takes it."""
+def named_in_utf8(path: str | os.PathLike[str]) -> bool:
+    """Whether the path of a file, and what it leads to, can be written in UTF-8, as PyArrow takes it."""
     try:
-        str(path).encode()
+        f"{path} {os.path.realpath(path)}".encode()
     except UnicodeEncodeError:
         return False
     return True

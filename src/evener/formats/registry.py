@@ -79,8 +79,10 @@ def all_formats() -> tuple[Format, ...]:
     return tuple(sorted((f for f in found if isinstance(f, Format)), key=lambda f: f.name))
 
 
-def format_of(path: Path, name: str | None = None) -> tuple[Format, str | None]:
+def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -> tuple[Format, str | None]:
     """Find the format of a path, by its suffix or by `name`, and its compression.
+
+    `takes_name` is whether whoever asks could give a name, for the sentence of the error.
 
     Raises
     ------
@@ -92,7 +94,8 @@ def format_of(path: Path, name: str | None = None) -> tuple[Format, str | None]:
     by_suffix = {s: f for f in all_formats() for s in f.suffixes}
     if name is None:
         if suffix not in by_suffix:
-            raise ArgumentError(_unknown(path, suffix, sorted(by_suffix)))
+            or_so = ", or name it with format=" if takes_name else ""
+            raise ArgumentError(_unknown(path, suffix, sorted(by_suffix)) + or_so)
         chosen = by_suffix[suffix]
     else:
         by_name = {s.lstrip("."): f for s, f in by_suffix.items()} | {
@@ -118,6 +121,5 @@ def _unknown(path: Path, suffix: str, known: list[str]) -> str:
         f"suffix {suffix!r} does not say the format" if suffix else "its name has no suffix to say the format"
     )
     return (
-        f"{path}: {came}{hint}; expected one of {', '.join(known)}, "
-        f"plain or with {', '.join(COMPRESSIONS)}, or name it with format="
+        f"{path}: {came}{hint}; expected one of {', '.join(known)}, plain or with {', '.join(COMPRESSIONS)}"
     )

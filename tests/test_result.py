@@ -80,6 +80,9 @@ class TestMapping:
             assert (other[name] == r[name]).all()
         assert other.partitioned is None
         assert other.explain() == r.explain()
+        for kept in (other.graph.offsets, other.graph.targets):
+            with pytest.raises(ValueError, match="read-only"):
+                kept[0] = 5
         ev.verify(other)
         assert r.partitioned is not None
 

@@ -77,6 +77,10 @@ class Graph:
         self.directed = bool(directed)
         self._ids = None if ids is None else _frozen(ids)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():  # arrays come out of a pickle free to be written to
+            vars(self)[name] = _frozen(value) if isinstance(value, np.ndarray) else value
+
     # ---- construction ---------------------------------------------------------------------------
 
     @classmethod

@@ -36,8 +36,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
     parents of a search, the names of components) are the graph's own ids; if those are strings, they are
     positions in ``graph.ids``. -1 stands for "none".
 
-    Pickled, as on its way to another process, a result has all its arrays and its graph, and ``partitioned``
-    is None.
+    Pickled, as on its way to another process, or copied, a result has all its arrays and its graph, and
+    ``partitioned`` is None.
 
     Parameters
     ----------

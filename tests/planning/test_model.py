@@ -365,15 +365,23 @@ def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
 
 def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
     """By hand: 2 s an edge, 3 for each of 100 vertices and 300 mirrors, 5 besides; 7 s and 0.5 a mirror."""
-    shares = [cpu_share(1000, mirrors=300), gpu_share(10**10, mirrors=200)]
+    shares = [cpu_share(1000, mirrors=300, elsewhere=200), gpu_share(10**10, mirrors=200, elsewhere=300)]
     known = rates(share=(2.0, 3.0, 5.0), carried=(7.0, 0.5), c=1.0)
     found = predict(shares, "bfs", known, passes=2)
     assert [e.compute_seconds for e in found.elements] == pytest.approx([2 * (2000 + 1200 + 5), 2 * 1.0])
     assert [e.exchange_seconds for e in found.elements] == pytest.approx([2 * (7 + 250)] * 2)
     assert found.seconds == pytest.approx(2 * (3205 + 257))
+    assert found.beside_computing
+    # A CPU that is slower, and half of its threads.
+    slow = predict([replace(shares[0], threads=2), shares[1]], "bfs", known, cpu_takes=1.5)
+    assert [e.compute_seconds for e in slow.elements] == pytest.approx([3205 * 2 * 1.5, 1.0])
+    # What GPUs send one another does not count with what goes to the CPU and from there.
+    more = [*shares, replace(gpu_share(0, mirrors=10**6, elsewhere=10**6), element="cuda:1")]
+    assert predict(more, "bfs", known).elements[0].exchange_seconds == pytest.approx(257)
     # Not for what reads every edge, nor where there is no CPU, nor where there is nothing else.
-    assert predict(shares, "pagerank", known).elements[0].exchange_seconds == 0
-    two = [gpu_share(10**10, mirrors=200), replace(gpu_share(0, mirrors=300), element="cuda:1")]
+    assert not predict(shares, "pagerank", known).beside_computing
+    assert predict(shares, "pagerank", known).elements[0].exchange_seconds == 4 * 200
+    two = [gpu_share(10**10, elsewhere=200), replace(gpu_share(0, mirrors=300), element="cuda:1")]
     assert predict(two, "bfs", known).elements[1].exchange_seconds == pytest.approx(4 * 300)
     assert predict(shares[:1], "bfs", known).seconds == pytest.approx(1e-9 * 1000)
 
@@ -381,8 +389,11 @@ def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
 def test_what_is_carried_is_told_from_what_carrying_takes():
     found = fitted_carried([(100, 7 + 100 * 3.0), (1000, 7 + 1000 * 3.0), (10, 7 + 10 * 3.0)])
     assert (found.fixed_seconds, found.mirror_seconds) == pytest.approx((7, 3))
+    # By how many times it is off, not by how much: 4/3 over 10/9.
+    assert fitted_carried([(0, 1.0), (0, 3.0)]).fixed_seconds == pytest.approx(1.2)
     # However the clock runs, nothing takes less than no time.
-    assert fitted_carried([(100, -1.0), (1000, 5.0)]).fixed_seconds >= 0
+    assert fitted_carried([(100, -1.0), (1000, 5.0), (10, 0.0)]) == fitted_carried([(1000, 5.0)])
+    assert fitted_carried([(100, -1.0)]) == Carried(0.0, 0.0)
 
 
 def test_values_travel_as_fast_as_their_sender_picks_them_out():

@@ -426,6 +426,25 @@ def test_rates_of_a_gpu_are_written_as_well():
     assert "from cpu 7.0 GB/s, from cuda 8.0 GB/s; those that lie in a row at 9.0 GB/s" in lines[-1]
 
 
+def test_rates_of_searches_on_both_are_written_as_well():
+    lines = text.rates(rates(share=(2e-9, 3e-9), carried=(1e-3, 4e-9))).splitlines()
+    found = [re.split(r"  +", line.strip()) for line in lines]
+    assert ["cpu:4, its kernels beside a GPU", "bfs", "2", "3"] in found
+    assert lines[-1] == "Beside computing, CPU and GPU together take, in a pass: bfs 1 ms and 4 ns a mirror."
+
+
+def test_a_plan_says_what_a_search_on_both_takes_beside_computing(sizes):
+    known = rates(share=(1e-15,), carried=(2.0, 0.0), gpu=1e-9)
+    both = {"policy": "random", "alpha": 0.5, "all_of_them": True}
+    found = make_plan(sizes, "bfs", [CPU, Gpu("cuda:0", GIB)], known, **both)
+    heads, *rows = text.planned(found).splitlines()[2:5]
+    assert re.split(r"  +", heads.strip())[-2:] == ["computing", "beside that"]
+    assert [row.split("  ")[-1].strip() for row in rows] == ["2 s", "2 s"]
+    assert "exchanging" in text.planned(
+        make_plan(sizes, "pagerank", [CPU, Gpu("cuda:0", GIB)], known, **both)
+    )
+
+
 @pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")
 def test_without_a_gpu_nothing_is_measured_to_place_a_graph(graph, monkeypatch):
     monkeypatch.setattr(auto, "rates_of_this_machine", None)
@@ -478,6 +497,7 @@ def test_the_command_line_shows_the_prediction_too(graph, capsys):
         "seconds": 12.0,
         "speedup_over_cpu": None,
         "speedup_over_gpu": None,
+        "beside_computing": False,
     }
 
 

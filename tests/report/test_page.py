@@ -372,6 +372,19 @@ class TestWhereThereIsOne:
             "  cpu:1#1: computing 700 ms for 500 ms, exchanging 200 ms for 300 ms",
         ]
 
+    def test_prediction_of_all_that_comes_beside_computing(self):
+        """Held against the run less the longest computing: 1200 ms less 700, whatever was exchanged."""
+        r = made(spans=SPANS, seconds=1.2)
+        parts = (ElementPrediction("cpu:1#0", 0.3, 0.4), ElementPrediction("cpu:1#1", 0.5, 0.4))
+        r.prediction = Prediction(parts, seconds=0.9, beside_computing=True)
+        assert predicted(r.prediction, r)[1:] == [
+            "  cpu:1#0: computing 500 ms for 300 ms, beside that 500 ms for 400 ms",
+            "  cpu:1#1: computing 700 ms for 500 ms, beside that 500 ms for 400 ms",
+        ]
+        shown = Page(section(page(r), "Predicted and achieved"))
+        assert "beside that predicted" in shown.text
+        assert "cpu:1#1: predicted 900 ms, achieved 1.2 s" in shown.titles
+
     def test_energy(self):
         r = made(spans=SPANS, seconds=2.0, edges=6_000_000)
         assert "Energy" not in headings(page(r))

@@ -175,7 +175,8 @@ def partitions(statistics: Statistics) -> str:
 
 def planned(plan: Plan) -> str:
     """Write a plan: what goes where, what it takes there, and what was not chosen."""
-    heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", "exchanging")
+    besides = "beside that" if plan.prediction.beside_computing else "exchanging"
+    heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", besides)
     rows = [
         (
             share.element,

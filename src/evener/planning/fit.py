@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Sample", "fitted", "fitted_carried", "fitted_mapped"]
 
-# Seconds that an exchange takes at the least, if the clock says less.
-_SHORTEST = 1e-6
-
 
 class Sample(NamedTuple):
     """What a pass of an algorithm took, on so many edges and vertices that have one.
@@ -69,9 +66,12 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
 
 
 def fitted_carried(samples: Sequence[tuple[int, float]]) -> Carried:
-    """What a pass takes beside computing, by how many mirrors there are: each sample's, and seconds."""
-    mirrors, seconds = np.array(samples, dtype=float).T
-    seconds = np.maximum(seconds, _SHORTEST)
+    """What a pass takes beside computing, by how many mirrors there are: each sample's, and seconds.
+
+    A sample that took no time is one that the clock did not tell.
+    """
+    told = [(count, took) for count, took in samples if took > 0]
+    mirrors, seconds = np.array(told, dtype=float).reshape(-1, 2).T
     by = np.stack([np.ones_like(mirrors), mirrors], axis=1) / seconds[:, None]
-    fixed, each_mirror = nnls(by, np.ones(len(seconds)))[0].tolist()
+    fixed, each_mirror = nnls(by, np.ones(len(told)))[0].tolist() if told else (0.0, 0.0)
     return Carried(fixed, each_mirror)

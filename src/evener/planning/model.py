@@ -265,6 +265,8 @@ def predict(
     # While a GPU reads the host's memory a CPU takes longer for the same.
     on_cpu = {**rates.cpu, **(rates.beside if any(share.mapped for share in shares) else {})}
     carried = rates.carried.get(algorithm) if len(kinds) > 1 else None
+    # Mirrors of and on a CPU: what GPUs send one another takes little beside that.
+    across = sum(one.part.mirrors + one.part.elsewhere for one in shares if one.kind == "cpu")
     travels = TRAVELS[algorithm]
     elements = []
     for share in shares:
@@ -288,14 +290,14 @@ def predict(
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0
         if carried is not None:
-            exchange = carried.seconds(sum(other.part.mirrors for other in shares))
+            exchange = carried.seconds(across)
         elif exchanges:
             exchange += picked / rates.bytes_per_second[share.kind]
             exchange += copied * travels.pulled / rates.copied_bytes_per_second
             exchange += rates.supersteps[algorithm] * rates.exchange_seconds
         elements.append(ElementPrediction(share.element, passes * compute, passes * exchange))
     slowest = max(e.compute_seconds + e.exchange_seconds for e in elements)
-    return Prediction(tuple(elements), slowest)
+    return Prediction(tuple(elements), slowest, beside_computing=carried is not None)
 
 
 def totem_speedup(alpha: float, beta: float, r_cpu: float, c: float) -> float:

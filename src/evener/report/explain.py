@@ -22,7 +22,7 @@ __all__ = [
     "predicted",
     "ready_sentence",
     "shares_sentence",
-    "spent",
+    "spent_for",
 ]
 
 
@@ -142,15 +142,25 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
     """What a plan said, and what came: of the whole run, and of each element."""
     whole = achieved_for_predicted(result.seconds, expected.seconds)
     lines = [f"Predicted: the run took {whole}."]
-    took = spent(result.timeline)
+    took = spent_for(expected, result)
+    besides = "beside that" if expected.beside_computing else "exchanging"
     for one in expected.elements:
         if one.name in took:
             computed, exchanged = took[one.name]
             lines.append(
                 f"  {one.name}: computing {seconds_text(computed)} for {seconds_text(one.compute_seconds)}, "
-                f"exchanging {seconds_text(exchanged)} for {seconds_text(one.exchange_seconds)}"
+                f"{besides} {seconds_text(exchanged)} for {seconds_text(one.exchange_seconds)}"
             )
     return lines
+
+
+def spent_for(expected: Prediction, result: Result) -> dict[str, tuple[float, float]]:
+    """Seconds that each element computed, and those that are to be held against its exchange's."""
+    took = spent(result.timeline)
+    if not expected.beside_computing or not took:
+        return took
+    beside = result.seconds - max(computed for computed, _ in took.values())
+    return {name: (computed, beside) for name, (computed, _) in took.items()}
 
 
 def achieved_for_predicted(achieved: float, expected: float) -> str:

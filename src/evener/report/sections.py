@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evener.memory import readable
 from evener.report.draw import bar, group, picture, table, words
-from evener.report.explain import achieved_for_predicted, ready_sentence, spent
+from evener.report.explain import achieved_for_predicted, ready_sentence, spent_for
 from evener.report.units import amount_text, rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def placement(partitioned: PartitionedGraph) -> str:
 
 def prediction(expected: Prediction, result: Result) -> str:
     """What the plan said, and what came."""
-    took = spent(result.timeline)
+    took = spent_for(expected, result)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
     for one in expected.elements:
         got = took.get(one.name)
@@ -86,7 +86,8 @@ def prediction(expected: Prediction, result: Result) -> str:
         )
         whole = one.compute_seconds + one.exchange_seconds
         pairs.append((one.name, whole, 0.0 if got is None else sum(got)))
-    columns = ("element", "computing predicted", "achieved", "exchanging predicted", "achieved")
+    besides = "beside that" if expected.beside_computing else "exchanging"
+    columns = ("element", "computing predicted", "achieved", f"{besides} predicted", "achieved")
     faster = [
         f"{ratio:.2g} times as fast as on {what} alone"
         for ratio, what in ((expected.speedup_over_cpu, "the CPU"), (expected.speedup_over_gpu, "one GPU"))

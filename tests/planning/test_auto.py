@@ -704,8 +704,8 @@ def test_what_is_measured_of_searches_on_both(monkeypatch):
     shares = [pg for pg, on in zip(timed.placements, kinds, strict=True) if on == ["cpu", "cuda"]][::2]
     # Two supersteps of 8 s on the first element and 16 s on the second; a pass is half of a run.
     assert [sample.seconds for sample in searches] == [8.0] * 4
-    assert [(one.connected, one.edges) for one in searches] == [
-        (own.connected + own.mirrors, own.stored_edges)
+    assert [(one.touched, one.connected, one.edges) for one in searches] == [
+        (own.connected + own.mirrors, own.connected + own.mirrors, own.stored_edges)
         for own in (pg.partitions[0] for pg in (*whole, *shares))
     ]
     mirrors = [sum(own.mirrors for own in pg.partitions) for pg in shares]

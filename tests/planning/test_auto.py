@@ -566,6 +566,17 @@ def test_a_machine_is_measured(monkeypatch, gpu):
     assert any("beside" in step for step in said) == bool(gpu)
 
 
+@pytest.fixture
+def runs_alone(monkeypatch):
+    """A machine with one GPU, of which nothing is measured but runs, and nothing kept."""
+    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
+    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
+    monkeypatch.setattr(profile, "keep", lambda _: None)
+
+
+@pytest.mark.usefixtures("runs_alone")
 @pytest.mark.parametrize("gpu", ["cuda:0", None])
 @pytest.mark.parametrize(
     ("scales", "memory", "sizes"),
@@ -578,12 +589,7 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
     monkeypatch.setattr(profile, "_SCALES", (6, 7, 8))
     monkeypatch.setattr(profile, "_scales", lambda _: scales)
     monkeypatch.setattr(profile, "_BEYOND", 10)
-    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
-    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
     monkeypatch.setattr(profile.memory, "available", lambda: memory)
-    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
-    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
-    monkeypatch.setattr(profile, "keep", lambda _: None)
     fit = profile.fitted
     monkeypatch.setattr(profile, "fitted", lambda own, **more: samples.append(own) or fit(own, **more))
     found = CALIBRATE(gpu)
@@ -611,6 +617,12 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
         assert shares in sizes
 
 
+@pytest.fixture
+def one_small_size(monkeypatch):
+    monkeypatch.setattr(profile, "_SCALES", (8,))
+    monkeypatch.setattr(profile, "_scales", lambda _: (8,))
+
+
 class Timed:
     """Stands for an algorithm, whose runs on each placement take what a test says."""
 
@@ -625,19 +637,13 @@ class Timed:
         return SimpleNamespace(seconds=next(self.runs), timeline=ev.Timeline([*spans, *spans]))
 
 
+@pytest.mark.usefixtures("runs_alone", "one_small_size")
 def test_what_is_measured_of_runs(monkeypatch):
     """A pass of four takes a quarter; the first run compiles, so it takes far longer and does not count."""
     seen = []
     timed = Timed(99.0, 4.0, 12.0, 8.0, 5.0)  # the last counts supersteps, where there are several elements
-    monkeypatch.setattr(profile, "_SCALES", (8,))
-    monkeypatch.setattr(profile, "_scales", lambda _: (8,))
     monkeypatch.setattr(profile, "PASSES", {"pagerank": (timed, 4)})
     monkeypatch.setattr(profile, "SKIP_SOME", ())
-    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
-    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
-    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
-    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
-    monkeypatch.setattr(profile, "keep", lambda _: None)
     monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
     monkeypatch.setattr(profile, "fitted_mapped", seen.append)
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
@@ -680,20 +686,14 @@ def test_what_is_measured_of_runs(monkeypatch):
     assert in_host_memory == [(70, 7, 0.0)] * 2
 
 
+@pytest.mark.usefixtures("runs_alone", "one_small_size")
 def test_what_is_measured_of_searches_on_both(monkeypatch):
     """What a run takes longer than the kernels of the slower element, and the kernels of the CPU's share."""
     seen, carried = [], []
     timed = Timed(99.0, 40.0, 60.0, 50.0, 7.0)
-    monkeypatch.setattr(profile, "_SCALES", (8,))
-    monkeypatch.setattr(profile, "_scales", lambda _: (8,))
     monkeypatch.setattr(profile, "PASSES", {"wcc": (timed, 2)})
     monkeypatch.setattr(profile, "READ_ALL", ())
     monkeypatch.setattr(profile, "SKIP_SOME", ("wcc",))
-    monkeypatch.setattr(profile, "exchange_speeds", lambda _: ({}, 0.0))
-    monkeypatch.setattr(profile, "copy_speed", lambda *_: 1.0)
-    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
-    monkeypatch.setattr(profile, "machine", lambda *, with_gpus: {"gpus": ["one"] if with_gpus else []})
-    monkeypatch.setattr(profile, "keep", lambda _: None)
     monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
     monkeypatch.setattr(profile, "fitted_carried", carried.append)
     CALIBRATE("cuda:0")

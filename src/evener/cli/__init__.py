@@ -87,8 +87,9 @@ def _failed(error: BaseException) -> int:
         another = "another folder in NUMBA_CACHE_DIR"
         return _say(f"no space is left to keep compiled kernels; make some, or name {another}", _BAD_ARGUMENT)
     if folder is not None:
-        why = f"{type(error).__name__}: {error}; delete this folder, or name another in NUMBA_CACHE_DIR"
-        return _say(f"compiled kernels are not kept in {folder}, or damaged there: {why}", _BAD_ARGUMENT)
+        why = f"{folder} ({type(error).__name__}: {error})"
+        remedy = "delete this folder, or name another in NUMBA_CACHE_DIR"
+        return _say(f"compiled kernels cannot be read from or written to {why}; {remedy}", _BAD_ARGUMENT)
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return _say(

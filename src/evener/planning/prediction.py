@@ -41,11 +41,11 @@ class Prediction:
         One for each element.
     seconds : float
         Wall time of the algorithm, as in `Result.seconds`.
-    beside_computing : bool
-        Whether `exchange_seconds` are all that the run takes beside kernels, the same for each element.
     speedup_over_cpu, speedup_over_gpu : float or None
         How many times as fast as on the CPU alone, and on one GPU alone; None where that cannot be run: there
         is no GPU, or the graph does not fit it; nor where a run has no pass to be faster at.
+    beside_computing : bool
+        Whether `exchange_seconds` are all that the run takes beside kernels, the same for each element.
 
     Examples
     --------

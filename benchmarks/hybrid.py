@@ -32,7 +32,7 @@ import machine
 from cpu_rivals import draw_sources
 from evener.auto import directions_of, place_by_plan
 from evener.partition.footprint import beside_edges
-from evener.planning.model import Share, predict
+from evener.planning.model import Part, Share, predict
 from evener.profile import rates_of_this_machine
 
 ITERATIONS = 8
@@ -53,7 +53,7 @@ def main():
     on_cpu = []
     for fits in options.fits:
         memory = int(beside + fits * graph.m * 4)
-        rows = _recorded(options.scale, fits, options.tasks) if options.go_on else []
+        rows = _recorded(options.scale, fits, options.tasks, rates) if options.go_on else []
         if not rows:
             on_cpu = on_cpu or bench.placed_as(None, "cpu", "random", None, None)
             rows = on_cpu + bench.placed_as(fits, "cuda:0", "random", None, memory)
@@ -78,8 +78,8 @@ def main():
             print(f"{task}, {fits:g} fits:", shown)
 
 
-def _recorded(scale, fits, tasks):
-    """The rows of a sweep on such a machine that was broken off, or went less far."""
+def _recorded(scale, fits, tasks, rates):
+    """The rows of a sweep on such a machine that was broken off, or went less far, predicted by `rates`."""
     rows = []
     for task in tasks:
         place = harness.RESULTS / f"{_name(task, scale, fits)}.json"
@@ -88,7 +88,19 @@ def _recorded(scale, fits, tasks):
             return []
         rows += record["rows"]
     # What was recorded before shares were told as they were asked for, or without heads, begins anew.
-    return rows if all("asked_alpha" in row and "heads" in row for row in rows if _swept(row)) else []
+    if not all("asked_alpha" in row and "heads" in row for row in rows if _swept(row)):
+        return []
+    for row in rows:
+        shares = [Share(**share | {"part": Part(**share["part"])}) for share in row["shares"]]
+        row.update(_predicted(shares, row["task"], rates))
+    return rows
+
+
+def _predicted(shares, task, rates):
+    """What the model says of a placement, as a row has it."""
+    expected = predict(shares, task, rates)
+    busy = {e.name: {"compute": e.compute_seconds, "exchange": e.exchange_seconds} for e in expected.elements}
+    return {"predicted_seconds": expected.seconds, "predicted_elements": busy}
 
 
 def _record(scale, graph, fits, link, swept, rates, rows):
@@ -161,7 +173,6 @@ class _Bench:
         taken, result = self._times(placed, task)
         shares = Share.all_of(placed)
         several = len(placed.elements) > 1
-        expected = predict(shares, task, self.rates)
         row = {
             "task": task,
             "fits": fits,
@@ -174,13 +185,9 @@ class _Bench:
             "shares": [asdict(share) for share in shares],
             "mapped_share": sum(s.mapped for s in shares) / self.graph.m,
             "median_seconds": harness.median(taken),
-            "predicted_seconds": expected.seconds,
             "seconds": taken,
             "elements": _busy(result, ITERATIONS if task == "pagerank" else 1),
-            "predicted_elements": {
-                e.name: {"compute": e.compute_seconds, "exchange": e.exchange_seconds}
-                for e in expected.elements
-            },
+            **_predicted(shares, task, self.rates),
         }
         _show(row)
         return row

@@ -12,6 +12,9 @@ algorithm and part that fits has a record of its own, with the CPU alone in it: 
 Times are medians: of PageRank for an iteration, of breadth-first search over sources drawn with a fixed seed.
 The first answer to each question is verified, and the last parents on each placement; all others are equal
 to answers that were, ranks to 1e-6.
+
+With --go-on what was recorded of such a machine stays, and is predicted anew with the rates of now: the
+commit and the command in a record are those of its last run.
 """
 
 from __future__ import annotations
@@ -281,7 +284,9 @@ def _options():
     parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--go-on", action="store_true", help="with what is recorded of such a machine")
+    parser.add_argument(
+        "--go-on", action="store_true", help="with what is recorded of such a machine, predicted anew"
+    )
     options = harness.recording(parser)
     if not 0 < options.step < options.most:
         parser.error("the sweep begins at --step, which is more than 0 and less than --most")

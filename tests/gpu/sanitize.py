@@ -91,7 +91,8 @@ def _tests(part, parts):
 def _under(tool, folder):
     """The words before those of a program that is to run under a tool, and to leave its findings there."""
     how = ["--report-api-errors", "no", "--show-backtrace", "device", "--log-file", f"{folder}/%p.log"]
-    if tool == "racecheck":  # each process would have as many threads as there are cores
+    # With as many threads as it chooses, 93 tests in 36 processes took 632 s in all; with one, 96 took 456.
+    if tool == "racecheck":
         how += ["--racecheck-num-workers", "1"]
     # Of a hundred findings, which it stops at by itself, all may be of one kind.
     return ["compute-sanitizer", "--tool", tool, "--print-limit", "10000", *how]

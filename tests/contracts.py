@@ -5,7 +5,6 @@ Arrays are made by `hold` and looked at by `fetch`, for an element's own may be 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from itertools import pairwise
@@ -19,11 +18,9 @@ from evener.exchange import memory, message
 from evener.graph import Graph
 from evener.partition import partition
 from evener.partition.route import Route, place
+from sanitized import CLOCKS, RUNS
 
 DTYPES = ["uint8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
-# What the two clocks of an element beside the host may differ by. Under a sanitizer many processes wait for
-# one GPU, and for each other between one reading and the next.
-CLOCKS = 10.0 if "SANITIZED" in os.environ else 0.01
 
 
 class ElementContract:
@@ -491,7 +488,7 @@ class TransportContract:
         vertices = vertices_of(engine)
         array, words = held(engine, values), held_flags(engine, flags)
         all_words = held_flags(engine, [np.ones(len(where), bool) for where in vertices])
-        for _ in range(100):
+        for _ in range(RUNS):
             sums, marks = engine.copy(array), engine.copy(words)
             engine.push(sums, "add", changed=engine.copy(all_words))
             engine.push(marks, "or")

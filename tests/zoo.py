@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from evener import generate
 from evener.graph import Graph
+from sanitized import sized
 
 
 def _rmat(scale):
@@ -73,9 +74,9 @@ _EMPTY = np.empty(0, dtype=np.int64)
 SMALL = {
     "rmat": lambda: _rmat(7),
     "uniform": lambda: _uniform(6),
-    "grid": lambda: _grid(9, 9),
+    "grid": lambda: _grid(*sized((9, 9), (6, 6))),
     "star": lambda: star(127),
-    "chain": lambda: _chain(65),
+    "chain": lambda: _chain(sized(65, 20)),
     "empty": lambda: (_EMPTY, _EMPTY, 0),
     "one vertex": lambda: (_EMPTY, _EMPTY, 1),
     "self-loops": lambda: _self_loops(64),
@@ -86,11 +87,11 @@ SMALL = {
 }
 
 LARGE = {
-    "rmat": lambda: _rmat(12),
-    "uniform": lambda: _uniform(12),
-    "grid": lambda: _grid(48, 48),
+    "rmat": lambda: _rmat(sized(12, 9)),
+    "uniform": lambda: _uniform(sized(12, 9)),
+    "grid": lambda: _grid(*sized((48, 48), (16, 16))),
     "star": lambda: star(4096),
-    "chain": lambda: _chain(700),
+    "chain": lambda: _chain(sized(700, 70)),
     "self-loops": lambda: _self_loops(2047),
     "duplicates": lambda: _duplicates(2049),
     "isolated": lambda: _isolated(4097),
@@ -134,7 +135,7 @@ def _fans(stages, width):
 # Long rows in levels of few vertices: one, some, more than a block of a GPU puts aside, among short ones or
 # by themselves, and on the way out as on the way back.
 NARROW = {
-    "grid": lambda: _grid(300, 4),
+    "grid": lambda: _grid(sized(300, 40), 4),
     "broom": lambda: _broom([100, 4000, 5, 300, 255, 256, 257, 2000, 0, 1023, 1024, 1025, 64, 900, 1, 3000]),
     "thicket": lambda: _thicket(np.random.default_rng(1).permutation([300] * 70 + [1] * 4000)),
     "layers": lambda: _layers([3, 100, 400, 100, 3], 0.8),

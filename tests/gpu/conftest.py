@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gc
-import os
 from pathlib import Path
 
 import pytest
 
-import matrix
 from evener.elements.cuda import gpus, missing
+from sanitized import FEW_BLOCKS, TOOL
 
-SANITIZED = os.environ.get("SANITIZED")  # by which tool, of `sanitize.py`
-# Blocks that racecheck looks at: it goes over every access to shared memory, which no other block sees.
-BLOCKS = 4
+BLOCKS = 4  # of each kernel, where they are few
 
 
 def pytest_collection_modifyitems(items):
@@ -32,9 +29,9 @@ def gpu_or_none():
 
 @pytest.fixture(scope="session", autouse=True)
 def few_blocks():
-    """Under racecheck kernels run on a few blocks, which do what many would."""
+    """They do what many would."""
     with pytest.MonkeyPatch.context() as patch:
-        if matrix.FEW_BLOCKS:
+        if FEW_BLOCKS:
             patch.setattr("evener.elements.loading.MOST_BLOCKS", BLOCKS)
         yield
 
@@ -43,7 +40,7 @@ def few_blocks():
 def memory_of_its_own():
     """Under `sanitize.py` no memory that another test wrote: what a test reads and did not write is found."""
     yield
-    if SANITIZED:
+    if TOOL:
         import cupy
 
         gc.collect()

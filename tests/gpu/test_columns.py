@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import matrix
 import reference
 from evener.elements.cuda import CudaElement
 from evener.partition.footprint import Tiers, beside_edges
+from sanitized import RUNS, sized
 
 placing = import_module("evener.partition.columns")
 PLENTY = 1 << 40
@@ -26,7 +26,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 4)
 
 
-SMALLER = 3 if matrix.FEW_BLOCKS else 0  # by so many powers of two
+SMALLER = sized(0, 3)  # by so many powers of two
 LEAVES = 100_000 >> SMALLER
 GRAPHS = {
     "rmat": lambda: ev.read(f"rmat:{14 - SMALLER}"),
@@ -89,7 +89,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
     pg = ev.partition(ev.read(f"rmat:{17 - SMALLER}"), on="cuda:0", directions="in")
     first = ev.pagerank(pg, tol=0, max_iter=10)["rank"]
     assert pg.partitions[0].in_.prepared["columns"] is not None
-    for _ in range(matrix.RUNS):
+    for _ in range(RUNS):
         assert (ev.pagerank(pg, tol=0, max_iter=10)["rank"] == first).all()
 
 

@@ -7,13 +7,13 @@ import time
 import pytest
 
 import evener as ev
-import matrix
 from evener.energy import Meter
+from sanitized import sized
 
 
 def test_a_busy_gpu_takes_some_watts():
     pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
-    placed = ev.partition(ev.read("rmat:10" if matrix.FEW_BLOCKS else "rmat:16"), on="cuda:0")
+    placed = ev.partition(ev.read(sized("rmat:16", "rmat:10")), on="cuda:0")
     ev.pagerank(placed, tol=0, max_iter=1)
     with Meter(placed.elements) as meter:
         began = time.perf_counter()

@@ -19,6 +19,7 @@ from evener.elements import usable_cores
 from evener.elements.cuda import CudaElement, gpus
 from evener.partition.footprint import HEAD, Tiers
 from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
+from sanitized import RUNS, sized
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 
 CPU_OF_TWO = f"cpu:{min(2, usable_cores())}"
@@ -38,17 +39,20 @@ everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
 def placements(seed):
     """Every split by two of the policies, those and the shares in turn; one element needs neither."""
     policies, alphas = (islice(cycle(each), seed % len(each), None) for each in (POLICIES, ALPHAS))
-    for on in SPLITS:
-        for _ in range(2 if len(on) > 1 else 1):
+    for on in sized(SPLITS, SPLITS[seed % 2 :: 2]):
+        for _ in range(sized(2, 1) if len(on) > 1 else 1):
             yield {"on": on, "policy": next(policies), "alpha": next(alphas)}
 
 
 # ---- narrow frontiers --------------------------------------------------------------------------------
 
 
+GRIDS = sized(["grid:1000x3", "grid:300x300"], ["grid:100x3", "grid:40x40"])
+
+
 @pytest.mark.parametrize("levels", [1, 64])
 @pytest.mark.parametrize("narrow", [0, 3, 300, 1 << 13, 1 << 20])
-@pytest.mark.parametrize("spec", ["grid:1000x3", "grid:300x300", "rmat:12", "rmat:10,directed", "uniform:10"])
+@pytest.mark.parametrize("spec", [*GRIDS, "rmat:12", "rmat:10,directed", "uniform:10"])
 def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
     module = import_module("evener.algorithms.bfs")
     monkeypatch.setattr(module, "NARROW", narrow)
@@ -88,7 +92,7 @@ def test_few_narrow_levels_among_all(monkeypatch, most, among_all):
 @small_graphs
 def test_small_graphs(name, directed):
     truth = truth_of(zoo.SMALL[name](), directed=directed)
-    for placement in placements(list(zoo.SMALL).index(name) + 2 * directed):
+    for placement in placements(list(zoo.SMALL).index(name) + 3 * directed):
         truth.check(**placement)
 
 
@@ -111,7 +115,7 @@ def test_generated_graphs(name):
 @pytest.fixture(scope="module")
 def heavy():
     """Some 130 thousand vertices and 3.7 million edges, so that every thread of a GPU has its share."""
-    graph = generate.rmat(12 if matrix.FEW_BLOCKS else 17)
+    graph = generate.rmat(sized(17, 12))
     tails, heads = reference.edges(graph)
     weights = np.random.default_rng(17).random(graph.m)
     weighted = ev.Graph.from_edges(tails, heads, weights, directed=True, n=graph.n)
@@ -127,7 +131,7 @@ def test_a_graph_for_every_thread(heavy, on):
 @directions
 def test_a_hub_with_more_edges_than_blocks_have_threads(on, directed):
     """One row of 300,000 edges: it is cut into many pieces wherever edges are shared out."""
-    truth = truth_of(zoo.star(300_000), directed=directed)
+    truth = truth_of(zoo.star(sized(300_000, 10_000)), directed=directed)
     truth.check(on=on, policy="low", alpha=None if len(on) == 1 else 0.2)
 
 
@@ -155,7 +159,7 @@ def test_a_search_that_turns_up_twice(monkeypatch, on):
     matrix.check_a_search_that_turns_up_twice(monkeypatch, on)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=sized(30, 10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     graph=zoo.drawn_graphs(),
     on=st.sampled_from(SPLITS),
@@ -304,22 +308,22 @@ def test_it_stops_where_the_reference_does(on):
     [
         (["cuda:0"], 0, -1, 3),
         (["cuda:0"], 1e9, -1, 3),
-        (["cuda:0"], 0, 100, 3),
-        (["cuda:0"], 0, 100, 1024),
-        (["cpu:1", "cuda:0"], 0, 100, 3),
-        (["cpu:1", "cuda:0"], 1e9, 100, 3),
+        (["cuda:0"], 0, 25, 3),
+        (["cuda:0"], 0, 25, 1024),
+        (["cpu:1", "cuda:0"], 0, 25, 3),
+        (["cpu:1", "cuda:0"], 1e9, 25, 3),
     ],
 )
 def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, levels):
-    """4^700 of them; what depends on a joint, its middles share evenly.
+    """Over 2^1024 of them; what depends on a joint, its middles share evenly.
 
     On several elements, and where no level is narrow, they are pushed or pulled all the way.
     """
     module = import_module("evener.algorithms.betweenness")
     monkeypatch.setattr(module, "PUSH_COST", push_cost)
-    monkeypatch.setattr(module, "NARROW", narrow)
+    stages, width = sized((700, 4), (130, 256))
+    monkeypatch.setattr(module, "NARROW", narrow * width)
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)
-    stages, width = 700, 4
     src, dst, joints, middles = zoo.diamonds(stages, width)
     graph = ev.Graph.from_edges(src, dst)
     pg = ev.partition(graph, on, alpha=0.5)
@@ -369,7 +373,7 @@ def test_one_gpu_gives_the_same_ranks_to_the_bit(dtype):
     graph = zoo.build(zoo.LARGE["rmat"](), directed=True)
     pg = ev.partition(graph, "cuda:0")
     first = ev.pagerank(pg, dtype=dtype)
-    for _ in range(matrix.RUNS - 1):
+    for _ in range(RUNS - 1):
         again = ev.pagerank(pg, dtype=dtype)
         assert again.outcome == first.outcome
         assert (again["rank"] == first["rank"]).all()

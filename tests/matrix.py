@@ -125,7 +125,7 @@ def _wide_truth(name, *, directed):
     elif name == "star":
         ends = np.array([[0] * 600 + [1, 2], [*range(1, 601), 601, 602]])
     elif name == "late hub":  # few of all edges, but most of those that are left
-        path, leaves = sized((400, 40), (80, 8))
+        path, leaves = sized((400, 40), (50, 5))
         ends = np.array([[*range(path), *[path] * leaves], range(1, path + leaves + 1)])
     else:
         ends = rng.integers(0, 200, (2, 900))

@@ -92,11 +92,11 @@ LARGE = {
     "grid": lambda: _grid(*sized((48, 48), (16, 16))),
     "star": lambda: star(4096),
     "chain": lambda: _chain(sized(700, 70)),
-    "self-loops": lambda: _self_loops(2047),
-    "duplicates": lambda: _duplicates(2049),
-    "isolated": lambda: _isolated(4097),
-    "gaps": lambda: _gaps(3000),
-    "ends early": lambda: _ends_early(4096),
+    "self-loops": lambda: _self_loops(sized(2047, 511)),
+    "duplicates": lambda: _duplicates(sized(2049, 513)),
+    "isolated": lambda: _isolated(sized(4097, 1025)),
+    "gaps": lambda: _gaps(sized(3000, 500)),
+    "ends early": lambda: _ends_early(sized(4096, 1024)),
 }
 
 
@@ -135,7 +135,7 @@ def _fans(stages, width):
 # Long rows in levels of few vertices: one, some, more than a block of a GPU puts aside, among short ones or
 # by themselves, and on the way out as on the way back.
 NARROW = {
-    "grid": lambda: _grid(sized(300, 40), 4),
+    "grid": lambda: _grid(sized(300, 25), 4),
     "broom": lambda: _broom([100, 4000, 5, 300, 255, 256, 257, 2000, 0, 1023, 1024, 1025, 64, 900, 1, 3000]),
     "thicket": lambda: _thicket(np.random.default_rng(1).permutation([300] * 70 + [1] * 4000)),
     "layers": lambda: _layers([3, 100, 400, 100, 3], 0.8),

@@ -66,23 +66,26 @@ def main():
     options = _options()
     if not gpus():
         sys.exit(f"there is nothing to look at: {missing()}")
-    tests = _tests(*options.part)
-    print(f"part {options.part[0]} of {options.part[1]}: {len(tests)} tests, {options.processes} processes")
     clean = True
     for tool in options.tools:
+        tests = _tests(tool, *options.part)
+        print(
+            f"part {options.part[0]} of {options.part[1]}: {len(tests)} tests, {options.processes} processes"
+        )
         with tempfile.TemporaryDirectory() as folder:
             _show_mistake(tool, Path(folder))
             clean &= _run(tool, tests, Path(folder), options)
     return 0 if clean else 1
 
 
-def _tests(part, parts):
+def _tests(tool, part, parts):
     """The tests to run: every so manyth of all, for those of one function lie together and take alike."""
     listed = subprocess.run(
         [sys.executable, "-m", "pytest", str(HERE), "--collect-only", "-q", "-p", "no:cacheprovider"],
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "SANITIZED": tool},
     )
     tests = [line for line in listed.stdout.splitlines() if "::" in line and ALONE not in line]
     return tests[part - 1 :: parts]
@@ -123,7 +126,7 @@ def _run(tool, tests, folder, options):
     print(f"\n{' '.join(_under(tool, 'logs'))} python -m pytest ...")
     outcomes = Counter()
     for out in folder.glob("*.out"):
-        lines = out.read_text().splitlines() or ["nothing"]
+        lines = [line for line in out.read_text().splitlines() if line] or ["nothing"]
         told = [match for line in lines if (match := OUTCOME.match(line))]
         outcomes.update(match[2].lower() for match in told)
         wrong = [" ".join(match.groups()) for match in told if match[2] in ("FAILED", "ERROR")]

@@ -30,8 +30,8 @@ _WIDE = {
     "stored": ["undirected", "both", "out"],
     "narrow": [0, 40],
     "most": [2, 1024],  # levels at once
-    "up": [1, 15, 10**6],  # steps go up from this part of the edges on
-    "broad": [1, 2, 10**9],  # steps down flood from this part of the vertices on
+    "up": sized([1, 15, 10**6], [1, 10**6]),  # steps go up from this part of the edges on
+    "broad": sized([1, 2, 10**9], [1, 10**9]),  # steps down flood from this part of the vertices on
 }
 
 

@@ -412,7 +412,8 @@ class TestWords:
         ],
     )
     def test_the_sentence(self, joules, reasons, expected):
-        assert energy_sentence(Energy(joules, reasons, 1.0), 1_000_000_000) == expected
+        energy = Energy(joules, reasons, 1.0)
+        assert energy_sentence(energy, energy.total and 1_000_000_000 / energy.total) == expected
 
 
 class Counting:
@@ -442,7 +443,8 @@ class TestCommandLine:
         content = json.loads(evener(*words, "--energy", "--report", page, "--json").out)
         told = content["energy"]
         assert told["joules"]["host"] == pytest.approx(20 * told["seconds"], abs=0.4)
-        assert told["edges_per_joule"] == pytest.approx(content["edges"] / told["joules"]["host"])
+        watts = told["joules"]["host"] / told["seconds"]
+        assert told["edges_per_joule"] == pytest.approx(content["edges_per_second"] / watts)
         assert "<h2>Energy</h2>" in page.read_text()
         assert "for each watt." in evener(*words, "--energy").out
 

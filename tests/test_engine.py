@@ -202,6 +202,7 @@ def test_what_ends_after_the_last_vote_is_computing(graph):
     engine.superstep("last")
     Kernels(engine).compute(lambda: None)
     seconds = engine.finish()
+    assert seconds == engine.timeline.seconds
     first, last = engine.timeline.spans
     assert first.compute == 0
     assert 0.05 <= last.compute <= seconds
@@ -381,14 +382,16 @@ def test_active_vertices_are_the_levels_of_a_search(graph):
     assert active == np.bincount(r["distance"][r["distance"] >= 0]).tolist()
 
 
-def test_the_rate_is_of_all_edges_so_far(graph):
+@pytest.mark.parametrize("ends", [1, 2])
+def test_the_rate_is_of_all_edges_so_far(graph, ends):
     told = []
-    engine = Engine(ev.partition(graph, "cpu:1"), "test", progress=told.append)
+    placed = ev.partition(graph, "cpu:1")
+    engine = Engine(placed, "test", progress=told.append, from_both_ends=ends == 2)
     for edges in (1000, 500, 0):
         engine.superstep("on", edges=edges)
     first, *others = told
     assert first.edges_per_second is None
-    assert [p.edges_per_second * p.seconds for p in others] == pytest.approx([1000, 1500])
+    assert [p.edges_per_second * p.seconds for p in others] == pytest.approx([1000 / ends, 1500 / ends])
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])

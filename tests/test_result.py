@@ -236,7 +236,7 @@ class TestWords:
         assert text.startswith("test in 500 ms: 1 superstep, 1,000 edges, 2 k edges/s.")
         assert "cpu:1#2" in text
         assert "2.0 KiB" in text
-        assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting." in text
+        assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting, 0% between them." in text
         assert text.endswith("Bottleneck: computing 'pull' on cpu:1#2, 40% of all time.")
 
     def test_waiting_names_the_slow_element(self):
@@ -255,6 +255,14 @@ class TestWords:
         spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", wait=1.0)]
         text = result([1.0], spans=spans).explain()
         assert "the elements wait for each other by turns (95% of all time is waiting)" in text
+
+    def test_what_lies_between_kernels_is_named_where_it_takes_longest(self):
+        spans = [ev.Span(step, "pull", f"cpu:{p}", compute=0.1, wait=0.1) for step in (0, 1) for p in (1, 2)]
+        r = result([1.0], spans=spans)
+        assert "Bottleneck: computing 'pull' on cpu:1, 25% of all time." in r.explain()
+        r.timeline.seconds = 2.0
+        assert "10% computing, 0% sending, 0% receiving, 10% waiting, 80% between them." in r.explain()
+        assert "Bottleneck: what Python does between kernels, 80% of all time" in r.explain()
 
     def test_making_kernels_ready_is_no_ones_exchange(self):
         spans = [ev.Span(0, "push", f"cpu:{p}", compute=0.1, receive=0.9) for p in (1, 2)]
@@ -297,6 +305,15 @@ class TestWords:
         assert "Energy" not in r.explain()
         r.energy = Energy({"host": 2.5}, seconds=0.5)
         assert "Energy: 2.5 J, 2 k edges/s for each watt." in r.explain().splitlines()
+
+    def test_runs_that_were_measured_together_have_the_rate_of_each(self):
+        r = result([1.0, 2.0], spans=SPANS, edges=5000)  # in half a second
+        assert r.edges_per_joule is None
+        r.energy = Energy({"host": 250.0}, seconds=50.0)  # a hundred of them, at 5 watts
+        assert r.edges_per_joule == 2000
+        assert "Energy: 250 J, 2 k edges/s for each watt." in r.explain().splitlines()
+        r.energy = Energy({"host": None}, {"host": "it has no counter"}, seconds=50.0)
+        assert r.edges_per_joule is None
 
     def test_nothing_timed(self):
         assert result([1.0]).explain().endswith("Nothing was timed.")

@@ -64,15 +64,24 @@ def test_several_phases_of_one_superstep_stay_in_order():
 
 def test_shares_sum_to_one(two_elements):
     shares = two_elements.shares()
-    assert shares == pytest.approx((7.5 / 12, 0.5 / 12, 1.0 / 12, 3.0 / 12))
+    assert shares == pytest.approx((7.5 / 12, 0.5 / 12, 1.0 / 12, 3.0 / 12, 0))
     assert sum(shares) == pytest.approx(1)
+
+
+def test_what_no_span_tells_of_a_run_lies_between_them(two_elements):
+    """Of 15 seconds on each of two elements, spans tell of 12 in all."""
+    two_elements.seconds = 15.0
+    shares = two_elements.shares()
+    assert shares == pytest.approx((7.5 / 30, 0.5 / 30, 1.0 / 30, 3.0 / 30, 18 / 30))
+    two_elements.seconds = 1.0  # less than spans tell, by their own clocks
+    assert two_elements.shares().between == 0
 
 
 def test_an_empty_timeline_has_nothing():
     timeline = Timeline()
     assert timeline.supersteps == 0
     assert timeline.by_superstep() == []
-    assert timeline.shares() == (0, 0, 0, 0)
+    assert timeline.shares() == (0, 0, 0, 0, 0)
     assert timeline.to_arrow().num_rows == 0
 
 

@@ -81,6 +81,12 @@ class Energy:
         known = [joules for joules in self.joules.values() if joules is not None]
         return sum(known) if known else None
 
+    @property
+    def watts(self) -> float | None:
+        """The mean power of these devices, None where nothing is measured."""
+        joules = self.total
+        return joules / self.seconds if joules and self.seconds else None
+
 
 class Meter:
     """Measures the joules that the host and GPUs take while a block runs.

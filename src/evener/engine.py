@@ -55,6 +55,9 @@ class Engine(State):
         Its name, for progress.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    from_both_ends : bool, default False
+        Whether edges are told to `superstep` once from either end, as a search meets those of an undirected
+        graph; the rate that progress shows counts each once.
 
     Attributes
     ----------
@@ -72,6 +75,7 @@ class Engine(State):
         algorithm: str,
         *,
         progress: Callable[[Progress], None] | None = None,
+        from_both_ends: bool = False,
     ) -> None:
         if not hasattr(partitioned, "partitions"):
             msg = f"an Engine takes what evener.partition gives, not {type(partitioned).__name__}"
@@ -90,6 +94,7 @@ class Engine(State):
         self._made_ready = seconds_spent()
         self._superstep = -1
         self._edges = 0
+        self._ends = 1 + from_both_ends
         self._spans: list[Span] = []
         self._awake = [0] * len(self.elements)
         self._helpers = helpers_for(self.elements)
@@ -111,7 +116,8 @@ class Engine(State):
             self._computed(since, perf_counter())  # the last kernels, if they had no vote to be waited for
         self._spans = []
         self.timeline.making_ready = seconds_spent() - self._made_ready
-        return perf_counter() - self._began
+        self.timeline.seconds = perf_counter() - self._began
+        return self.timeline.seconds
 
     # ---- the three verbs --------------------------------------------------------------------------
 
@@ -143,7 +149,7 @@ class Engine(State):
         self.timeline.spans.extend(self._spans)
         if self._progress is not None:
             seconds = perf_counter() - self._began
-            rate = self._edges / seconds if self._edges else None
+            rate = self._edges / self._ends / seconds if self._edges else None
             at_work = sum(counts)
             with self._settled_on_error():
                 self._progress(

@@ -54,8 +54,9 @@ class Result(Mapping[str, "NDArray[Any]"]):
     seconds : float
         Wall time of the algorithm, reading and partitioning not counted.
     edges : int
-        Edges the rate is counted over: stored edges times iterations for PageRank, the edges of the
-        reached vertices for a traversal.
+        Edges the rate is counted over: stored edges for connected components, times iterations for
+        PageRank; for a search the edges of the vertices it reached, as Graph500 counts them: an undirected
+        one once, though it is stored twice.
     outcome : mapping, optional
         What else the run found out: "iterations" and "converged" for PageRank.
     partitioned : PartitionedGraph, optional
@@ -145,6 +146,12 @@ class Result(Mapping[str, "NDArray[Any]"]):
     def edges_per_second(self) -> float:
         """`edges` over `seconds`."""
         return self.edges / self.seconds if self.seconds else 0.0
+
+    @property
+    def edges_per_joule(self) -> float | None:
+        """`edges_per_second` for each watt, also where the run was measured with others like it; or None."""
+        watts = self.energy.watts if self.energy is not None else None
+        return self.edges_per_second / watts if watts else None
 
     def __repr__(self) -> str:
         names = ", ".join(self._gather)

@@ -106,12 +106,16 @@ class Progress:
 
 
 class Shares(NamedTuple):
-    """Which parts of the elements' time went to computing, sending, receiving and waiting; they sum to 1."""
+    """Which parts of the elements' time went to computing, sending, receiving and waiting; they sum to 1.
+
+    What is left is `between`: the run went on, but in Python, or it was another element's turn.
+    """
 
     compute: float
     send: float
     receive: float
     wait: float
+    between: float = 0.0
 
 
 class Superstep(NamedTuple):
@@ -160,6 +164,8 @@ class Timeline:
         When each element did what, in the order in which it was asked to.
     making_ready : float
         Seconds of the run in which kernels were compiled, or loaded, which a process does once.
+    seconds : float
+        The whole run, of which spans are parts; 0 until it has ended.
 
     Examples
     --------
@@ -172,6 +178,7 @@ class Timeline:
         self.spans: list[Span] = list(spans)
         self.slices: list[Slice] = []
         self.making_ready = 0.0
+        self.seconds = 0.0
 
     def add(self, span: Span) -> None:
         """Add one more span."""
@@ -205,8 +212,9 @@ class Timeline:
             sum(span.receive for span in self.spans),
             sum(span.wait for span in self.spans),
         ]
-        whole = sum(totals)
-        return Shares(*(part / whole if whole else 0.0 for part in totals))
+        between = max(0.0, self.seconds * len(self.elements) - sum(totals))
+        whole = sum(totals) + between
+        return Shares(*(part / whole if whole else 0.0 for part in (*totals, between)))
 
     def by_superstep(self) -> list[Superstep]:
         """One row a superstep, the times being those of the element that was busy longest."""

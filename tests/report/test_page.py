@@ -392,6 +392,7 @@ class TestWhereThereIsOne:
         shown = Page(page(r))
         assert "30 J" in shown.text
         assert "15 W" in shown.text
+        assert "energy of host alone 30 J" in shown.text
         assert "for each joule 200 k edges" in shown.text
         assert "not measured: there is <no> NVML" in shown.text
         r.energy = Energy({"host": 30.0}, seconds=0.0)

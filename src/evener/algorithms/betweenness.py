@@ -139,7 +139,7 @@ def betweenness(
         gpu_memory=gpu_memory,
         directions="both",
     )
-    engine = Engine(pg, "betweenness", progress=progress)
+    engine = Engine(pg, "betweenness", progress=progress, from_both_ends=not pg.graph.directed)
     centrality, edges = _accumulate(engine, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     return Result(

@@ -139,7 +139,7 @@ def searched(
     as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
 ) -> Result:
     """Search from a vertex of a placed graph, on behalf of an algorithm that gives its steps as distances."""
-    engine = Engine(pg, algorithm, progress=progress)
+    engine = Engine(pg, algorithm, progress=progress, from_both_ends=not pg.graph.directed)
     upward = not pg.graph.directed or pg.directions == "both"
     distance, parent = _search(engine, pg, number, upward=upward)
     seconds = engine.finish()

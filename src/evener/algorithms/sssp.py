@@ -135,7 +135,7 @@ def sssp(
         return searched(pg, number, "sssp", parameters, progress, as_distance=_unreached_infinite)
     start = at_vertex(pg, number)
     width = _bucket_width(pg.graph) if delta is None else float(delta)
-    engine = Engine(pg, "sssp", progress=progress)
+    engine = Engine(pg, "sssp", progress=progress, from_both_ends=not pg.graph.directed)
     fits = weights.dtype.kind in "iu" and heaviest < FAR
     tree = _search(engine, start, pg.graph.m, width, FAR if fits else np.float64(np.inf))
     if fits and tree.beyond:

@@ -105,7 +105,7 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     if result.prediction is not None:
         say("\n".join(predicted(result.prediction, result)))
     if result.energy is not None:
-        say(energy_sentence(result.energy, result.edges))
+        say(energy_sentence(result.energy, result.edges_per_joule))
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
         iterations = result.outcome["iterations"]
         say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
@@ -133,12 +133,11 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
         "top": [dict(zip(heads, one, strict=True)) for one in result.top(top)],
     }
     if result.energy is not None:
-        joules = result.energy.total
         content["energy"] = {
             "joules": result.energy.joules,
             "reasons": result.energy.reasons,
             "seconds": result.energy.seconds,
-            "edges_per_joule": result.edges / joules if joules else None,
+            "edges_per_joule": result.edges_per_joule,
         }
     if result.prediction is not None:
         content["prediction"] = asdict(result.prediction)

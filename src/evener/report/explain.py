@@ -59,7 +59,8 @@ def shares_sentence(timeline: Timeline) -> str:
     shares = timeline.shares()
     return (
         f"Time: {share_text(shares.compute)} computing, {share_text(shares.send)} sending, "
-        f"{share_text(shares.receive)} receiving, {share_text(shares.wait)} waiting."
+        f"{share_text(shares.receive)} receiving, {share_text(shares.wait)} waiting, "
+        f"{share_text(shares.between)} between them."
     )
 
 
@@ -76,6 +77,12 @@ def bottleneck(timeline: Timeline) -> str:
             "run."
         )
     exchange = shares.send + shares.receive
+    if shares.between > max(shares.compute, exchange, shares.wait):
+        fewer = "; fewer elements take less of it" if len(timeline.elements) > 1 else ""
+        return (
+            f"Bottleneck: what Python does between kernels, {share_text(shares.between)} of all time, for "
+            f"{timeline.supersteps} supersteps have little to do each{fewer}."
+        )
     if shares.wait > max(shares.compute, exchange):
         busy, waits = spent(timeline), dict.fromkeys(timeline.elements, 0.0)
         for (_, element), span in sums.items():
@@ -97,18 +104,19 @@ def bottleneck(timeline: Timeline) -> str:
             f"{share_text(exchange)} of all time is exchange): fewer or differently cut partitions send less."
         )
     (phase, element), span = max(sums.items(), key=lambda item: item[1].compute)
-    whole = sum(one.seconds for one in sums.values())
-    return f"Bottleneck: computing {phase!r} on {element}, {share_text(span.compute / whole)} of all time."
+    of_all = shares.compute * span.compute / sum(one.compute for one in sums.values())
+    return f"Bottleneck: computing {phase!r} on {element}, {share_text(of_all)} of all time."
 
 
-def energy_sentence(energy: Energy, edges: int) -> str:
+def energy_sentence(energy: Energy, edges_per_joule: float | None) -> str:
     """One sentence: joules, edges a second for each watt, and what is not in them."""
     missing = "; ".join(f"{device} is not measured: {why}" for device, why in energy.reasons.items())
     joules = energy.total
     if not joules:
         return f"Energy: {missing or 'not measured'}."
     of = f" ({' and '.join(energy.measured)} alone; {missing})" if missing else ""
-    return f"Energy: {amount_text(joules, 'J')}, {rate_text(edges / joules)} for each watt{of}."
+    rate = f", {rate_text(edges_per_joule)} for each watt" if edges_per_joule else ""
+    return f"Energy: {amount_text(joules, 'J')}{rate}{of}."
 
 
 def explain(result: Result) -> str:
@@ -133,7 +141,7 @@ def explain(result: Result) -> str:
     if result.prediction is not None:
         lines += predicted(result.prediction, result)
     if result.energy is not None:
-        lines.append(energy_sentence(result.energy, result.edges))
+        lines.append(energy_sentence(result.energy, result.edges_per_joule))
     lines.append(bottleneck(timeline))
     return "\n".join(lines)
 

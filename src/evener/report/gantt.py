@@ -30,7 +30,7 @@ _MOST_BOUNDS, _BETWEEN_NUMBERS = 60, 0.06
 
 _LEGEND = (
     "Computing fills the height of a row, sending its upper half, receiving its lower half. "
-    "Where there is nothing, the element waited."
+    "Where there is nothing, the element waited for others, or for its next kernel."
 )
 
 _ROW, _BAR, _HEAD = 42.0, 20.0, 16.0

@@ -37,8 +37,10 @@ def facts(result: Result) -> list[tuple[str, str]]:
     if ready_sentence(result):
         named.insert(1, ("of it making kernels ready", seconds_text(result.timeline.making_ready)))
     if result.energy is not None and result.energy.total:
-        named.append(("energy", amount_text(result.energy.total, "J")))
-        named.append(("for each joule", rate_text(result.edges / result.energy.total).removesuffix("/s")))
+        of = f" of {' and '.join(result.energy.measured)} alone" if result.energy.reasons else ""
+        named.append((f"energy{of}", amount_text(result.energy.total, "J")))
+    if result.edges_per_joule is not None:
+        named.append(("for each joule", rate_text(result.edges_per_joule).removesuffix("/s")))
     return named
 
 

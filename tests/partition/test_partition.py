@@ -254,6 +254,8 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     element.open_edges = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
     monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
     placed = PLACING.place(built, element, Tiers(mapped, most))
+    assert placed.host_bytes == 4 * placed.mapped_edges
+    assert (placed.mapped_edges > 0) == (mapped > 0)
     targets = placed.in_.targets
     values = np.concatenate([targets.far, targets.near])
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.far)]

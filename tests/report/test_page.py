@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -411,6 +412,17 @@ class TestWhereThereIsOne:
         assert "Policy high" in content
         assert "β = 75% of the edges cross partitions, 50% after aggregation" in content
         assert "cross partitions" not in section(page(ev.bfs(graph, source=0)), "Placement")
+
+    def test_edges_in_the_hosts_memory_are_not_in_the_gpus(self, monkeypatch):
+        placed = ev.partition(ev.Graph.from_edges([0], [1]), on="cpu:1")
+        (row,) = placed.statistics.partitions
+        assert row.own_bytes == row.nbytes > row.host_bytes == 0
+        own = dataclasses.replace(row, element="cuda:0", nbytes=3 << 20, host_bytes=1 << 20)
+        counted = dataclasses.replace(placed.statistics, partitions=(own,))
+        monkeypatch.setattr(type(placed), "statistics", property(lambda _: counted))
+        content = section(page(ev.bfs(placed, source=0)), "Placement")
+        assert ">2.0 MiB</td><td>1.0 MiB</td>" in content
+        assert "3.0 MiB in all" in content
 
 
 def luminance(colour):

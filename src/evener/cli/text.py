@@ -148,7 +148,9 @@ def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
 
 def partitions(statistics: Statistics) -> str:
     """Write the partitions as a table, with the sums and both betas below it."""
-    heads = ("element", "edges", "share", "crossing", "vertices", "mirrors", "memory")
+    heads = (
+        *("element", "edges", "share", "crossing", "vertices", "mirrors", "in its memory", "in the host's"),
+    )
     rows = [
         (
             one.element,
@@ -157,7 +159,8 @@ def partitions(statistics: Statistics) -> str:
             one.boundary_edges,
             one.vertices,
             one.mirrors,
-            readable(one.nbytes),
+            readable(one.own_bytes),
+            readable(one.host_bytes) if one.host_bytes else "-",
         )
         for one in statistics.partitions
     ]
@@ -167,7 +170,7 @@ def partitions(statistics: Statistics) -> str:
             "",
             f"alpha {statistics.alpha:.3f}: the share of the edges on the CPU side",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
-            f"{readable(statistics.nbytes)} in all",
+            f"{readable(statistics.nbytes)} in all, beside what a run keeps for each vertex",
         ]
     )
 

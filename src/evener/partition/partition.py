@@ -87,6 +87,12 @@ class Edges:
         weights = 0 if self.weights is None else self.weights.nbytes
         return self.offsets.nbytes + self.targets.nbytes + self.blocks.nbytes + weights
 
+    @property
+    def host_bytes(self) -> int:
+        """Those of them that lie in the host's memory though the partition is a GPU's."""
+        far = [getattr(array, "far", None) for array in (self.targets, self.weights)]
+        return sum(part.nbytes for part in far if part is not None)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Renumbered:
@@ -189,6 +195,11 @@ class Partition:
         """Bytes of all arrays."""
         own = self.vertices.nbytes + self.mirror_bounds.nbytes + self.out_degree.nbytes
         return own + sum(edges.nbytes for edges in self.directions)
+
+    @property
+    def host_bytes(self) -> int:
+        """Those of them that lie in the host's memory though the partition is a GPU's."""
+        return sum(edges.host_bytes for edges in self.directions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

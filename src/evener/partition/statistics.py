@@ -29,6 +29,9 @@ class PartitionStatistics:
     edge_share : float
         Of all partitions' edges.
     nbytes : int
+        Of all arrays; what a run keeps for each vertex comes to them.
+    host_bytes : int
+        Those of them that are edges in the host's memory, though the element is a GPU.
     """
 
     element: str
@@ -38,6 +41,12 @@ class PartitionStatistics:
     boundary_edges: int
     edge_share: float
     nbytes: int
+    host_bytes: int = 0
+
+    @property
+    def own_bytes(self) -> int:
+        """What lies in the element's own memory."""
+        return self.nbytes - self.host_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element]) 
             boundary_edges=crossing,
             edge_share=count / total if total else 0.0,
             nbytes=p.nbytes,
+            host_bytes=p.host_bytes,
         )
         for element, p, count, crossing in zip(elements, partitions, edges, boundary, strict=True)
     )

@@ -55,18 +55,23 @@ def placement(partitioned: PartitionedGraph) -> str:
             f"{one.edges:,}",
             share_text(one.edge_share),
             f"{one.boundary_edges:,}",
-            readable(one.nbytes),
+            readable(one.own_bytes),
+            readable(one.host_bytes) if one.host_bytes else "-",
         )
         for one in counted.partitions
     ]
-    columns = ("element", "vertices", "mirrors", "edges", "share of edges", "crossing edges", "memory")
+    columns = (
+        *("element", "vertices", "mirrors", "edges", "share of edges", "crossing edges"),
+        *("in its memory", "in the host's"),
+    )
     crossing = (
         f" β = {share_text(counted.beta)} of the edges cross partitions, "
         f"{share_text(counted.beta_aggregated)} after aggregation, when what one vertex is sent travels once."
     )
     return (
         f'<p class="faint">Policy {partitioned.policy}; α = {share_text(counted.alpha)} of the edges are on '
-        f"the CPU side.{crossing if len(rows) > 1 else ''} {readable(counted.nbytes)} in all.</p>"
+        f"the CPU side.{crossing if len(rows) > 1 else ''} {readable(counted.nbytes)} in all, "
+        "beside what the run keeps for each vertex.</p>"
         f"{table(columns, rows, label='Partitions in numbers')}"
     )
 

@@ -337,3 +337,43 @@ def test_rows_of_an_undirected_graph_are_symmetric(offsets, targets, weights):
     assert Graph(offsets, targets, weights=weights, directed=True).m == 2
     with pytest.raises(ArgumentError, match="every edge in both directions with the same weight"):
         Graph(offsets, targets, weights=weights, directed=False)
+
+
+# ---- ids of other types -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int16", "S2", "T"])
+def test_ids_of_every_type_name_vertices(tmp_path, dtype):
+    """Whether they come as int64 or strings, or as something that can be that."""
+    kind = np.dtypes.StringDType() if dtype == "T" else dtype
+    given = (
+        np.array(["10", "20", "30"]).astype(kind) if dtype in ("S2", "T") else np.array([10, 20, 30], dtype)
+    )
+    graph = ev.Graph([0, 1, 2, 2], [1, 2], directed=True, ids=given)
+    ids = ["10", "20", "30"] if dtype in ("S2", "T") else [10, 20, 30]
+    assert graph.ids.tolist() == ids
+    result = ev.bfs(graph, source=ids[0])
+    assert result["distance"].tolist() == [0, 1, 2]
+    parents = [0, 0, 1]  # of strings, positions
+    assert result["parent"].tolist() == (parents if dtype in ("S2", "T") else [ids[p] for p in parents])
+    components = ev.wcc(graph)["component"]
+    assert components.tolist() == ([0] * 3 if dtype in ("S2", "T") else [10] * 3)
+    ev.write(graph, tmp_path / "g.evg")
+    assert ev.read(tmp_path / "g.evg").ids.tolist() == ids
+
+
+def test_ids_that_are_too_large_or_no_text():
+    with pytest.raises(
+        ev.ArgumentError, match="an id is an integer of up to 63 bits, not 9223372036854775808"
+    ):
+        ev.Graph([0, 0], [], directed=True, ids=np.array([1 << 63], np.uint64))
+    with pytest.raises(ev.ArgumentError, match=r"ids of type \|S2 are ASCII, which b'\\xc3\\xa9' is not"):
+        ev.Graph([0, 0], [], directed=True, ids=np.array(["é".encode()]))
+
+
+def test_ids_are_found_that_float64_cannot_tell_apart():
+    ids = np.array([2**53, 2**53 + 1])
+    graph = ev.Graph([0, 0, 0], [], directed=True, ids=ids)
+    assert graph.numbers_of(ids.astype(np.uint64)).tolist() == [0, 1]
+    with pytest.raises(ev.UnknownVertexError, match="vertex 9223372036854775808 is not in the graph"):
+        graph.numbers_of(np.array([1 << 63], np.uint64))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gc
+import inspect
 import pickle
 import sys
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +43,25 @@ SPANS = [
 
 
 class TestMapping:
+    def test_what_an_array_is_gathered_from_is_not_kept(self):
+        """It lies in elements' memory, of which a GPU has little."""
+        graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        r = ev.bfs(graph, source=0, on="cpu:1")
+        closures = [inspect.getclosurevars(gather).nonlocals for gather in r._gather.values()]
+        spreads = [one for own in closures for one in own.values() if isinstance(one, ev.Spread)]
+        parts = [weakref.ref(one.parts[0]) for one in spreads]
+        del closures, spreads
+        assert len(parts) == 2
+        assert all(part() is not None for part in parts)
+        assert r["distance"].tolist() == [0, 1, 2]
+        assert r["parent"].tolist() == [0, 0, 1]
+        gc.collect()
+        assert not any(part() for part in parts)
+        assert r["distance"].tolist() == [0, 1, 2]
+        assert sorted(r) == ["distance", "parent"]
+        with pytest.raises(KeyError, match="a result of bfs has 'distance', 'parent', not 'rank'"):
+            r["rank"]
+
     def test_arrays_are_gathered_once_and_only_when_asked_for(self):
         calls = []
         graph = ev.Graph.from_edges([0], [1])

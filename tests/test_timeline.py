@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evener.timeline import Span, Timeline
+from evener.timeline import Slice, Span, Timeline
 
 
 @pytest.fixture
@@ -75,6 +75,15 @@ def test_what_no_span_tells_of_a_run_lies_between_them(two_elements):
     assert shares == pytest.approx((7.5 / 30, 0.5 / 30, 1.0 / 30, 3.0 / 30, 18 / 30))
     two_elements.seconds = 1.0  # less than spans tell, by their own clocks
     assert two_elements.shares().between == 0
+
+
+def test_slices_beyond_the_most_are_counted_alone(monkeypatch):
+    monkeypatch.setattr("evener.timeline._MOST_SLICES", 2)
+    timeline = Timeline()
+    for k in range(5):
+        timeline.add_slice(Slice(0, "on", "cpu", "compute", k, k + 0.5))
+    assert [one.begin for one in timeline.slices] == [0, 1]
+    assert timeline.more_slices == 3
 
 
 def test_an_empty_timeline_has_nothing():

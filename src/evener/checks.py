@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_VERTICES",
+    "canonical_ids",
     "check_csr",
     "check_symmetric",
     "is_number",
@@ -114,6 +115,34 @@ def check_csr(
         _check_targets(offsets, targets)
 
 
+# Ids are int64.
+_MOST_ID = (1 << 63) - 1
+
+
+def canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
+    """Ids as int64 or ``str_``, where they are integers or strings of another type; else as they are.
+
+    Raises
+    ------
+    ArgumentError
+        For an integer of 2^63 or more, or bytes that are not ASCII.
+    """
+    if ids.dtype.kind == "u" and ids.size and ids.max() > np.uint64(_MOST_ID):
+        msg = f"an id is an integer of up to 63 bits, not {ids.max()}"
+        raise ArgumentError(msg)
+    if ids.dtype.kind in "iu":
+        return ids.astype(np.int64, copy=False)
+    if ids.dtype.kind == "T":
+        return np.array(ids.tolist(), np.str_)
+    if ids.dtype.kind != "S":
+        return ids
+    try:
+        return ids.astype(np.str_)
+    except UnicodeDecodeError as error:
+        msg = f"ids of type {ids.dtype} are ASCII, which {error.object!r} is not; decode them first"
+        raise ArgumentError(msg) from error
+
+
 def _refuse(broken: NDArray[np.bool_], sentence: str, array: NDArray[Any]) -> None:
     """Raise `sentence` for the first place that is broken, with that value and the next."""
     if broken.any():
@@ -167,7 +196,7 @@ def _check_ids(ids: NDArray[Any], n: int) -> None:
     if ids.shape != (n,):
         msg = f"ids must have one entry for each of the {n} vertices, not shape {ids.shape}"
         raise ArgumentError(msg)
-    if ids.dtype.kind not in "iuUST":
+    if ids.dtype.kind not in "iU":
         msg = f"ids must be integers or strings, not {ids.dtype}"
         raise ArgumentError(msg)
     _refuse(ids[1:] <= ids[:-1], "ids must ascend strictly, but vertex {0} has {1!r} and the next {2!r}", ids)

@@ -85,8 +85,7 @@ class Engine(State):
             raise ArgumentError(msg)
         super().__init__(partitioned)
         self.routes = partitioned.routes
-        # Made anew for each run: one that was broken off may have left something in them.
-        self._exchange = Exchange(self.elements, self.routes, mailboxes(self.routes, self.elements))
+        self._exchange = self._new_exchange()
         self.timeline = Timeline()
         self._algorithm = algorithm
         self._progress = progress
@@ -344,9 +343,7 @@ class Engine(State):
         for span in self._spans:
             span.compute += until - since
             begin, end = since - self._began, until - self._began
-            self.timeline.slices.append(
-                Slice(span.superstep, span.phase, span.element, "compute", begin, end)
-            )
+            self.timeline.add_slice(Slice(span.superstep, span.phase, span.element, "compute", begin, end))
 
     def _run(self, steps: list[list[Step]], work: int | None) -> list[Any]:
         """Let each element take its steps, beside the others, and wait for all; what the kernels returned.
@@ -372,7 +369,7 @@ class Engine(State):
             span.wait += 0.0 if alone else own[0] - began + ended - own[-1]
             for (phase, value), (since, until) in zip(done[1:], pairwise(own), strict=True):
                 setattr(span, phase, getattr(span, phase) + until - since)
-                self.timeline.slices.append(
+                self.timeline.add_slice(
                     Slice(
                         span.superstep,
                         span.phase,
@@ -399,6 +396,11 @@ class Engine(State):
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a GPU that has failed does nothing any more
                 element.wait()
+        self._exchange = self._new_exchange()
+
+    def _new_exchange(self) -> Exchange:
+        """One with nothing on its way: what was broken off may have left messages that nobody will take."""
+        return Exchange(self.elements, self.routes, mailboxes(self.routes, self.elements))
 
 
 def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import build
+from evener.checks import canonical_ids
 from evener.errors import ArgumentError, UnknownVertexError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Graph:
         offsets = build.unsigned(offsets, np.uint64, "offsets")
         targets = build.unsigned(targets, np.uint32, "targets")
         weights = None if weights is None else np.ascontiguousarray(weights)
-        ids = None if ids is None else np.asarray(ids)
+        ids = None if ids is None else canonical_ids(np.asarray(ids))
         if validate:
             build.check_csr(offsets, targets, weights=weights, ids=ids)
             if not directed:
@@ -421,7 +422,7 @@ class Graph:
         UnknownVertexError
             Naming the first id that is not in the graph.
         """
-        wanted = np.atleast_1d(np.asarray(ids))
+        wanted = given = np.atleast_1d(np.asarray(ids))
         if len(wanted) == 0:
             return np.empty(0, dtype=np.int64)
         own_strings = self._ids is not None and self._ids.dtype.kind in "UST"
@@ -429,14 +430,18 @@ class Graph:
             kind = "strings" if own_strings else "integers"
             msg = f"vertices of this graph are named by {kind}, not {wanted[:1].tolist()[0]!r}"
             raise UnknownVertexError(msg)
+        if wanted.dtype.kind == "u":
+            wanted = wanted.astype(np.int64)  # ids of 2^63 and more become negative, and are none
         if self._ids is None:
             found = (wanted >= 0) & (wanted < self.n)
             numbers = wanted
         else:
             numbers = np.minimum(np.searchsorted(self._ids, wanted), max(self.n - 1, 0))
             found = self._ids[numbers] == wanted if self.n else np.zeros(len(wanted), bool)
+            if given.dtype.kind == "u":
+                found &= wanted >= 0
         if not found.all():
-            missing = wanted[~found][0]
+            missing = given[~found][0]
             span = f"its ids run from {self.ids[0]} to {self.ids[-1]}" if self.n else "it has no vertices"
             msg = f"vertex {missing} is not in the graph ({self.n} vertices; {span})"
             raise UnknownVertexError(msg)

@@ -108,17 +108,20 @@ class Result(Mapping[str, "NDArray[Any]"]):
         if partitioned is not None and partitioned.forecast is not None:
             self.prediction = partitioned.forecast(partitioned, algorithm, passes)
         self.energy: Energy | None = None
-        self._gather = dict(arrays)
+        # None once it is gathered: what gathers an array keeps the elements' memory that it lies in.
+        self._gather: dict[str, Callable[[], NDArray[Any]] | None] = dict(arrays)
         self._gathered: dict[str, NDArray[Any]] = {}
 
     # ---- the mapping ----------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._gathered:
-            if name not in self._gather:
+            gather = self._gather.get(name)
+            if gather is None:
                 msg = f"a result of {self.algorithm} has {', '.join(map(repr, self._gather))}, not {name!r}"
                 raise KeyError(msg)
-            self._gathered[name] = self._gather[name]()
+            self._gathered[name] = gather()
+            self._gather[name] = None
         return self._gathered[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Shares", "Slice", "Span", "Superstep", "Timeline"]
 
+# Betweenness from every vertex has some for each level of each, and one takes 200 bytes.
+_MOST_SLICES = 1 << 17
+
 
 @dataclass(slots=True)
 class Span:
@@ -161,7 +164,9 @@ class Timeline:
     ----------
     spans : list of Span
     slices : list of Slice
-        When each element did what, in the order in which it was asked to.
+        When each element did what, in the order in which it was asked to; of a long run, the first 131,072.
+    more_slices : int
+        How many there were beyond them.
     making_ready : float
         Seconds of the run in which kernels were compiled, or loaded, which a process does once.
     seconds : float
@@ -177,12 +182,20 @@ class Timeline:
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         self.spans: list[Span] = list(spans)
         self.slices: list[Slice] = []
+        self.more_slices = 0
         self.making_ready = 0.0
         self.seconds = 0.0
 
     def add(self, span: Span) -> None:
         """Add one more span."""
         self.spans.append(span)
+
+    def add_slice(self, one: Slice) -> None:
+        """Keep one more slice, unless there are too many."""
+        if len(self.slices) < _MOST_SLICES:
+            self.slices.append(one)
+        else:
+            self.more_slices += 1
 
     def __iter__(self) -> Iterator[Span]:
         return iter(self.spans)

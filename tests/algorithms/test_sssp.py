@@ -225,7 +225,7 @@ def test_bad_weight_is_named(bad):
         sssp(graph, source=10)
 
 
-@pytest.mark.parametrize("delta", [0, -2, np.nan])
+@pytest.mark.parametrize("delta", [0, -2, np.nan, 10**400])
 def test_bad_delta(delta):
     with pytest.raises(ArgumentError, match="delta is the width of a bucket, a number above 0"):
         sssp(Graph.from_edges([0], [1], [1]), delta=delta)

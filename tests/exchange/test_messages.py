@@ -219,3 +219,22 @@ def test_a_mailbox_makes_each_array_once(ends):
     flags = box.bitmap("flags", 70)
     assert box.element.fetch(flags).tolist() == [0, 0]
     assert box.bitmap("marks", 70).ctypes.data != flags.ctypes.data
+
+
+def test_nothing_stays_on_its_way_when_an_error_breaks_an_exchange_off():
+    """What one element posted before another failed is not taken for what comes after."""
+    graph = ev.Graph.from_edges(*np.random.default_rng(2).integers(0, 200, (2, 900)), directed=False)
+    engine = ev.Engine(ev.partition(graph, ["apart:0", "apart:1"]), "test")
+    engine.superstep("one")
+    array, places = engine.array("uint32", 7), ev.Spread([0, 1])
+
+    def kernel(place):
+        if place == 1:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        engine.compute(ev.Kernel(cpu=kernel), places, posts=array)
+    for part in array.parts:
+        part[:] = 9
+    engine.pull(array)
+    assert all((part == 9).all() for part in engine.fetch(array))

@@ -226,6 +226,13 @@ def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
     assert ("hold", "cpu:1#1") in done
 
 
+def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
+    graph = ev.Graph.from_edges([0, 1], [1, 0])
+    monkeypatch.setattr(ev.Graph, "out_degree", lambda _: np.array([1, 1 << 32], np.uint64))
+    with pytest.raises(ev.ArgumentError, match=r"a vertex with 4,294,967,296 out-edges cannot be placed"):
+        ev.partition(graph, "cpu:1")
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
 @pytest.mark.parametrize("most", [0, 5, 1000])

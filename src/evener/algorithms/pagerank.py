@@ -75,7 +75,8 @@ def pagerank(
     tol : float, default 1e-6
         Stop when the ranks change by less than ``n * tol`` in an iteration, all together, as NetworkX does.
         With very many vertices that is met by ranks far from the right ones, and a warning is logged. 0 runs
-        `max_iter` iterations.
+        `max_iter` iterations. Where ranks are float32, rounding alone moves them by some 1e-8 all together:
+        less is not met.
     max_iter : int, default 100
         Iterations at most.
     personalization : mapping of id to float, or array of shape (n,), optional

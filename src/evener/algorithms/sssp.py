@@ -18,6 +18,7 @@ al.: Scalable Single Source Shortest Path Algorithms for Massively Parallel Syst
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -123,8 +124,10 @@ def sssp(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0.0, 1.5, 3.5, inf], [0, 0, 1, -1])
     """
-    if delta is not None and not (is_number(delta) and delta > 0):
-        msg = f"delta is the width of a bucket, a number above 0, not {delta!r}"
+    if delta is not None and not (
+        is_number(delta) and (0 < delta <= sys.float_info.max or delta == math.inf)
+    ):
+        msg = f"delta is the width of a bucket, a number above 0 that float64 holds, not {delta!r}"
         raise ArgumentError(msg)
     whole = graph_of(graph, "sssp")
     number, weights = number_of_source(whole, source), whole.weights

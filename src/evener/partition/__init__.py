@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["POLICIES", "Partition", "PartitionedGraph", "partition"]
 
 
+# Out-edges of a vertex, which partitions keep as uint32.
+MOST_OUT_EDGES = (1 << 32) - 1
 # In-edges of a vertex on a GPU: kernels/cuda/pagerank.cu counts them, and some steps more, in an int32.
 LONGEST_ROW = (1 << 31) - (1 << 13)
 # Rows whose lengths are looked at together.
@@ -256,11 +258,19 @@ def _descending_degree(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
     """The vertices in descending degree; the degrees, in and out together for a directed graph; those out."""
     degree = graph.out_degree()
+    if (most := int(degree.max(initial=0))) > MOST_OUT_EDGES:
+        msg = (
+            f"a vertex with {most:,} out-edges cannot be placed, for partitions count up to "
+            f'{MOST_OUT_EDGES:,} of one; build the graph with duplicates="drop"'
+        )
+        raise ArgumentError(msg)
     out_degree = degree.astype(np.uint32)
     if graph.directed:
         degree += graph.in_degree()
     by_degree = np.empty(graph.n, dtype=np.uint32)
-    first = np.zeros(int(degree.max(initial=0)) + 2, dtype=np.uint64)
+    degrees = int(degree.max(initial=0)) + 2
+    require(8 * degrees, "sorting vertices by their degrees")
+    first = np.zeros(degrees, dtype=np.uint64)
     kernels.order_by_degree(degree, first, by_degree)
     return by_degree, degree, out_degree
 

@@ -47,7 +47,13 @@ def gantt(timeline: Timeline) -> str:
     head = key(_BUSY)
     if len(slices) <= _MOST_SLICES:
         return f"{head}{_whole(slices, names)}"
-    return f"{head}{_columns(slices, names)}{_longest_superstep(slices, names)}"
+    kept = ""
+    if timeline.more_slices:
+        kept = (
+            f'<p class="faint">Of this run the first {len(timeline.slices):,} slices of time are kept, and '
+            f"{timeline.more_slices:,} that follow are not: what is shown is its beginning.</p>"
+        )
+    return f"{head}{kept}{_columns(slices, names)}{_longest_superstep(slices, names)}"
 
 
 def _whole(slices: Sequence[Slice], names: Sequence[str], *, begin: float = 0.0) -> str:

@@ -29,6 +29,7 @@ def trace(result: Result) -> str:
             "headline": headline(result),
             "vertices": result.graph.n,
             "edges": result.graph.m,
+            "slices_left_out": result.timeline.more_slices,
             "parameters": {name: str(value) for name, value in result.parameters.items()},
         },
     }

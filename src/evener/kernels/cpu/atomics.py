@@ -1,7 +1,9 @@
 """Atomic read-modify-write on array elements, from LLVM's `atomicrmw` and `cmpxchg`.
 
-All are `monotonic`: kernels need each update whole, not an order between updates of different elements.
-The parallel region's end is the barrier that publishes them.
+All are sequentially consistent. Most kernels need each update whole, and no order between updates of
+different elements; but where one thread clears a mark and then reads a value, while another lowers the value
+and then looks at the mark, one of them has to see what the other did. On x86 every such operation is a fence
+as it is, and a `load` any other load; AArch64 has to be asked for it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 __all__ = ["compare_and_swap", "fetch_add", "fetch_and", "fetch_max", "fetch_min", "fetch_or", "load"]
+
+_ORDER = "seq_cst"
 
 
 def _element(context, builder, array_type, array, index_type, index):
@@ -33,9 +37,9 @@ def _read_modify_write(name, *, signed, unsigned, real=None):
                 if real is None:
                     msg = f"fetch_{name} takes integer arrays"
                     raise TypeError(msg)
-                return builder.atomic_rmw(real, where, operand, "monotonic")
+                return builder.atomic_rmw(real, where, operand, _ORDER)
             op = signed if element.signed else unsigned
-            return builder.atomic_rmw(op, where, operand, "monotonic")
+            return builder.atomic_rmw(op, where, operand, _ORDER)
 
         return element(array, index, value), codegen
 
@@ -60,7 +64,7 @@ def compare_and_swap(typingctx, array, index, expected, desired):  # noqa: ARG00
         where = _element(context, builder, signature.args[0], args[0], signature.args[1], args[1])
         old = context.cast(builder, args[2], signature.args[2], element)
         new = context.cast(builder, args[3], signature.args[3], element)
-        pair = builder.cmpxchg(where, old, new, "monotonic", "monotonic")
+        pair = builder.cmpxchg(where, old, new, _ORDER, _ORDER)
         return builder.extract_value(pair, 1)
 
     return types.boolean(array, index, expected, desired), codegen
@@ -73,6 +77,6 @@ def load(typingctx, array, index):  # noqa: ARG001 - as above
 
     def codegen(context, builder, signature, args):
         where = _element(context, builder, signature.args[0], args[0], signature.args[1], args[1])
-        return builder.load_atomic(where, "monotonic", element.bitwidth // 8)
+        return builder.load_atomic(where, _ORDER, element.bitwidth // 8)
 
     return element(array, index), codegen

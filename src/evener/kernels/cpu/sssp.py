@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or
+from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or, load
 from evener.kernels.cpu.bits import population, range_mask, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.heap import drop_first, push
@@ -139,7 +139,9 @@ def _relax_run(
     scout = _ZERO
     for i in range(first, last):
         u = np.uint64(queue[i])
-        fetch_and(near, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))  # before its distance is read
+        # Whoever lowers a vertex looks at its `near` bit afterwards, and here it is cleared before the
+        # distance is read: so either that is the lowered one, or the vertex comes to the next queue.
+        fetch_and(near, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))
         parent[u] = _NOBODY
         if i + _SOON < last:
             prefetch(offsets, queue[i + _SOON])
@@ -149,7 +151,7 @@ def _relax_run(
             prefetch(weights, e)
             prefetch(targets, e + _LANES)
             prefetch(weights, e + _LANES)
-        so_far = distance[u]
+        so_far = load(distance, u)
         for e in range(offsets[u], offsets[u + _ONE]):
             v = np.uint64(targets[e])
             through = so_far + weights[e]
@@ -163,7 +165,7 @@ def _relax_run(
                 continue
             if pending[v >> _SIX] & bit:
                 fetch_and(pending, v >> _SIX, ~bit)
-            if near[v >> _SIX] & bit or fetch_or(near, v >> _SIX, bit) & bit:
+            if load(near, v >> _SIX) & bit or fetch_or(near, v >> _SIX, bit) & bit:
                 continue
             scout += offsets[v + _ONE] - offsets[v]
             buffer[held] = v

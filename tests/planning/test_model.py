@@ -428,6 +428,22 @@ def test_rates_that_cannot_be_read_are_measured_anew(tmp_path, monkeypatch, cont
     assert kept(MACHINE) is None
 
 
+def test_rates_that_were_changed_or_are_another_machines_are_measured_anew(tmp_path, monkeypatch):
+    """Also where every number is one that might have been measured."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    keep(rates())
+    place = place_of(MACHINE)
+    written = place.read_text()
+    place.write_text(written.replace('"threads": ', '"threads": 1'))
+    assert place.read_text() != written
+    assert kept(MACHINE) is None
+    place.write_text(written)
+    assert kept(MACHINE) == rates()
+    other = MACHINE | {"processor": "another"}
+    place.rename(place_of(other))
+    assert kept(other) is None
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -166,8 +166,12 @@ class Rates:
 def place_of(machine: Mapping[str, Any]) -> Path:
     """Where the rates of a machine are kept."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    fingerprint = hashlib.sha256(json.dumps(machine, sort_keys=True).encode()).hexdigest()[:16]
-    return cache / "evener" / "rates" / f"{fingerprint}.json"
+    return cache / "evener" / "rates" / f"{_digest(machine)[:16]}.json"
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    """A fingerprint of its contents, in whatever order."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def keep(rates: Rates) -> None:
@@ -182,14 +186,19 @@ def keep(rates: Rates) -> None:
     """
     place = place_of(rates.machine)
     place.parent.mkdir(parents=True, exist_ok=True)
+    document = asdict(rates)
+    content = {"sha256": _digest(document), "rates": document}
     with replacing(place) as temporary:
-        temporary.write_text(json.dumps(asdict(rates), indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def kept(machine: Mapping[str, Any]) -> Rates | None:
-    """The rates that were measured on this machine before; None if there are none that can be read."""
+    """The rates that were measured on this machine before; None if there are none as they were written."""
     try:
-        document = json.loads(place_of(machine).read_text(encoding="utf-8"))
+        content = json.loads(place_of(machine).read_text(encoding="utf-8"))
+        document = content["rates"]
+        if _digest(document) != content["sha256"] or _digest(document["machine"]) != _digest(machine):
+            return None
         for tier in ("cpu", "gpu", "pulled", "beside", "shares"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
         for more, kind in (("mapped", Mapped), ("carried", Carried)):

@@ -170,20 +170,24 @@ def _row(task, placed, sources, options):
         source = int(sources[i % len(sources)])
         recorded = Recorded(placed, lambda source=source: run(placed, source))
         name = next(iter(recorded.result))  # parents, which follow, are any of several
+        gather = recorded.result._gather[name]  # noqa: SLF001 - for the loop's answer, in the same arrays
         truth = recorded.result[name].copy()
         for _ in range(2):  # the first brings the interpreter's own caches to what they are in a row of runs
             recorded.restore()
             evict()
             taken = recorded.again()
-        # The loop has left its answer in the run's own arrays, from which a result gathers.
-        again = recorded.result._gather[name]()  # noqa: SLF001 - what it shows is from before
+        again = gather()
         # Which vertices a thread of SSSP relaxes first differs, so a few may want one more step in the end.
         wrong = np.mean(~np.isclose(again, truth, rtol=1e-6, atol=0))
         if wrong > (1e-3 if task == "sssp" else 0):
             msg = f"the kernels of {task} alone give another answer for {wrong:.2%} of the vertices"
             raise ev.VerificationError(msg)
         kernels = len(recorded.calls)
-        del recorded, again  # their memory is what the engine's run takes, as it would between two runs
+        del (
+            recorded,
+            gather,
+            again,
+        )  # their memory is what the engine's run takes, as it would between two runs
         gc.collect()
         for _ in range(2):
             result = None  # its arrays are the next run's

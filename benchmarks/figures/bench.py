@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
+from dataclasses import asdict
 from typing import NamedTuple
 
 import beside  # noqa: F401 - first, so that the others are found
@@ -40,13 +41,15 @@ class Bench:
         What was not run, and why.
     failed : bool
         Whether something was tried and came to nothing, or to a wrong answer.
+    rates : Rates or None
+        Those that times were predicted by; None before the first one was.
     """
 
     def __init__(self, options):
         self.options = options
         self.rows, self.left_out, self.failed = [], {}, False
         self._began = time.perf_counter()
-        self._rates = None
+        self.rates = None
         self._graphs, self._centralities = {}, {}
         self._placed_as, self._placed = None, None
 
@@ -133,9 +136,10 @@ class Bench:
         for passes, result in tried(spec, placed, sources):
             runs.append(_Run.of(result, passes))
             del result  # its arrays are the next run's
-        if self._rates is None:
-            self._rates = rates_of_this_machine()
-        expected = predict(Share.all_of(placed), task, self._rates)
+        if self.rates is None:
+            self.rates = rates_of_this_machine()
+        shares = Share.all_of(placed)
+        expected = predict(shares, task, self.rates)
         row = {
             "task": task,
             "median_seconds": harness.median([run.seconds for run in runs]),
@@ -143,8 +147,9 @@ class Bench:
             "supersteps": harness.median([run.supersteps for run in runs]),
             "edges_per_second": harness.median([run.edges_per_second for run in runs]),
             "predicted_seconds": expected.seconds,
+            "shares": [asdict(share) for share in shares],  # with the rates, what to predict from anew
             # c of the papers, in values of 4 bytes; elements that share a memory have no bus between them.
-            "values_per_second": min(self._rates.bytes_per_second.values()) / 4 if self._rates.gpu else None,
+            "values_per_second": min(self.rates.bytes_per_second.values()) / 4 if self.rates.gpu else None,
             "busy": _medians([run.busy for run in runs]),
         }
         if task == "bfs":

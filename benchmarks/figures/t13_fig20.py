@@ -43,7 +43,7 @@ def here(rows):
         else ""
     )
     searches = [row["edges_per_second"] / 1e9 for row in rows if row["task"] == "bfs"]
-    return f"{said}BFS goes through {min(searches):.2g} to {max(searches):.2g} billion edges a second"
+    return f"{said}BFS goes through {min(searches):,.1f} to {max(searches):,.0f} billion edges a second"
 
 
 def panels(rows):

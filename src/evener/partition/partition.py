@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EDGES_PER_BLOCK",
     "LONG_RUN",
+    "NEARLY_ALL",
     "Edges",
     "Numbering",
     "Partition",
@@ -41,7 +42,7 @@ EDGES_PER_BLOCK = 1 << 15
 # Mirrors that are a long run, and the part of its vertices that must be needed for all to be mirrored: a CPU
 # takes longer to pick a value out than it takes to travel, so a few that nobody needs may come along.
 LONG_RUN = 1 << 16
-_NEARLY_ALL = 0.9
+NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,7 +332,7 @@ def _fill_gaps(p: int, numbering: Numbering, needed: NDArray[np.uint8]) -> None:
         if wanted is None or count < LONG_RUN:
             continue
         first, last = int(np.argmax(wanted)), len(wanted) - int(np.argmax(wanted[::-1]))
-        if count >= _NEARLY_ALL * (last - first):
+        if count >= NEARLY_ALL * (last - first):
             needed[vertices[first:last]] = 1
 
 

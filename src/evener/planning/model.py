@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evener.partition.columns import BYTES_AN_EDGE, spare
-from evener.partition.partition import LONG_RUN
+from evener.partition.partition import LONG_RUN, NEARLY_ALL
 from evener.planning.prediction import ElementPrediction, Prediction
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ TRAVELS = {
 }
 
 
-# The part of the vertices with edges that is expected to have mirrors, where nearly all of them turn out to:
+# The part of the vertices with edges that by chance has mirrors, where nearly all of them turn out to:
 # more of those of low degree have a hub for a neighbour than if ends of edges met by chance. R-MAT 18 and 20:
 # 0.84 to 0.87 where all but a few have mirrors, 0.79 where three in four have.
 _FORESEEN = 0.82
@@ -227,12 +227,15 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     return parts
 
 
-def parts_of(degrees: Degrees, owned: NDArray[np.float64]) -> list[Part]:
+def parts_of(
+    degrees: Degrees, owned: NDArray[np.float64], mirrored: NDArray[np.float64] | None = None
+) -> list[Part]:
     """The sizes of partitions that own so many vertices of each degree: see `owned_by_degree`.
 
-    A neighbour of the edges of a partition is taken to be any vertex, as often as it is one in the whole
-    graph: so one that f of the M stored edges lead to, and that is owned elsewhere, has a mirror unless all E
-    edges of the partition miss it: a chance of exp(-E f / M).
+    `mirrored` is the part of the vertices of each that has mirrors at each other, as `Neighbours.mirrored`
+    tells it. Where it is not known, a neighbour of the edges of a partition is taken to be any vertex, as
+    often as it is one in the whole graph: so one that f of the M stored edges lead to, and that is owned
+    elsewhere, has a mirror unless all E edges of the partition miss it: a chance of exp(-E f / M).
     """
     mine = owned @ degrees.each_stored
     met = 1 - np.exp(-np.outer(mine, degrees.met / degrees.count) / max(degrees.stored.sum(), 1))
@@ -240,7 +243,11 @@ def parts_of(degrees: Degrees, owned: NDArray[np.float64]) -> list[Part]:
     np.fill_diagonal(mirrors, 0)
     # Vertices without edges are numbered after all others, so those with edges are one run.
     connected = owned[:, degrees.degree > 0].sum(axis=1)
-    in_a_row = (mirrors >= LONG_RUN) & (mirrors >= _FORESEEN * connected[:, None])
+    enough = _FORESEEN
+    if mirrored is not None:
+        enough = NEARLY_ALL
+        mirrors = np.where(np.isnan(mirrored), mirrors, mirrored * connected[:, None])
+    in_a_row = (mirrors >= LONG_RUN) & (mirrors >= enough * connected[:, None])
     mirrors = np.where(in_a_row, connected[:, None], mirrors)
     return [
         Part(

@@ -13,6 +13,7 @@ from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import HEAD_BYTES, LEAST_HEADED, beside_edges, far_edges, too_large
 from evener.partition.policies import POLICIES, edge_shares
 from evener.planning.model import Degrees, Share, owned_by_degree, parts_of, predict
+from evener.planning.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,24 +100,35 @@ class Sizes:
         Of a target and its weight.
     heads : bool
         Whether a search can look up, so that a GPU keeps heads of rows in the host's memory.
+    neighbours : Neighbours or None
+        Those of some vertices, where they are known.
     """
 
     degrees: Degrees
     directions: int
     edge_bytes: int
     heads: bool = True
+    neighbours: Neighbours | None = None
 
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> Sizes:
         """Those of a graph."""
         weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
+        heads, stored = directions == "both", 1 + (graph.directed and directions == "both")
         if not graph.directed:
-            return cls(Degrees.of(graph.out_degree()), 1, 4 + weight, directions == "both")
-        into, out = graph.in_degree(), graph.out_degree()
-        if directions == "both":
-            return cls(Degrees.of(into + out), 2, 4 + weight)
-        stored, met = (into, out) if directions == "in" else (out, into)
-        return cls(Degrees.of(into + out, stored, met), 1, 4 + weight, heads=False)
+            degree = graph.out_degree()
+            degrees = Degrees.of(degree)
+        else:
+            into, out = graph.in_degree(), graph.out_degree()
+            degree = into + out
+            of_one = {"in": (into, out), "out": (out, into)}.get(directions, ())
+            degrees = Degrees.of(degree, *of_one)
+        neighbours = Neighbours.of(graph, directions, degree, degrees)
+        return cls(degrees, stored, 4 + weight, heads, neighbours)
+
+    def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
+        """The part of each partition's vertices that has mirrors at each other, where it is known."""
+        return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
 
     def rows(self, owned: NDArray[np.float64]) -> _Rows:
         """The rows of one direction, where so many vertices of each degree are owned."""
@@ -310,9 +322,10 @@ def _shares(
     """
     of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())
+    parts = parts_of(sizes.degrees, owned, sizes.mirrored(policy, of_edges.tolist()))
     shares: list[Share] = []
     nbytes: list[int] = []
-    for element, part, own in zip(elements, parts_of(sizes.degrees, owned), owned, strict=True):
+    for element, part, own in zip(elements, parts, owned, strict=True):
         beside = beside_edges(
             part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
         )

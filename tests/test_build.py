@@ -223,6 +223,9 @@ def test_only_self_loops_dropped():
         (([1], np.array(["2020-01-01"], "M8[D]")), "integers or strings, not datetime"),
         (([1], [None]), r"Python objects, and dst\[0\] is None"),
         ((np.array(["a", 3], object), ["b", "c"]), r"src\[1\] is 3"),
+        ((["a", np.nan], ["b", "c"]), r"src holds strings and src\[1\] is nan"),
+        ((["b", "c"], (1, "a")), r"all integers or all strings, but dst holds strings and dst\[0\] is 1"),
+        ((["a", b"b"], ["b", "c"]), r"src\[1\] is b'b'"),
         ((["a"], [3]), "both strings or both integers|both hold strings"),
         (([1], [2], [np.nan]), "weight of edge 0 is NaN"),
         (([1], [2], [1, 2]), "one entry for each of the 1 edges"),
@@ -252,6 +255,14 @@ def test_bad_edges(arguments, sentence):
 def test_bad_choices(choices, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         build.from_edges([1], [2], symmetrise=False, **choices)
+
+
+def test_strings_of_every_type_come_in_lists():
+    class Name(str):
+        __slots__ = ()
+
+    csr = build.from_edges(["a", np.str_("b")], (Name("b"), "nan"), symmetrise=False)
+    assert csr.ids.tolist() == ["a", "b", "nan"]
 
 
 def test_strings_take_no_n():

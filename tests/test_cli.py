@@ -144,6 +144,19 @@ class TestRun:
             (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would be written over the graph"),
             (["run", "wcc", "e.csv", "--report", "e.csv"], "--report e.csv would be a .html file"),
             (["run", "wcc", "e.csv", "--trace", "t.html"], "--trace t.html would be a .json file"),
+            (
+                ["run", "wcc", "g.evg", "--trace", "g.evg/evener.json"],
+                "--trace g.evg/evener.json would be written into g.evg, which is the graph; name a file",
+            ),
+            (
+                ["run", "wcc", "g.evg/evener.json", "--format", "evg", "-o", "folder.evg/new/../ranks.csv"],
+                "-o folder.evg/new/../ranks.csv would be written into g.evg, which is the graph",
+            ),
+            (["run", "wcc", "folder.evg", "--report", "g.evg/new/run.html"], "into folder.evg, which is"),
+            (
+                ["convert", "g.evg", "g.evg/e.txt"],
+                "the output g.evg/e.txt would be written into g.evg, which",
+            ),
             (["convert", "e.csv", "e.csv"], "the output e.csv would be written over the graph itself"),
         ],
     )
@@ -151,12 +164,18 @@ class TestRun:
         monkeypatch.chdir(tmp_path)
         text = "0,1\n1,2\n"
         Path("e.csv").write_text(text)
+        ev.write(ev.Graph.from_edges([0, 1], [1, 2]), "g.evg")
+        Path("g.evg/new").mkdir()
+        Path("folder.evg").symlink_to("g.evg")
+        before = sorted(Path("g.evg").rglob("*"))
         Path("link.csv").symlink_to("e.csv")
         Path("hard.csv").hardlink_to("e.csv")
         done = evener(*words)
         assert (done.status, done.out) == (2, "")
         assert sentence in done.err
         assert Path("e.csv").read_text() == text
+        assert sorted(Path("g.evg").rglob("*")) == before
+        assert ev.read("g.evg").m == 2
 
     def test_a_trace_is_written_and_its_folder_looked_for_first(self, evener, karate, tmp_path):
         path = tmp_path / "run.json"
@@ -326,6 +345,14 @@ def test_what_shares_out_nothing_is_told(evener):
     assert evener(*several).err == ""
 
 
+def test_a_seed_that_draws_nothing_is_told(evener):
+    said = "evener: --seed draws nothing here: no -k says how many sources to draw\n"
+    words = "run", "betweenness", "rmat:4", "--on", "cpu:1", "--seed", 3
+    assert evener(*words).err == said
+    assert evener(*words, "--sources", "1,2").err == said
+    assert evener(*words, "-k", 2).err == ""
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -359,6 +386,21 @@ def test_what_is_no_number_is_told(evener, words, sentence):
             "or give directed= to take them",
             "or give --directed or --undirected to take them",
         ),
+        ("or give ids='drop'", "or give --ids 'drop'"),
+        ('build the graph with duplicates="drop"', 'build the graph with --duplicates "drop"'),
+        ("take it with directed=True", "take it with --directed"),
+        ("read it with directed=False", "read it with --undirected"),
+        (
+            "self_loops must be 'keep' or 'drop', not 'foo'",
+            "--self-loops must be 'keep' or 'drop', not 'foo'",
+        ),
+        ("max_iter is a whole number of at least 0", "--max-iter is a whole number of at least 0"),
+        ("k is how many of the 4 vertices", "--k is how many of the 4 vertices"),
+        (
+            "seed must be a whole number from 0 to 9, not -1",
+            "seed must be a whole number from 0 to 9, not -1",
+        ),
+        ("g.csv: ids must be integers", "g.csv: ids must be integers"),
         ("there is no file on=monday.csv", "there is no file on=monday.csv"),
         ('rmat has no option "k" (in "rmat:4,k=3")', 'rmat has no option "k" (in "rmat:4,k=3")'),
         ("the file has 'on=1', 'k=2'", "the file has 'on=1', 'k=2'"),
@@ -386,6 +428,23 @@ def test_a_format_is_named_where_it_can_be(evener, tmp_path):
     (tmp_path / "g.xyz").touch()
     assert "or name it with --format" in evener("info", tmp_path / "g.xyz").err
     assert "--format" not in evener("generate", "rmat:4", "-o", tmp_path / "g.xyz").err
+
+
+@pytest.mark.parametrize(
+    ("words", "whose"),
+    [
+        (("info", ""), "read takes a path or a spec such as 'rmat:20', and"),
+        (("run", "wcc", "", "-o", "c.csv"), "read takes a path or a spec such as 'rmat:20', and"),
+        (("convert", "rmat:4", ""), "the output takes the path of a file, and"),
+        (("generate", "rmat:4", "-o", ""), "the output takes the path of a file, and"),
+        (("run", "wcc", "rmat:4", "-o", ""), "-o takes the path of a file, and"),
+        (("run", "wcc", "rmat:4", "--trace", ""), "--trace takes the path of a file, and"),
+    ],
+)
+def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, whose):
+    monkeypatch.chdir(tmp_path)
+    done = evener(*words)
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name given is empty\n")
 
 
 def test_sources_that_name_nobody_are_refused(evener):
@@ -495,7 +554,7 @@ def test_a_specification_with_slashes(evener):
 def test_what_a_file_does_not_say_is_said(evener, tmp_path):
     for suffix in ("csv", "npz"):
         done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
-        assert "files do not say that edges are undirected; read it with directed=False" in done.err
+        assert done.err.endswith("files do not say that edges are undirected; read it with --undirected\n")
         assert ev.read(tmp_path / f"g.{suffix}", directed=False).m == 24
     assert evener("generate", "grid:3x3", "-o", tmp_path / "g.txt").err == ""
     assert evener("generate", "rmat:4,directed", "-o", tmp_path / "d.csv").err == ""

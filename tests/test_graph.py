@@ -151,12 +151,21 @@ def test_from_arrow(wrap):
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())], ids=str
+    "kind",
+    [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())],
+    ids=str,
 )
 def test_from_arrow_strings(kind):
     ends = [pa.array(["b", "a"]).cast(kind), pa.array(["a", "c"]).cast(kind)]
     g = Graph.from_arrow(pa.table(dict(zip("st", ends, strict=True))), directed=False)
     assert neighbours(g) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
+
+
+def test_from_arrow_takes_what_polars_calls_categorical():
+    names = pa.array(["b", "a", "c"], pa.string_view())
+    ends = [pa.DictionaryArray.from_arrays(pa.array(at, pa.uint32()), names) for at in ([0, 1], [1, 2])]
+    g = Graph.from_arrow(pa.table(ends, ["s", "t"]))
+    assert neighbours(g) == {"a": ["c"], "b": ["a"], "c": []}
 
 
 def test_from_arrow_keeps_isolated_vertices():

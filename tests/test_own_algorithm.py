@@ -21,6 +21,7 @@ import zoo
 from evener.elements import launch
 from evener.elements.cuda import CudaElement
 from evener.errors import DeviceError
+from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cuda.compile import compiled
 from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from kcore_example import FOLDER, load, simple
@@ -172,6 +173,23 @@ def test_a_plain_function_is_a_kernel_whose_votes_are_reduced(engine):
     assert engine.compute(kernel, engine.owned_array("int32")) == sum(lengths) == 4
     assert engine.compute(kernel, engine.owned_array("int32"), reduce=max) == max(lengths)
     assert engine.compute(kernel, engine.owned_array("int32"), reduce=list) == lengths
+
+
+def test_a_plain_function_uses_no_atomics(engine):
+    assert "A plain Python function is a kernel too if it uses no atomics" in PAGE.read_text()
+
+    def counts_together(count):
+        fetch_add(count, 0, 1)
+
+    with pytest.raises(NotImplementedError, match="not usable in pure-python"):
+        engine.compute(ev.Kernel(cpu=counts_together), engine.counter())
+
+
+@pytest.mark.parametrize("elements", [1, 2])
+def test_votes_are_reduced_by_a_function(elements):
+    engine = ev.Engine(ev.partition(ev.Graph.from_edges([0, 1], [1, 2]), ["cpu:1"] * elements), "test")
+    with pytest.raises(ev.ArgumentError, match="by a function, as in reduce=min, not 'min'"):
+        engine.compute(ev.Kernel(cpu=counted), engine.owned_array("int32"), reduce="min")
 
 
 def test_kernels_of_the_same_sides_are_the_same():

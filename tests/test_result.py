@@ -219,6 +219,59 @@ class TestTables:
         with pytest.raises(ev.FormatError, match=message):
             load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
 
+    @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+    @pytest.mark.parametrize(
+        ("column", "values", "came"),
+        [
+            ("parent", ["3", "x", "3"], "'x'"),
+            ("component", ["3", "3", "z"], "'z'"),
+            ("rank", ["a", "0.5", "0.5"], "'a'"),
+            ("distance", ["0", "abc", "1"], "'abc'"),
+        ],
+    )
+    def test_text_where_a_number_belongs_is_refused(self, tmp_path, suffix, column, values, came):
+        path, table = tmp_path / f"t{suffix}", pa.table({"vertex": [3, 5, 9], column: values})
+        parquet.write_table(table, path) if suffix == ".parquet" else table.to_pandas().to_csv(
+            path, index=False
+        )
+        # In quotes or not, a column of a text file is text if one of its values is.
+        with pytest.raises(ev.FormatError, match=f"expected numbers in column '{column}', but {came} came"):
+            load_claim(path, result([0.0] * 3, ids=[3, 5, 9]).graph, algorithm="bfs", parameters={})
+
+    @pytest.mark.parametrize(
+        ("values", "came"),
+        [
+            ([3.0, 1.5, 3.0], "1.5"),
+            ([3.0, float("nan"), 3.0], "nan"),
+            ([3.0, 1e30, 3.0], "one of over 63 bits"),
+        ],
+    )
+    def test_no_vertex_is_rounded(self, tmp_path, values, came):
+        graph = result([0.0] * 3, ids=[3, 5, 9]).graph
+        table = pa.table({"vertex": [3, 5, 9], "component": pa.array(values, from_pandas=False)})
+        parquet.write_table(table, tmp_path / "t.parquet")
+        with pytest.raises(
+            ev.FormatError, match=f"in column 'component', which are whole numbers, but {came} came"
+        ):
+            load_claim(tmp_path / "t.parquet", graph, algorithm="wcc", parameters={})
+
+    def test_vertices_may_be_floats_and_large(self, tmp_path):
+        """Beside rows without a value, pandas makes integers floats; Arrow keeps them."""
+        large = 2**53 + 1
+        graph = result([0.0] * 3, ids=[3, 5, large]).graph
+        columns = {"vertex": [3, 5, large], "parent": [3.0, None, 5.0], "component": [3, None, large]}
+        parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+        claim = load_claim(tmp_path / "t.parquet", graph, algorithm="bfs", parameters={})
+        assert claim["parent"].tolist() == [3, -1, 5]
+        assert claim["component"].tolist() == [3, -1, large]
+
+    @pytest.mark.parametrize("name", ["vertex", "component"])
+    def test_two_columns_of_one_name_are_refused(self, tmp_path, name):
+        ids = [3, 5, 9]
+        (tmp_path / "t.csv").write_text(f"vertex,component,{name}\n" + "".join(f"{i},3,3\n" for i in ids))
+        with pytest.raises(ev.FormatError, match=f"one column of each name, but 2 are named '{name}'"):
+            load_claim(tmp_path / "t.csv", result([0.0] * 3, ids=ids).graph, algorithm="wcc", parameters={})
+
     def test_a_table_of_another_algorithm_is_refused(self, tmp_path):
         r = result([0.0, 0.0])
         r.write(tmp_path / "t.parquet")

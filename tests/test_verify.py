@@ -240,6 +240,11 @@ def test_sssp_names_the_rule():
     )
 
 
+def test_sssp_takes_no_text_for_a_distance():
+    answer = sssp_claim(PAIR, np.array(["0", "abc"]), np.array([0, 0]), source=0)
+    refused(answer, "distances are numbers: they are <U3")
+
+
 def test_sssp_finds_a_cycle_without_length():
     g = Graph.from_edges([0, 1, 2], [1, 2, 1], [1.0, 0.0, 0.0], directed=True, n=3)
     distance = np.array([0.0, 1.0, 1.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
-from evener.formats.columns import known_by_name
+from evener.formats.columns import decoded, known_by_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,12 +68,10 @@ def _column(table: Any, name: str) -> NDArray[Any]:
     if table.column_names.count(name) != 1:
         msg = f'the table must have one column "{name}", but its columns are {", ".join(table.column_names)}'
         raise ArgumentError(msg)
-    column = table.column(name)
+    column = decoded(table.column(name))
     if column.null_count:
         row = column.is_null().index(pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
         msg = f'column "{name}" has no value in row {row}'
         raise ArgumentError(msg)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     values: NDArray[Any] = column.to_numpy()
     return values

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_VERTICES",
     "canonical_ids",
     "check_csr",
+    "check_seed",
     "check_symmetric",
     "is_number",
     "is_whole",
@@ -38,6 +39,20 @@ def is_number(value: Any) -> bool:
 def is_whole(value: Any) -> bool:
     """Whether it is a whole number, of any type."""
     return is_number(value) and math.isfinite(value) and int(value) == value
+
+
+def check_seed(seed: Any) -> int:
+    """A seed, as NumPy takes it.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no whole number of at least 0.
+    """
+    if not is_whole(seed) or seed < 0:
+        msg = f"seed is a whole number of at least 0, not {seed!r}"
+        raise ArgumentError(msg)
+    return int(seed)
 
 
 def type_name(value: Any) -> str:

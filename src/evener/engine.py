@@ -202,8 +202,8 @@ class Engine(State):
         ------
         ArgumentError
             If it is no kernel, or a `Kernel` that one of the elements has no side of; if its vote is to
-            count for two supersteps, or for one where it has none; or if an array is carried that has no
-            value for each owned vertex and each mirror.
+            count for two supersteps, or for one where it has none; if `reduce` cannot be called; or if an
+            array is carried that has no value for each owned vertex and each mirror.
         """
         if wakes and worked:
             msg = (
@@ -213,6 +213,9 @@ class Engine(State):
         if not isinstance(kernel, _KERNELS):
             got = type(kernel).__name__
             msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
+            raise ArgumentError(msg)
+        if not callable(reduce):
+            msg = f"compute reduces votes by a function, as in reduce=min, not {reduce!r}"
             raise ArgumentError(msg)
         for carried in (pulled, posts):
             if carried is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import evener
+from evener.checks import is_whole
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats.atomic import NO_UTF8, replacing
 from evener.result import VERTEX_VALUED, named_by_strings
@@ -129,10 +130,12 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     if made.get("algorithm", algorithm) != algorithm:
         msg = f"{path} holds a result of {made['algorithm']}, not of {algorithm}"
         raise ArgumentError(msg)
+    names = table.column_names
+    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
+        msg = f"expected one column of each name, but {names.count(twice)} are named {twice!r}; rename them"
+        raise FormatError(msg, path=path)
     order = _rows_in_order(table, graph, path)
-    arrays = {
-        name: _column(table, name, graph, path)[order] for name in table.column_names if name != "vertex"
-    }
+    arrays = {name: _column(table, name, graph, path)[order] for name in names if name != "vertex"}
     told = dict(made.get("parameters") or _defaults(algorithm))
     if "k" in parameters:
         told.pop("sources", None)  # they are to be drawn as is asked here
@@ -167,19 +170,50 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any]:
     """Return a column as an algorithm would give it: vertices as ids or positions, -1 for none."""
     column = table.column(name)
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    by_strings = name in VERTEX_VALUED and named_by_strings(graph)
+    if name not in VERTEX_VALUED and column.null_count:
+        msg = f"column {name!r} has {column.null_count:,} rows without a value"
+        raise FormatError(msg, path=path)
+    there = column.drop_null()
+    numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if len(there) and not (numbers or by_strings):
+        came = f"{_no_number(there)!r} came, of type {column.type}"
+        msg = f"expected numbers in column {name!r}, but {came}; mend it, or drop a column that is no result"
+        raise FormatError(msg, path=path)
     if name not in VERTEX_VALUED:
-        if column.null_count:
-            msg = f"column {name!r} has {column.null_count:,} rows without a value"
-            raise FormatError(msg, path=path)
+        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return values
-    present = column.is_valid().to_numpy(zero_copy_only=False)
-    named = values[present]
-    vertices = np.full(len(values), -1, dtype=np.int64)
-    vertices[present] = (
-        graph.numbers_of(named.astype(str)) if named_by_strings(graph) else named.astype(np.int64)
+    vertices = np.full(len(column), -1, dtype=np.int64)
+    vertices[column.is_valid().to_numpy(zero_copy_only=False)] = (
+        graph.numbers_of(there.to_numpy(zero_copy_only=False).astype(str))
+        if by_strings
+        else _as_ids(there, name, path)
     )
     return vertices
+
+
+def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
+    """Return integers, which may have come as floats; none is rounded."""
+    try:
+        ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid as error:
+        odd = next(
+            (repr(value) for value in column.to_pylist() if not is_whole(value)), "one of over 63 bits"
+        )
+        msg = f"expected vertices in column {name!r}, which are whole numbers, but {odd} came"
+        raise FormatError(msg, path=path) from error
+    return ids
+
+
+def _no_number(column: pa.ChunkedArray) -> Any:
+    """Find the first value that does not read as a number, or the first of all if each does."""
+    values = column.to_pylist()
+    for value in values:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return values[0]
 
 
 def _first_line(error: BaseException) -> str:

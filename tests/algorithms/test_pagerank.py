@@ -6,6 +6,7 @@ import re
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import evener as ev
@@ -138,6 +139,14 @@ def test_personalization_goes_by_the_graph_s_own_ids():
     assert dict(zip(g.ids.tolist(), r["rank"].tolist(), strict=True)) == {7: 0.25, 30: 0.0, 100: 0.75}
 
 
+def test_personalization_by_a_series_goes_by_its_index():
+    g = ev.Graph.from_edges([100, 30], [30, 7])
+    jumps = pd.Series([3, 0, 1], index=[100, 30, 7])
+    r = ev.pagerank(g, damping=0, personalization=jumps, dtype="float64")
+    assert dict(zip(g.ids.tolist(), r["rank"].tolist(), strict=True)) == {7: 0.25, 30: 0.0, 100: 0.75}
+    ev.verify(r)
+
+
 def test_personalization_of_a_partition_with_a_single_vertex():
     """One value each and one value for all look alike there."""
     g = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 0])
@@ -247,6 +256,11 @@ def test_progress_counts_iterations_where_their_number_is_fixed():
         ({"personalization": {0: float("nan")}}, "finite values"),
         ({"personalization": {}}, "at least one above zero"),
         ({"personalization": [0.0, 0.0, 0.0]}, "at least one above zero"),
+        (
+            {"personalization": pd.Series([1.0, 2.0], index=[2, 2])},
+            "one value for each vertex it names, but vertex 2 has several",
+        ),
+        ({"personalization": {0: [1.0, 2.0]}}, r"one number for each vertex it names, not shape \(1, 2\)"),
         ({"personalization": [1.0, 1.0]}, r"each of the 3 vertices, not shape \(2,\)"),
     ],
 )

@@ -181,6 +181,16 @@ def test_infinite_weight_is_no_edge():
     assert r["parent"].tolist() == [0, 0, -1]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "weight", "width"),
+    [(np.float32, 2.0**127, 3 * 2.0**127), (np.float64, 2.0**1023, 1.0)],  # 2 times the mean, times n / m
+)
+def test_weights_may_sum_to_more_than_their_type_holds(dtype, weight, width):
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([weight, weight], dtype))
+    assert module._bucket_width(graph) == width
+    assert sssp(graph)["distance"].tolist() == [0.0, weight, 2 * weight]
+
+
 @splits
 def test_no_weights_are_ones(parts, policy):
     graph = Graph.from_edges([0, 0, 1, 3], [1, 2, 3, 4], n=6)

@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import evener as ev
-from evener.formats import atomic
-from evener.formats.atomic import remove_unfinished, replacing, replacing_folder
+from evener.formats import atomic, graphalytics
+from evener.formats.atomic import remove_unfinished, replacing, replacing_folder, replacing_together
+from evener.formats.source import compressing
 
 
 def _names(folder):
@@ -126,3 +129,77 @@ def test_an_interrupted_program_leaves_nothing(tmp_path):
     assert b"KeyboardInterrupt" in done.stderr
     assert (tmp_path / "g.txt").read_text() == "old"
     assert _names(tmp_path) == ["g.txt"]
+
+
+def test_files_that_belong_together_take_their_places_in_order(tmp_path):
+    (tmp_path / "b").write_text("old")
+    with replacing_together(tmp_path / "a", tmp_path / "b") as temporaries:
+        for temporary, text in zip(temporaries, ("one", "two"), strict=True):
+            temporary.write_text(text)
+        assert not (tmp_path / "a").exists()
+        assert (tmp_path / "b").read_text() == "old"
+    assert [(tmp_path / name).read_text() for name in _names(tmp_path)] == ["one", "two"]
+    assert _names(tmp_path) == ["a", "b"]
+
+
+def test_none_of_them_takes_its_place_before_all_are_on_disk(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("old")
+
+    def full(path):
+        if path.name.startswith(".b."):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic, "_sync", full)
+    with (
+        pytest.raises(ev.FileError, match=r"cannot write .*b: no space left on device"),
+        replacing_together(tmp_path / "a", tmp_path / "b") as temporaries,
+    ):
+        temporaries[0].write_text("new")
+    assert (tmp_path / "a").read_text() == "old"
+    assert _names(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("suffix", [".properties", ".v.bz2"])
+def test_a_graphalytics_dataset_stays_whole(tmp_path, monkeypatch, suffix, error):
+    old = ev.Graph.from_edges([0, 1], [1, 2])
+    ev.write(old, tmp_path / f"g{suffix}")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert len(before) == 3
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(graphalytics, "write_lines", fail)
+    other = tmp_path / "empty"
+    for folder in (tmp_path, other):
+        folder.mkdir(exist_ok=True)
+        with pytest.raises(ev.FileError if isinstance(error, OSError) else KeyboardInterrupt):
+            ev.write(ev.Graph.from_edges([5, 6], [6, 7]), folder / f"g{suffix}")
+    assert _names(other) == []
+    other.rmdir()
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("compression", [None, "gzip", "zstd", "bz2"])
+def test_a_full_disk_is_told_whatever_compresses(tmp_path, compression):
+    """PyArrow's bzip2 cannot be closed after a write that failed, and says no more than that."""
+    (tmp_path / "g").symlink_to("/dev/full")
+    noise = np.random.default_rng(1).bytes(1 << 22)
+    with (
+        pytest.raises(ev.FileError, match=r"cannot write .*/g: .*no space left on device"),
+        replacing(tmp_path / "g") as temporary,
+        compressing(temporary, compression) as sink,
+    ):
+        sink.write(noise)
+
+
+def test_a_compressor_that_fails_is_an_error_of_the_file(tmp_path):
+    with (
+        pytest.raises(ev.FileError, match=r"cannot write .*bz2 compress failed"),
+        replacing(tmp_path / "g") as temporary,
+        compressing(temporary, "bz2"),
+    ):
+        raise pa.ArrowException("Unknown error: bz2 compress failed")
+    with pytest.raises(pa.ArrowInvalid), compressing(tmp_path / "g", "bz2"):
+        raise pa.ArrowInvalid("what was to be written is at fault")

@@ -115,3 +115,19 @@ def test_it_is_written_over_itself(graph, same, tmp_path):
 def test_the_manifest_names_the_container_too(graph, same, tmp_path):
     ev.write(graph, tmp_path / "g.evg")
     same(ev.read(tmp_path / "g.evg" / "evener.json", format="evg"), graph)
+
+
+@pytest.mark.parametrize("other", ["ranks.parquet", "notes/today.txt", "ids.npy/today.txt", ".hidden"])
+def test_a_folder_in_which_others_keep_files_is_not_replaced(graph, same, tmp_path, other):
+    ev.write(graph, tmp_path / "g.evg")
+    file = tmp_path / "g.evg" / other
+    if file.parent.name == "ids.npy":
+        file.parent.unlink()
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("mine")
+    with pytest.raises(ev.FileError, match=r"g\.evg: that folder holds other files; give a new name"):
+        ev.write(ev.Graph.from_edges([0], [1]), tmp_path / "g.evg")
+    assert file.read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["g.evg"]
+    if other != "ids.npy/today.txt":
+        same(ev.read(tmp_path / "g.evg"), graph)

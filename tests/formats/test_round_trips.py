@@ -196,6 +196,20 @@ def test_weights_are_left_out_as_asked(suffix, tmp_path):
     assert ev.read(tmp_path / f"g{suffix}", weighted=True).weights.tolist() == [3, 4]
 
 
+@pytest.mark.parametrize("weight", [np.inf, -np.inf])
+def test_infinite_weights_go_where_they_can_be_read_back(weight, tmp_path):
+    graph = ev.Graph.from_edges([0, 1], [1, 0], [1.5, weight])
+    for suffix in (".txt", ".el.gz", ".mtx", ".properties", ".e"):
+        with pytest.raises(
+            ev.ArgumentError, match=rf"finite numbers, but one is {weight}; write .csv, .npz, .parquet"
+        ):
+            ev.write(graph, tmp_path / f"g{suffix}")
+    assert list(tmp_path.iterdir()) == []
+    for suffix in (".csv", ".npz", ".parquet", ".arrow", ".evg"):
+        ev.write(graph, tmp_path / f"g{suffix}")
+        assert ev.read(tmp_path / f"g{suffix}").weights.tolist() == [1.5, weight]
+
+
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "el", "mtx", "parquet", "arrow"])
 def test_a_name_that_is_not_utf8_is_told(tmp_path, suffix):
     """PyArrow takes paths in UTF-8; Linux has them in any bytes."""

@@ -76,3 +76,33 @@ def test_a_matrix_with_fractions_for_columns_is_refused(tmp_path):
     )
     with pytest.raises(ev.FormatError, match="counted by integers, but indices holds float64"):
         ev.read(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("columns", [["src", "src"], ["src", "dst", "src"]])
+def test_a_column_named_twice_is_refused(tmp_path, suffix, columns):
+    path = tmp_path / f"edges.{suffix}"
+    ev.write(ev.Graph.from_edges([1, 2], [2, 3], [5, 6]), path)
+    with pytest.raises(ev.ArgumentError, match="columns= names 'src' twice"):
+        ev.read(path, columns=columns)
+
+
+def test_a_numbered_column_named_twice_is_refused(tmp_path):
+    (tmp_path / "g.csv").write_text("1,2\n2,3\n")
+    with pytest.raises(ev.ArgumentError, match="columns= names 'f1' twice"):
+        ev.read(tmp_path / "g.csv", columns=[1, 1])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_ids_in_a_dictionary(tmp_path, kind):
+    """Polars writes what it calls categorical as a dictionary of string views."""
+    names = pa.array(["b", "a", "c"], kind)
+    ends = [
+        pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(at, pa.uint32()), names) for at in pieces])
+        for pieces in ([[0], [1]], [[1], [2]])
+    ]
+    feather.write_feather(
+        pa.table(ends, ["src", "dst"]), str(tmp_path / "g.arrow"), compression="uncompressed"
+    )
+    graph = ev.read(tmp_path / "g.arrow")
+    assert (graph.ids.tolist(), graph.targets.tolist()) == (["a", "b", "c"], [2, 0])

@@ -215,3 +215,34 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path, name):
     path.write_bytes(b"\xef\xbb\xbf" + (b"src,dst\n1,2\n2,3\n" if name == "g.csv" else b"1 2\n2 3\n"))
     graph = ev.read(path)
     assert (graph.ids.tolist(), graph.m) == ([1, 2, 3], 2)
+
+
+def test_ids_of_a_csv_file_in_quotes_are_strings(tmp_path):
+    path = tmp_path / "g.csv"
+    ev.write(ev.Graph.from_edges(["01", "2"], ["2", "3"]), path)
+    assert _edges(ev.read(path)) == [("01", "2"), ("2", "3")]
+    path.write_text('src,dst,note,weight\n"1","01","a, b","2"\n"01","1.0","","3"\n')
+    graph = ev.read(path)
+    assert _edges(graph) == [("01", "1.0"), ("1", "01")]
+    assert graph.weights.tolist() == [3, 2]
+    path.write_text('src,dst\n1,"2"\n"2",3\n')  # not both ends, so quotes say nothing of what they hold
+    assert _edges(ev.read(path)) == [(1, 2), (2, 3)]
+    path.write_text('src;dst\n1;2\n"2";"3"\n')  # the first row decides
+    assert _edges(ev.read(path)) == [(1, 2), (2, 3)]
+    path.write_text('"src","dst"\n"1","2"\n"2","3"\n')  # everything is in quotes
+    assert _edges(ev.read(path)) == [(1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        (ev.Graph.from_edges([0, 2], [2, 0], n=4), "2 vertices without edges are not in it; write .parquet"),
+        (ev.Graph.from_edges([0], [1], n=3), "1 vertex without edges is not in it; write .parquet"),
+        (ev.Graph.from_edges([0, 1], [1, 2]), None),
+        (ev.Graph.from_edges(["a"], ["b"]), None),
+    ],
+    ids=["two", "one", "none", "names"],
+)
+def test_vertices_that_csv_cannot_keep_are_told(graph, said, tmp_path, caplog):
+    ev.write(graph, tmp_path / "g.csv")
+    assert [said in message for message in caplog.messages] == ([] if said is None else [True])

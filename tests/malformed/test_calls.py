@@ -16,13 +16,15 @@ import pytest
 
 import evener as ev
 
-# What is there before the calls: a path, one with a negative weight, one named by strings, a table, a folder.
+# What is there before the calls: a path, one with a negative weight, one named by strings, a table, rows that
+# are not symmetric, a folder.
 SETUP = """
     from pathlib import Path
     Path("path.txt").write_text("0 1\\n1 2\\n2 3\\n")
     Path("heavy.txt").write_text("0 1 2.5\\n1 2 -1.0\\n")
     Path("names.csv").write_text("source,target\\nann,bob\\nbob,eve\\n")
     Path("table.csv").write_text("vertex,distance,parent\\n0,0,0\\n")
+    Path("lopsided.graph").write_text("2 1\\n2 2\\n\\n")
     Path("broken.parquet").write_bytes(b"PAR1" + bytes(40))
     Path("folder").mkdir()
 """
@@ -62,7 +64,7 @@ CALLS = {
     "run pagerank path.txt --damping 1.5": "damping",
     "run pagerank path.txt --damping nan": "damping",
     "run pagerank path.txt --tol -1": "tol",
-    "run pagerank path.txt --max-iter -3": "max_iter",
+    "run pagerank path.txt --max-iter -3": "--max-iter is a whole number",
     "run pagerank path.txt --max-iter 2.5": "--max-iter",
     "run pagerank path.txt --dtype float16": "float16",
     "run pagerank path.txt --semantics gap": "gap",
@@ -79,16 +81,17 @@ CALLS = {
     "run pagerank path.txt --alpha -0.1": "not '-0.1'",
     "run pagerank path.txt --alpha nan": "not 'nan'",
     "run pagerank path.txt --alpha half": "not 'half'",
+    "run bfs path.txt --source 0x": "named by integers, not '0x'",
     "run bfs path.txt --source 99": "vertex 99 is not in the graph",
     "run bfs path.txt --source -1": "vertex -1 is not in the graph",
-    "run bfs path.txt --source ann": "named by integers, not 'ann'",
+    "run bfs path.txt --source ann": "--source takes ids, and vertices of this graph are named by integers",
     "run bfs path.txt --source 99999999999999999999": "99999999999999999999",
     "run bfs names.csv --source 0": "0 is not in the graph",
     "run sssp path.txt --source 0 --delta 0": "delta",
     "run sssp path.txt --source 0 --delta -2": "delta",
     "run sssp heavy.txt --source 0": "the edge from 1 to 2 weighs -1.0",
     "run betweenness path.txt --sources 0,77": "77",
-    "run betweenness path.txt --sources 0,x": "'x'",
+    "run betweenness path.txt --sources 0,x": "--sources takes ids, and vertices of this graph are named by",
     "run betweenness path.txt -k 0": "k",
     "run betweenness path.txt -k 2 --sources 0": "k",
     "run wcc absent.txt": "absent.txt",
@@ -107,7 +110,7 @@ CALLS = {
     "run wcc rmat:4 --directed": "spec",
     "run wcc path.txt --directed --format nonsense": "nonsense",
     "run wcc names.csv --columns source,absent": "absent",
-    "run wcc path.txt --self-loops maybe": "maybe",
+    "run wcc path.txt --self-loops maybe": "--self-loops must be 'keep' or 'drop', not 'maybe'",
     "run wcc folder": "folder is a folder: name a file in it",
     "run wcc path.txt -o absent/c.csv": "there is no folder absent",
     "run wcc path.txt -o c.xlsx": "this name has suffix '.xlsx'",
@@ -125,8 +128,10 @@ CALLS = {
     "generate rmat:40 -o g.evg": "bytes) are at hand",
     "convert path.txt": "Missing argument",
     "convert absent.txt g.evg": "absent.txt",
-    "convert names.csv g.sg": "ids",
-    "convert path.txt g.evg --ids some": "some",
+    "generate rmat:4,seed=-1 -o g.evg": "evener: seed must be a whole number",
+    "convert names.csv g.sg": "or give --ids 'drop'",
+    "convert path.txt g.evg --ids some": "--ids must be 'keep' or 'drop', not 'some'",
+    "info lopsided.graph": "take it with --directed",
     "plan path.txt --policy best": "'best'",
     "verify bfs path.txt --source 0 extra.csv more": "extra argument",
     "verify bfs path.txt absent.parquet --source 0": "absent.parquet",
@@ -213,7 +218,7 @@ API = {
         ev.ArgumentError,
         "'auto' is for algorithms and plans; choose one of high, low, random",
     ),
-    "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "above 0, not '2'"),
+    "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "holds, not '2'"),
     "infinitely many sources": (
         lambda: ev.betweenness(PATH, k=float("inf")),
         ev.ArgumentError,
@@ -240,6 +245,29 @@ API = {
         lambda: ev.sssp(ev.Graph.from_edges([0], [1], weights=[-1.0]), source=0),
         ev.ArgumentError,
         "weighs -1.0",
+    ),
+    "a word to be written": (
+        lambda: ev.write("x", "y.csv"),
+        ev.ArgumentError,
+        "write takes a graph, not str; make one with evener.read",
+    ),
+    "a placed graph to be written": (
+        lambda: ev.write(ev.partition(PATH), "y.csv"),
+        ev.ArgumentError,
+        "not evener.partitionedgraph; give its .graph",
+    ),
+    "a number to write to": (lambda: ev.write(PATH, 3), ev.ArgumentError, "the path of a file, not int"),
+    "no name to write to": (lambda: ev.write(PATH, ""), ev.ArgumentError, "the name given is empty"),
+    "no name to read from": (lambda: ev.read(""), ev.ArgumentError, "the name given is empty"),
+    "a seed below zero": (
+        lambda: ev.partition(PATH, on=["cpu:1"] * 2, seed=-1),
+        ev.ArgumentError,
+        "seed is a whole number of at least 0, not -1",
+    ),
+    "a seed in words, for one element": (
+        lambda: ev.partition(PATH, on="cpu:1", seed="a"),
+        ev.ArgumentError,
+        "seed is a whole number of at least 0, not 'a'",
     ),
     "an unknown array of a result": (lambda: ev.wcc(PATH)["rank"], KeyError, "component"),
 }

@@ -165,7 +165,7 @@ def test_drawn_graphs_by_messages(graph, on, policy, alpha, source):
 def test_mirrors_that_nobody_needs_do_no_harm(monkeypatch, name, directed):
     """Where only every third vertex of a run is needed, the others have mirrors too, and no edges to them."""
     monkeypatch.setattr(partition_home, "LONG_RUN", 1)
-    monkeypatch.setattr(partition_home, "_NEARLY_ALL", 0.3)
+    monkeypatch.setattr(partition_home, "NEARLY_ALL", 0.3)
     truth = truth_of(zoo.SMALL[name](), directed=directed)
     for on, policy, alpha in zip(APART, cycle(POLICIES), [0.3, 0.2, 0.5, 0.8], strict=False):
         truth.check(on=on, policy=policy, alpha=alpha)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.prepare import at_vertex, graph_of, placed
-from evener.checks import is_whole
+from evener.checks import check_seed, is_whole
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.result import Result
@@ -365,10 +365,7 @@ def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int
     if not is_whole(k) or not 1 <= k <= graph.n:
         msg = f"k is how many of the {graph.n} vertices to start from, 1 to {graph.n}, not {k!r}"
         raise ArgumentError(msg)
-    if not is_whole(seed) or seed < 0:
-        msg = f"seed is a whole number of at least 0, not {seed!r}"
-        raise ArgumentError(msg)
-    return np.random.default_rng(int(seed)).choice(graph.n, size=int(k), replace=False)
+    return np.random.default_rng(check_seed(seed)).choice(graph.n, size=int(k), replace=False)
 
 
 def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:

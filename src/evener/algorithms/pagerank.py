@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from evener.partition.columns import columns_of
 from evener.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,7 +81,8 @@ def pagerank(
     max_iter : int, default 100
         Iterations at most.
     personalization : mapping of id to float, or array of shape (n,), optional
-        Where jumps end, and where dangling rank goes; scaled to sum 1. Default: everywhere alike.
+        Where jumps end, and where dangling rank goes; scaled to sum 1. A pandas Series counts as a mapping of
+        its index. Default: everywhere alike.
     dtype : {"float32", "float64"}
         How ranks are stored; sums are carried in float64.
     semantics : {"networkx", "graphalytics"}
@@ -100,7 +102,8 @@ def pagerank(
     Raises
     ------
     ArgumentError
-        For a number outside its range, or a personalization that is negative, NaN, or zero everywhere.
+        For a number outside its range, or a personalization that is negative, NaN, or zero everywhere, or
+        that names a vertex twice.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
     DeviceError
@@ -123,6 +126,7 @@ def pagerank(
     """
     _check(damping, tol, max_iter, dtype, semantics)
     max_iter = int(max_iter)
+    personalization = _as_mapping(personalization)
     jumps = _jumps(graph_of(graph, "pagerank"), personalization)
     pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
@@ -271,6 +275,25 @@ def _fraction(iteration: int, max_iter: int, error: float, first: float, toleran
     return math.log(first / error) / math.log(first / tolerance)
 
 
+def _as_mapping(personalization: Any) -> Any:
+    """A mapping of what has items but is none, such as a pandas Series; anything else as it is.
+
+    Raises
+    ------
+    ArgumentError
+        If a vertex is named twice, which a Series may do.
+    """
+    if isinstance(personalization, Mapping) or not hasattr(personalization, "items"):
+        return personalization
+    by_id: dict[Any, Any] = {}
+    for vertex, value in personalization.items():
+        if vertex in by_id:
+            msg = f"personalization has one value for each vertex it names, but vertex {vertex} has several"
+            raise ArgumentError(msg)
+        by_id[vertex] = value
+    return by_id
+
+
 def _jumps(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
     """The chance of each vertex that a jump ends there; None if it is the same for all."""
     n = graph.n
@@ -284,6 +307,9 @@ def _jumps(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
         msg = f"personalization has numbers for values: {error}"
         raise ArgumentError(msg) from error
     if by_id:
+        if values.ndim != 1:
+            msg = f"personalization has one number for each vertex it names, not shape {values.shape}"
+            raise ArgumentError(msg)
         own, values = values, np.zeros(n)
         values[graph.numbers_of(list(personalization))] = own
     if values.shape != (n,):

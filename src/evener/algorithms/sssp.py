@@ -318,7 +318,9 @@ def _bucket_width(graph: Graph) -> float:
     weights = cast("NDArray[Any]", graph.weights)
     sample = weights[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]
-    width = 2 * float(finite.mean()) * graph.n / graph.m if len(finite) else 0.0
+    with np.errstate(over="ignore"):  # a mean beyond float64 is infinite
+        mean = float(finite.mean(dtype=np.float64)) if len(finite) else 0.0
+    width = 2 * mean * graph.n / graph.m if mean else 0.0
     return width if 0 < width < math.inf else 1.0
 
 

@@ -105,7 +105,7 @@ def run(
             job.written.append(trace)
     work.tell_fallback(place)
     work.tell_kernels_lost()
-    work.tell_unused(result, place)
+    work.tell_unused(result, arguments)
     if as_json:
         content = text.result_json(result, top=top, timeline=timeline)
         say(text.as_json({**content, "verified": verify, "written": job.written}))

@@ -191,8 +191,8 @@ def choices(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def vertex(graph: Graph, word: str) -> int | str:
-    """Read a vertex id as the graph names its vertices."""
+def vertex(graph: Graph, word: str, *, option: str = "--source") -> int | str:
+    """Read a vertex id, which came with `option`, as the graph names its vertices."""
     from evener.result import named_by_strings
 
     if named_by_strings(graph):
@@ -200,13 +200,14 @@ def vertex(graph: Graph, word: str) -> int | str:
     try:
         return int(word)
     except ValueError:
-        msg = f"vertices of this graph are named by integers, not {word!r}"
+        msg = f"{option} takes ids, and vertices of this graph are named by integers, not {word!r}"
         raise ArgumentError(msg) from None
 
 
 def vertices(graph: Graph, words: str) -> list[int | str]:
     """Read ids separated by commas."""
-    named = [vertex(graph, word.strip()) for word in words.split(",") if word.strip()]
+    each = (word.strip() for word in words.split(","))
+    named = [vertex(graph, word, option="--sources") for word in each if word]
     if not named:
         msg = f"--sources names vertices, separated by commas, and {words!r} names none; leave it out for all"
         raise ArgumentError(msg)

@@ -12,11 +12,17 @@ from evener.errors import FileError
 __all__ = ["note", "point_output_at_nothing", "say"]
 
 # Arguments that the library's sentences name, and that are options of commands as well: with a value, as in
-# on="cpu", or without. Names of files and specs may hold such words with others.
+# on="cpu", or without, or as what a sentence is about. Names of files and specs may hold such words with
+# others, and a spec's seed "must be" what it is to be.
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
-        (on|policy|gpu_memory)=(?=") | (alpha)=(?=\d)
-        | (alpha|columns|directed|format|gpu_memory|k|on|policy|sources?)=(?=[\s,;)]|$)
+        (?P<valued>(?:duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
+        | directed=(?P<direction>True|False)\b
+        | (?P<bare>alpha|columns|directed|format|gpu_memory|k|on|policy|sources?)=(?=[\s,;)]|$)
+    )
+    | \A(?:
+        (?P<subject>damping|delta|dtype|k|max_iter|seed|semantics|tol)(?=\ is\ )
+        | (?P<choice>duplicates|ids|self_loops)(?=\ must\ be\ ["'])
     )""",
     re.VERBOSE,
 )
@@ -49,9 +55,12 @@ def note(text: str) -> None:
 
 def _as_option(argument: re.Match[str]) -> str:
     """An argument of the library as the option of that name, with a space before its value."""
-    name = argument[1] or argument[2] or argument[3]
-    option = "--directed or --undirected" if name == "directed" else f"--{name.replace('_', '-')}"
-    return option if argument[3] else f"{option} "
+    if argument["direction"]:
+        return "--directed" if argument["direction"] == "True" else "--undirected"
+    if argument["bare"] == "directed":
+        return "--directed or --undirected"
+    name = argument[argument.lastgroup or 0]
+    return f"--{name.replace('_', '-')}{' ' if argument['valued'] else ''}"
 
 
 def point_output_at_nothing() -> None:

@@ -73,14 +73,16 @@ def tell_fallback(place: Mapping[str, Any]) -> None:
             note(f"this ran on the CPU, for no GPU can be used: {why}")
 
 
-def tell_unused(result: Result, place: Mapping[str, Any]) -> None:
-    """Say that a limit to what GPUs hold had nothing to limit, or that there was nothing to share out."""
+def tell_unused(result: Result, arguments: Mapping[str, Any]) -> None:
+    """Say which arguments had no effect: nothing to limit on GPUs, nothing to share out, nothing to draw."""
     elements = result.timeline.elements
-    if "gpu_memory" in place and not any(name.startswith("cuda:") for name in elements):
+    if "gpu_memory" in arguments and not any(name.startswith("cuda:") for name in elements):
         note("--gpu-memory limits nothing here: no GPU took part")
     for option in ("alpha", "policy"):
-        if place.get(option) not in (None, "auto") and len(elements) == 1:
+        if arguments.get(option) not in (None, "auto") and len(elements) == 1:
             note(f"--{option} shares out nothing here: {elements[0]} took part alone")
+    if "seed" in arguments and "k" not in arguments:
+        note("--seed draws nothing here: no -k says how many sources to draw")
 
 
 def tell_kernels_lost() -> None:
@@ -158,9 +160,12 @@ def check_outputs(
     Raises
     ------
     FileError
-        If one is the graph itself or another output, if it has a suffix of something else, or if its folder
-        does not exist or takes no files.
+        If one is the graph itself, lies in a folder that is the graph, or is another output; if it has no
+        name or a suffix of something else, or if its folder does not exist or takes no files.
     """
+    for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
+        if path is not None:
+            _refuse_no_name(option, path)
     if table is not None:
         from evener.tables import check_suffix
 
@@ -180,8 +185,39 @@ def check_outputs(
             msg = f"{option} {path} would be a {suffixes[0]} file; give it that suffix"
             raise FileError(msg)
         _refuse_the_same(option, path, taken)
+        _refuse_within(option, path, graph)
         taken[option] = path
         _check_folder(path)
+
+
+def _refuse_no_name(option: str, path: str) -> None:
+    """Refuse the empty path, which would stand for the folder we are in.
+
+    Raises
+    ------
+    FileError
+        If it is empty.
+    """
+    if not path:
+        msg = f"{option} takes the path of a file, and the name given is empty"
+        raise FileError(msg)
+
+
+def _refuse_within(option: str, path: str, graph: str) -> None:
+    """Refuse to write into the folder of a container that is read: over its files, or among them.
+
+    Raises
+    ------
+    FileError
+        If a path leads into it.
+    """
+    from evener.formats.container import MANIFEST
+
+    named = Path(graph)
+    folder = named.parent if named.name == MANIFEST else named
+    if graph and folder.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        msg = f"{option} {path} would be written into {folder}, which is the graph; name a file elsewhere"
+        raise FileError(msg)
 
 
 def _refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
@@ -224,6 +260,7 @@ def check_graph_output(graph: str, path: str) -> None:
     """Make sure, before the work, that a graph can be written to `path`, over no file of the one read."""
     from evener.formats.registry import COMPRESSIONS, format_of
 
+    _refuse_no_name("the output", path)
     kind, _ = format_of(Path(path), takes_name=False)
     read, written = (
         Path(name).with_suffix("") if Path(name).suffix in COMPRESSIONS else Path(name)
@@ -234,6 +271,7 @@ def check_graph_output(graph: str, path: str) -> None:
         taken = {"the graph itself": str(read.with_suffix(""))}
         _refuse_the_same("the output", str(written.with_suffix("")), taken)
     _refuse_the_same("the output", path, {"the graph itself": graph})
+    _refuse_within("the output", path, graph)
     _check_folder(path)
 
 

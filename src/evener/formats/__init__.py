@@ -88,6 +88,8 @@ def read(
 
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(f"read takes a path or a spec such as 'rmat:20', not {type_name(path)}")
+    if not os.fspath(path):
+        raise ArgumentError("read takes a path or a spec such as 'rmat:20', and the name given is empty")
     if not isinstance(directed, bool | None):
         raise ArgumentError(f"directed is True, False, or None for what the file says, not {directed!r}")
     for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
@@ -141,11 +143,19 @@ def write(
     FileError
         If the file cannot be written; what was there before still is.
     ArgumentError
-        For an unknown suffix or format, or a graph that the format cannot hold.
+        For an unknown suffix or format, a graph that the format cannot hold, or what is no graph.
     """
     from evener.formats.registry import format_of
     from evener.graph import Graph
 
+    if not isinstance(graph, Graph):
+        placed = isinstance(getattr(graph, "graph", None), Graph)
+        remedy = "give its .graph" if placed else "make one with evener.read or Graph.from_edges"
+        raise ArgumentError(f"write takes a Graph, not {type_name(graph)}; {remedy}")
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"write takes the path of a file, not {type_name(path)}")
+    if not os.fspath(path):
+        raise ArgumentError("write takes the path of a file, and the name given is empty")
     if ids not in ("keep", "drop"):
         raise ArgumentError(f"ids must be 'keep' or 'drop', not {ids!r}")
     target = Path(path)
@@ -163,7 +173,7 @@ def write(
     kind.write(graph, target, compression)
     if not graph.directed and not kind.tells_direction:
         _log.warning(
-            "%s: %s files do not say that edges are undirected; read it with directed=False, or --undirected",
+            "%s: %s files do not say that edges are undirected; read it with directed=False",
             target,
             kind.name,
         )

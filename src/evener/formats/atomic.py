@@ -17,7 +17,14 @@ from evener.errors import EvenerError, FileError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["NO_UTF8", "named_in_utf8", "remove_unfinished", "replacing", "replacing_folder"]
+__all__ = [
+    "NO_UTF8",
+    "named_in_utf8",
+    "remove_unfinished",
+    "replacing",
+    "replacing_folder",
+    "replacing_together",
+]
 
 # Temporary files and folders now being written, for a program that has to stop at once.
 _unfinished: set[Path] = set()
@@ -56,30 +63,62 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> with replacing("ranks.txt") as temporary:
     ...     _ = temporary.write_text("0.25")
     """
-    given = Path(path)
-    with _telling(given):
-        target = Path(os.path.realpath(given))
-        if target.is_dir():
-            raise FileError(f"cannot write {given}: it is a folder; give the name of a file")
-        if target.exists() and not target.is_file():
-            yield target
-            return
-        temporary = _beside(target)
-        _unfinished.add(temporary)
+    with replacing_together(path) as (temporary,):
+        yield temporary
+
+
+@contextmanager
+def replacing_together(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
+    """As `replacing`, for files that belong together: all are on disk before the first takes its place.
+
+    Parameters
+    ----------
+    *paths : path-like
+        The files to make or replace, in this order; one that names the others comes last.
+
+    Yields
+    ------
+    list of Path
+        An empty file for each.
+
+    Raises
+    ------
+    FileError
+        If they cannot be written; the sentence names the last path and the cause.
+    """
+    given = [Path(path) for path in paths]
+    with _telling(given[-1]), contextlib.ExitStack() as opened:
+        targets = [Path(os.path.realpath(path)) for path in given]
+        written = [opened.enter_context(_unplaced(*names)) for names in zip(targets, given, strict=True)]
+        yield written
+        moves = [(file, target) for file, target in zip(written, targets, strict=True) if file != target]
+        for file, _ in moves:
+            _sync(file)
+        for file, target in moves:
+            file.replace(target)
+        for folder in {target.parent for _, target in moves}:
+            _sync(folder)
+
+
+@contextmanager
+def _unplaced(target: Path, given: Path) -> Iterator[Path]:
+    """Give a file beside `target`, removed at the end unless it was moved; a device or pipe as it is."""
+    if target.is_dir():
+        raise FileError(f"cannot write {given}: it is a folder; give the name of a file")
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    temporary = _beside(target)
+    _unfinished.add(temporary)
+    try:
         # Made with the caller's own umask, as any new file would be.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        try:
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            yield temporary
-            _sync(temporary)
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        finally:
-            _unfinished.discard(temporary)
-        _sync(target.parent)
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+        _unfinished.discard(temporary)
 
 
 @contextmanager

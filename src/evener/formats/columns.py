@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evener.formats.edges import Wishes
     from evener.graph import Graph
 
-__all__ = ["choose", "edges_of_table", "schema_of", "tables"]
+__all__ = ["choose", "decoded", "edges_of_table", "known_by_name", "schema_of", "tables"]
 
 # Pairs of names for the two ends that tools write; compared without case, blanks and underscores.
 _ENDS = (
@@ -52,6 +52,8 @@ def choose(names: list[str], wishes: Wishes, path: Path) -> list[str]:
     ------
     FormatError
         If no pair of names is known; the sentence lists the columns there are.
+    ArgumentError
+        If the caller names another number of columns, or one twice.
     """
     there = ", ".join(repr(name) for name in names) or "none"
     if wishes.columns is not None:
@@ -59,6 +61,9 @@ def choose(names: list[str], wishes: Wishes, path: Path) -> list[str]:
             msg = f"columns= takes two names, or three with the weight, not {len(wishes.columns)}"
             raise ArgumentError(msg)
         chosen = [_named(column, names, path, there) for column in wishes.columns]
+        if (twice := next((name for name in chosen if chosen.count(name) > 1), None)) is not None:
+            msg = f"columns= names {twice!r} twice, but tail, head and weight are a column each, of {there}"
+            raise ArgumentError(msg)
     else:
         chosen = known_by_name(names)
         if not chosen:
@@ -102,11 +107,12 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
     """
     import pyarrow as pa
 
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    columns = [decoded(column) for column in table.columns]
+    for name, column in zip(table.column_names, columns, strict=True):
         if column.null_count:
             row = next(i for i, missing in enumerate(column.is_null()) if missing.as_py())
             raise _at(f"column {name!r} has no value", row, path, first_line)
-    ends = [_plain(table.column(i)) for i in (0, 1)]
+    ends = [_whole(column) for column in columns[:2]]
     strings = [pa.types.is_string(end.type) or pa.types.is_large_string(end.type) for end in ends]
     whole = [pa.types.is_integer(end.type) for end in ends]
     if not (all(strings) or all(whole)):
@@ -114,7 +120,7 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
         raise FormatError(f"vertex ids are all integers or all strings, but {types}", path=path)
     weights = None
     if table.num_columns > 2:
-        weights = _weights(table.column(2), table.column_names[2], path, first_line)
+        weights = _weights(columns[2], table.column_names[2], path, first_line)
     made = _made(table)
     if all(strings):
         extra = pa.chunked_array([made.get("isolated", [])], pa.string())
@@ -136,16 +142,34 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
     return edges
 
 
-def _plain(column: Any) -> Any:
-    """Give a dictionary-encoded column decoded, whole numbers as integers, any other column as it is."""
+def decoded(column: Any) -> Any:
+    """Give a dictionary-encoded column decoded, string views as strings, any other column as it is."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, _no_views(chunk.dictionary)).dictionary_decode()
+            for chunk in column.chunks
+        ]
+        column = pa.chunked_array(chunks, None if chunks else column.type.value_type)
+    return _no_views(column)
+
+
+def _no_views(column: Any) -> Any:
+    """Give string views, which few of Arrow's functions take, as strings."""
+    import pyarrow as pa
+
+    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
+
+
+def _whole(column: Any) -> Any:
+    """Give whole numbers as integers, any other column as it is."""
     import pyarrow as pa
 
     if pa.types.is_floating(column.type):
         with contextlib.suppress(pa.ArrowInvalid):  # one of them is not whole
             return column.cast(pa.int64())
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
+    return column
 
 
 def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDArray[Any]:

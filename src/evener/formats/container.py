@@ -176,7 +176,7 @@ def _checksums(array: NDArray[Any]) -> list[str]:
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
-    """Write a container; one that is there is replaced when the new one is whole."""
+    """Write a container; one that is there, with nothing else in it, is replaced when the new is whole."""
     ids = graph.ids if graph.has_own_ids else None
     # What is remembered as sound is checked, whoever made the graph.
     build.check_csr(graph.offsets, graph.targets, weights=graph.weights, ids=ids)
@@ -191,12 +191,19 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
         for name, array in arrays.items()
     }
     manifest = {"format": _KIND, "version": _VERSION, "directed": graph.directed, "arrays": entries}
-    with replacing_folder(target, ours=lambda folder: (folder / MANIFEST).is_file()) as temporary:
+    with replacing_folder(target, ours=_holds_no_other_file) as temporary:
         for name, array in arrays.items():
             write_array(temporary / f"{name}.npy", array)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
         stamp = trust.stamp([temporary / MANIFEST, *(temporary / f"{name}.npy" for name in arrays)])
     trust.remember(stamp)
+
+
+def _holds_no_other_file(folder: Path) -> bool:
+    """Whether a folder is a container in which nobody keeps anything else: it goes as the new one comes."""
+    own = {MANIFEST, *(f"{name}.npy" for name in _ARRAYS)}
+    is_container = (folder / MANIFEST).is_file()
+    return is_container and all(entry.name in own and entry.is_file() for entry in folder.iterdir())
 
 
 FORMAT = Format("container", (".evg",), read, write, compressed=False)

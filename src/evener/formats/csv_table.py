@@ -1,13 +1,15 @@
 """CSV: a table with a heading of column names, or two or three bare columns of integers.
 
 A CSV file has no place for comments, so it keeps the edges alone: give ``directed=False``, and `n` for
-vertices without edges, when reading back what was written from such a graph.
+vertices without edges, when reading back what was written from such a graph. Ids in quotes below names
+that are not are strings, whatever they look like, for strings are written so: "01" stays apart from "1".
 """
 
 from __future__ import annotations
 
 import csv as plain_csv
 import io
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from evener.errors import FormatError
 from evener.formats.atomic import replacing
 from evener.formats.columns import choose, edges_of_table, tables
 from evener.formats.edgelist import Heading, read_numbers
-from evener.formats.edges import graph_of, narrowed
+from evener.formats.edges import graph_of, isolated, narrowed
 from evener.formats.registry import Format
 from evener.formats.source import compressing
 from evener.formats.windows import opened
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
+_log = logging.getLogger("evener")
 _INTEGER = re.compile(r"[-+]?\d+")
 # As pandas writes integers in a column where one was missing.
 _WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
@@ -50,16 +53,20 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
         else:
             text.skip()
         chosen = choose(names, wishes, source.path)
-        sample = next(
-            plain_csv.reader(io.StringIO(_decoded(text.peek(), source.path)), delimiter=delimiter), []
-        )
+        row = _decoded(text.peek(), source.path)
+        sample = next(plain_csv.reader(io.StringIO(row), delimiter=delimiter), [])
     if len(set(names)) != len(names):
         raise FormatError("two columns have the same name", path=source.path, line=1)
-    fits = len(sample) == len(names)
-    values = [sample[names.index(name)].strip() if fits else "0" for name in chosen]
+    raw = _raw(row, delimiter)
+    fits = len(sample) == len(raw) == len(names)
+    places = [names.index(name) for name in chosen]
+    values = [sample[place].strip() if fits else "0" for place in places]
+    # Where names are in quotes as well, so may be everything.
+    quoted = not bare and not any(name.startswith('"') for name in _raw(first, delimiter))
+    quoted = quoted and fits and all(raw[place].startswith('"') for place in places[:2])
     # The first row decides what ids are, so that one bad id does not turn all of them into strings.
     kind = "string"
-    if all(_WHOLE.fullmatch(value) for value in values[:2]):
+    if not quoted and all(_WHOLE.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
     types = [kind, kind] + (
         ["int64" if _INTEGER.fullmatch(values[2]) else "float64"] if len(values) > 2 else []
@@ -75,6 +82,12 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     if types[2:] == ["int64"] and edges.weights is not None:
         edges.weights = narrowed(edges.weights)
     return graph_of(edges, wishes, source.path)
+
+
+def _raw(line: str, delimiter: str) -> list[str]:
+    """Split a line into its fields, with the quotes around them."""
+    end = re.escape(delimiter)
+    return re.findall(rf'(?:^|{end})("(?:[^"]|"")*"[^{end}]*|[^{end}]*)', line)
 
 
 def _decoded(line: bytes | None, path: Path) -> str:
@@ -124,6 +137,9 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
         sink.write(f"{names}\n".encode())
         for table in tables(graph):
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
+    if alone := len(isolated(graph)):
+        what = "1 vertex without edges is" if alone == 1 else f"{alone:,} vertices without edges are"
+        _log.warning("%s: %s not in it; write .parquet, .arrow or .evg to keep them all", target, what)
 
 
 FORMAT = Format("CSV", (".csv",), read, write, tells_direction=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evener.formats.windows import Text
     from evener.graph import Graph
 
-__all__ = ["FORMAT", "Heading", "read_numbers", "refuse_columns", "write_lines"]
+__all__ = ["FORMAT", "Heading", "read_numbers", "refuse_columns", "refuse_infinite", "write_lines"]
 
 COMMENTS = b"#%"
 
@@ -242,6 +242,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     names = graph.has_own_ids and graph.ids.dtype.kind in "UST"
     if names:
         _refuse_unsplittable(graph)
+    refuse_infinite(graph, target)
     kind = "Directed" if graph.directed else "Undirected"
     heading = [f"# {kind} graph", f"# Nodes: {graph.n} Edges: {stored_as(graph)}"]
     if names:
@@ -269,6 +270,17 @@ def _refuse_unsplittable(graph: Graph) -> None:
             "# begins a comment; write .csv, .parquet or .evg"
         )
         raise ArgumentError(msg)
+
+
+def refuse_infinite(graph: Graph, target: Path) -> None:
+    """Refuse infinite weights for a format whose weights are finite numbers."""
+    weights = graph.weights
+    if weights is None or weights.dtype.kind != "f" or not len(weights):
+        return
+    for extreme in (weights.min(), weights.max()):  # they take no array as large as the weights
+        if np.isinf(extreme):
+            msg = f"{target}: its weights are finite numbers, but one is {extreme}"
+            raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
 
 
 def write_lines(graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none") -> None:

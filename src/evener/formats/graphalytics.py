@@ -14,8 +14,8 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats import lines
-from evener.formats.atomic import replacing
-from evener.formats.edgelist import refuse_columns, write_lines
+from evener.formats.atomic import replacing_together
+from evener.formats.edgelist import refuse_columns, refuse_infinite, write_lines
 from evener.formats.edges import Edges, graph_of, stored_as
 from evener.formats.registry import COMPRESSIONS, Format
 from evener.formats.source import Source, compressing
@@ -169,20 +169,16 @@ def _number(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write the three files; the properties, which name the others, come last."""
+    """Write the three files, none of which takes its place before all are whole; the properties come last."""
     import pyarrow as pa
     from pyarrow import csv
 
     if graph.has_own_ids and graph.ids.dtype.kind in "UST":
         raise ArgumentError(f"{target}: Graphalytics' vertex ids are integers; write .parquet, .csv or .evg")
+    refuse_infinite(graph, target)
     packed = target.suffix if compression else ""
     path = _properties_path(Source(target, compression))
     vertices, edges = (path.with_name(path.stem + suffix + packed) for suffix in (".v", ".e"))
-    with replacing(vertices) as temporary, compressing(temporary, compression) as sink:
-        options = csv.WriteOptions(include_header=False, quoting_style="none")
-        csv.write_csv(pa.table([pa.array(graph.ids)], ["id"]), sink, options)
-    with replacing(edges) as temporary, compressing(temporary, compression) as sink:
-        write_lines(graph, sink, delimiter=" ")
     properties = {
         "vertex-file": vertices.name,
         "edge-file": edges.name,
@@ -193,8 +189,13 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     if graph.weights is not None:
         kind = "real" if graph.weights.dtype.kind == "f" else "integer"
         properties |= {"edge-properties.names": "weight", "edge-properties.types": kind}
-    with replacing(path) as temporary:
-        temporary.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
+    with replacing_together(vertices, edges, path) as (vertex_file, edge_file, property_file):
+        with compressing(vertex_file, compression) as sink:
+            options = csv.WriteOptions(include_header=False, quoting_style="none")
+            csv.write_csv(pa.table([pa.array(graph.ids)], ["id"]), sink, options)
+        with compressing(edge_file, compression) as sink:
+            write_lines(graph, sink, delimiter=" ")
+        property_file.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
 
 
 FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, together=True)

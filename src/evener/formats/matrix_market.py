@@ -13,7 +13,7 @@ import numpy as np
 from evener.errors import FormatError
 from evener.formats import lines
 from evener.formats.atomic import replacing
-from evener.formats.edgelist import refuse_columns
+from evener.formats.edgelist import refuse_columns, refuse_infinite
 from evener.formats.edges import Edges, graph_of, pieces, stored_as
 from evener.formats.registry import Format
 from evener.formats.source import compressing
@@ -104,6 +104,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
+    refuse_infinite(graph, target)
     kinds = {"f": "real", "i": "integer", "u": "integer"}
     field = "pattern" if graph.weights is None else kinds[graph.weights.dtype.kind]
     symmetry = "general" if graph.directed else "symmetric"

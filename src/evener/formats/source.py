@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -146,11 +146,25 @@ class Source:
         return b"".join(pieces)
 
 
-def compressing(target: Path, compression: str | None) -> Any:
-    """Open a file for writing through a compression; use it in a ``with``."""
+@contextmanager
+def compressing(target: Path, compression: str | None) -> Iterator[Any]:
+    """Open a file for writing through a compression."""
     import pyarrow as pa
 
-    return pa.output_stream(str(target), compression=compression)
+    try:
+        sink = pa.output_stream(str(target), compression=compression)
+        try:
+            yield sink
+        except BaseException:
+            # On a disk that is full bzip2 cannot be closed either, which must not hide the first error.
+            with suppress(pa.ArrowException, OSError):
+                sink.close()
+            raise
+        sink.close()
+    except pa.ArrowException as error:
+        if type(error) is not pa.ArrowException:
+            raise
+        raise OSError(str(error)) from error  # a compressor's own, which has no other type
 
 
 def _cause(error: OSError) -> str:

@@ -26,7 +26,8 @@ class Kernel:
     Parameters
     ----------
     cpu : callable, optional
-        A function compiled by Numba. A plain Python function works too: slowly, but a debugger steps through.
+        A function compiled by Numba. A plain Python function works too, if it uses no atomics: slowly, but a
+        debugger steps through.
     cuda : str, path-like or callable, optional
         The ``.cu`` file that declares the kernel, or a function that launches kernels of a GPU's element and
         returns what the last one does. A file may include Evener's headers ("common.cuh", "edges.cuh",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.checks import type_name
+from evener.checks import check_seed, type_name
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
 from evener.graph import Graph
@@ -183,7 +183,7 @@ def partition(
         alone, and breadth-first search makes do with "out". With "both", the first few edges of long rows
         that stay in the host's memory lie on the GPU as well, for searches.
     seed : int
-        For "random".
+        For "random"; at least 0.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an unknown element or policy, or a share outside 0..1.
+        For an unknown element or policy, a share outside 0..1, or a seed that is negative or no whole number.
     OutOfMemoryError
         If the partitions would need more memory than there is, before allocating it; `DeviceOutOfMemory` if
         it is a GPU's.
@@ -218,6 +218,7 @@ def partition(
         whose = "'auto' is for algorithms and plans" if policy == "auto" else f"{policy!r} does not exist"
         msg = f"policy {whose}; choose one of {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
+    seed = check_seed(seed)
     most = None if gpu_memory is None else nbytes_of(gpu_memory)
     elements = parse_elements(on, gpu_memory=most)
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])

@@ -38,6 +38,8 @@ def check(answer: Answer) -> None:
     """Raise VerificationError unless `distance` and `parent` are a shortest-path tree of the source."""
     graph, source = answer.graph, source_number(answer)
     raw = column(answer, "distance")
+    if raw.dtype.kind not in "iuf":
+        broken(answer, "distances are numbers", f"they are {raw.dtype}")
     tolerance = _ROUNDINGS * float(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
     distance = raw.astype(np.float64)
     if not (distance >= 0).all():

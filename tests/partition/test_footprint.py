@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evener as ev
+from evener.elements import CpuElement
 from evener.errors import DeviceOutOfMemory
 from evener.partition.footprint import beside_edges, far_edges, tiers_of
 
@@ -54,10 +55,28 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
         room = least + int(part * nbytes)
         expected = max(0, 1 - int(part * nbytes) / nbytes)
         assert tiers_of(own, 17, element(room)) == (pytest.approx(expected), 0)
-    assert tiers_of(own, 17, element(None)) == (0, 0)
+        assert tiers_of(own, 17, element(room + 1000), promised=1000) == (pytest.approx(expected), 0)
+    assert tiers_of(own, 17, element(None), promised=1000) == (0, 0)
     with pytest.raises(DeviceOutOfMemory, match="cuda:0 has room for ") as caught:
         tiers_of(own, 17, element(least - 1))
     assert (caught.value.needed, caught.value.available) == (least, least - 1)
+
+
+def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
+    """If it lies in the same memory."""
+    home = import_module("evener.partition")
+    asked = []
+    monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
+    monkeypatch.setattr(home, "tiers_of", lambda *_, promised, **__: asked.append(promised) or (0.0, 0))
+    elements = [CpuElement(f"cpu:{p}", 1) for p in range(4)]
+    for one, memory in zip(elements, "abaa", strict=True):
+        monkeypatch.setattr(type(one), "memory", property(lambda e: e.where), raising=False)
+        one.where = memory
+    monkeypatch.setattr(home, "parse_elements", lambda *_, **__: elements)
+    monkeypatch.setattr(home, "place", lambda built, *_: built)
+    monkeypatch.setattr(home, "place_route", lambda route, _: route)
+    ev.partition(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0]), [""] * 4)
+    assert asked == [0, 0, 10, 1010]
 
 
 def test_of_no_edges_none_is_the_hosts():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from evener.errors import ArgumentError
 from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.memory import nbytes_of, require
-from evener.partition.footprint import tiers_of
+from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.placing import place
 from evener.partition.policies import POLICIES, edge_shares, owners
@@ -233,6 +234,7 @@ def partition(
     del by_degree
     partitions: list[Partition] = []
     routes: list[Route] = []
+    promised: dict[object, int] = defaultdict(int)  # to runs on what is placed, in each memory
     for p, element in enumerate(elements):
         built = build_partition(
             p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
@@ -243,7 +245,10 @@ def partition(
         # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
         mirrors = sum(len(route) for route in routes if route.owner == p)
         elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
-        tiers = tiers_of(built, elsewhere, element, heads=directions == "both")
+        tiers = tiers_of(
+            built, elsewhere, element, heads=directions == "both", promised=promised[element.memory]
+        )
+        promised[element.memory] += run_bytes(built, elsewhere)
         partitions.append(place(built, element, tiers))
         routes += [place_route(route, elements[route.owner]) for route in own_routes]
         del built  # its arrays on the host, before the next one's are made

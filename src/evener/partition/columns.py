@@ -17,7 +17,7 @@ import numpy as np
 
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.columns import LANES, PLACES, SLICES
-from evener.partition.footprint import beside_edges, columns_bytes
+from evener.partition.footprint import columns_bytes, run_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -277,11 +277,5 @@ def _places(
 
 def spare(partition: Partition, element: Element, elsewhere: int = 0) -> float:
     """Bytes that an element has for edges a second time: what else runs on the partition keeps its room."""
-    stored = partition.directions
-    beside = beside_edges(
-        partition.owned, partition.mirrors, elsewhere, partition.stored_edges, directions=len(stored)
-    )
-    # Of that, names, degrees and offsets are there already, and counted with the partition.
-    own = partition.vertices.nbytes + partition.out_degree.nbytes + sum(e.offsets.nbytes for e in stored)
     room = element.room_beside(partition.nbytes)
-    return math.inf if room is None else room - (beside - own)
+    return math.inf if room is None else room - run_bytes(partition, elsewhere)

@@ -96,6 +96,17 @@ def beside_edges(owned: int, mirrors: int, elsewhere: int, edges: int, *, direct
     return int(arrays + state + messages + lookups + edges * _PIECES_BYTES)
 
 
+def run_bytes(partition: Partition, elsewhere: int) -> int:
+    """Bytes that runs of any algorithm take up beside a partition that is placed: see `beside_edges`."""
+    stored = partition.directions
+    beside = beside_edges(
+        partition.owned, partition.mirrors, elsewhere, partition.stored_edges, directions=len(stored)
+    )
+    # Of that, names, degrees and offsets are there already, and counted with the partition.
+    own = partition.vertices.nbytes + partition.out_degree.nbytes + sum(e.offsets.nbytes for e in stored)
+    return beside - own
+
+
 def columns_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) -> int:
     """Bytes of edges in blocks of columns, and of making them; see `evener.partition.columns`.
 
@@ -182,7 +193,9 @@ def far_edges(edges: int, edge_bytes: int, room: int, heads_of: Callable[[int], 
     return far, min(heads_of(far), most) if far else 0
 
 
-def tiers_of(partition: Partition, elsewhere: int, element: Element, *, heads: bool = True) -> Tiers:
+def tiers_of(
+    partition: Partition, elsewhere: int, element: Element, *, heads: bool = True, promised: int = 0
+) -> Tiers:
     """Which edges of a partition, before it is placed, have no room on its element.
 
     Parameters
@@ -193,6 +206,8 @@ def tiers_of(partition: Partition, elsewhere: int, element: Element, *, heads: b
     element : Element
     heads : bool
         Whether searches may look up, for which heads are kept.
+    promised : int
+        Bytes that runs will take up for other partitions that lie there already.
 
     Raises
     ------
@@ -202,6 +217,7 @@ def tiers_of(partition: Partition, elsewhere: int, element: Element, *, heads: b
     room = element.room()
     if room is None:
         return IN_ONE_MEMORY
+    room = max(0, room - promised)
     stored = partition.directions
     needed = beside_edges(
         partition.owned, partition.mirrors, elsewhere, partition.stored_edges, directions=len(stored)

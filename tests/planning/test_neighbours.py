@@ -57,6 +57,7 @@ def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, po
     """Off by a twentieth at most, or a fiftieth of all vertices: a sample is off by half a hundredth."""
     monkeypatch.setattr(import_module("evener.partition"), "edge_shares", lambda *_, **__: np.array(shares))
     graph, directions = graphs[name], GRAPHS[name][1]
+    assert graph.reverse is not None  # both directions are in memory
     placed = ev.partition(graph, ["cpu:1"] * len(shares), policy=policy, alpha=0.5, directions=directions)
     found = foreseen(Sizes.of(graph, directions), policy, shares)
     for one, part in zip(Share.all_of(placed), found, strict=True):
@@ -97,4 +98,7 @@ def test_what_is_not_known_is_left_to_chance():
     assert Sizes.of(directed, "in").neighbours is not None
     assert Sizes.of(ev.Graph.from_edges([], [], n=5)).neighbours is None
     assert Sizes.of(directed, "in").mirrored("random", [0.5, 0.5]) is None
+    assert Sizes.of(directed, "both").neighbours is None
+    assert directed.has == ("out",)
+    assert directed.reverse is not None
     assert isinstance(Sizes.of(directed, "both").neighbours, Neighbours)

@@ -74,9 +74,12 @@ class Neighbours:
             return None
         # A partition that stores in-edges has mirrors of those that have an out-edge into it.
         followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
-        if graph.directed and directions != "both" and followed[0] not in graph.has:
-            return None
-        rows = [graph if one == "out" else graph.reverse for one in followed[: 1 + graph.directed]]
+        if not graph.directed:
+            rows = [graph]
+        elif set(followed) <= set(graph.has):
+            rows = [graph if one == "out" else graph.reverse for one in followed]
+        else:
+            return None  # to make them takes as much memory as the graph, and a plan alone needs little
         vertices, stands_for = _drawn(rows[0], degree, int(degrees.count[degrees.degree > 0].sum()))
         places = _Places(degree, degrees)
         keys = np.sort(np.concatenate([_keys(each, vertices, places) for each in rows]))

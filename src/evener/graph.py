@@ -379,6 +379,11 @@ class Graph:
         """Whether vertices carry ids other than ``0..n-1``."""
         return self._ids is not None
 
+    @property
+    def named_by_strings(self) -> bool:
+        """Whether ids are strings, in place of which results hold positions."""
+        return self._ids is not None and self._ids.dtype.kind == "U"
+
     @cached_property
     def ids(self) -> NDArray[Any]:
         """The caller's id of each vertex, ascending, shape (n,)."""
@@ -425,9 +430,8 @@ class Graph:
         wanted = given = np.atleast_1d(np.asarray(ids))
         if len(wanted) == 0:
             return np.empty(0, dtype=np.int64)
-        own_strings = self._ids is not None and self._ids.dtype.kind in "UST"
-        if own_strings != (wanted.dtype.kind in "UST") or wanted.dtype.kind not in "iuUST":
-            kind = "strings" if own_strings else "integers"
+        if self.named_by_strings != (wanted.dtype.kind in "UST") or wanted.dtype.kind not in "iuUST":
+            kind = "strings" if self.named_by_strings else "integers"
             msg = f"vertices of this graph are named by {kind}, not {wanted[:1].tolist()[0]!r}"
             raise UnknownVertexError(msg)
         if wanted.dtype.kind == "u":

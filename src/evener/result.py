@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.planning.prediction import Prediction
     from evener.timeline import Timeline
 
-__all__ = ["VERTEX_VALUED", "Result", "named_by_strings"]
+__all__ = ["VERTEX_VALUED", "Result"]
 
 # Arrays whose values are vertices.
 VERTEX_VALUED = frozenset({"component", "parent"})
@@ -294,7 +294,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""
-        return self.graph.ids[vertices] if named_by_strings(self.graph) else vertices
+        return self.graph.ids[vertices] if self.graph.named_by_strings else vertices
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
@@ -303,11 +303,6 @@ def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: 
 
     with replacing(path) as temporary:
         temporary.write_text(draw(result), encoding="utf-8")
-
-
-def named_by_strings(graph: Graph) -> bool:
-    """Whether a graph's ids are strings, so that arrays hold positions in place of them."""
-    return graph.has_own_ids and graph.ids.dtype.kind in "UST"
 
 
 def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:

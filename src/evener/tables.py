@@ -13,7 +13,7 @@ import evener
 from evener.checks import is_whole
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats.atomic import NO_UTF8, replacing
-from evener.result import VERTEX_VALUED, named_by_strings
+from evener.result import VERTEX_VALUED
 from evener.verify import Claim
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     ArgumentError
         If it says that another algorithm made it.
     """
-    table = read_table(path, strings=("vertex", *VERTEX_VALUED) if named_by_strings(graph) else ())
+    table = read_table(path, strings=("vertex", *VERTEX_VALUED) if graph.named_by_strings else ())
     made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
     if made.get("algorithm", algorithm) != algorithm:
         msg = f"{path} holds a result of {made['algorithm']}, not of {algorithm}"
@@ -170,7 +170,7 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any]:
     """Return a column as an algorithm would give it: vertices as ids or positions, -1 for none."""
     column = table.column(name)
-    by_strings = name in VERTEX_VALUED and named_by_strings(graph)
+    by_strings = name in VERTEX_VALUED and graph.named_by_strings
     if name not in VERTEX_VALUED and column.null_count:
         msg = f"column {name!r} has {column.null_count:,} rows without a value"
         raise FormatError(msg, path=path)

@@ -77,8 +77,6 @@ def describe(graph: Graph) -> dict[str, Any]:
     """Return the facts that `info` prints."""
     import numpy as np
 
-    from evener.result import named_by_strings
-
     degree = graph.out_degree()
     weights = None
     if graph.weights is not None:
@@ -103,7 +101,7 @@ def describe(graph: Graph) -> dict[str, Any]:
         "edges": graph.m,
         "directed": graph.directed,
         "weights": weights,
-        "ids": ("strings" if named_by_strings(graph) else "integers") if own else "0 to n-1",
+        "ids": ("strings" if graph.named_by_strings else "integers") if own else "0 to n-1",
         "out_degree": degrees,
         "bytes": graph.nbytes,
     }

@@ -193,9 +193,7 @@ def choices(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def vertex(graph: Graph, word: str, *, option: str = "--source") -> int | str:
     """Read a vertex id, which came with `option`, as the graph names its vertices."""
-    from evener.result import named_by_strings
-
-    if named_by_strings(graph):
+    if graph.named_by_strings:
         return word
     try:
         return int(word)

@@ -216,7 +216,7 @@ def schema_of(graph: Graph) -> Any:
     made: dict[str, Any] = {"directed": graph.directed}
     kind = pa.uint32()
     if graph.has_own_ids:
-        kind = pa.large_string() if graph.ids.dtype.kind in "UST" else pa.int64()
+        kind = pa.large_string() if graph.named_by_strings else pa.int64()
         if len(alone := isolated(graph)):
             made["isolated"] = graph.ids[alone].tolist()
     else:

@@ -239,7 +239,7 @@ def _weights(column: Any, line: Any, path: Path, dtype: str | None) -> Any:
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write an edge list, tab between fields, with a heading of comments."""
-    names = graph.has_own_ids and graph.ids.dtype.kind in "UST"
+    names = graph.named_by_strings
     if names:
         _refuse_unsplittable(graph)
     refuse_infinite(graph, target)

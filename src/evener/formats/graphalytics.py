@@ -173,7 +173,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    if graph.has_own_ids and graph.ids.dtype.kind in "UST":
+    if graph.named_by_strings:
         raise ArgumentError(f"{target}: Graphalytics' vertex ids are integers; write .parquet, .csv or .evg")
     refuse_infinite(graph, target)
     packed = target.suffix if compression else ""

@@ -283,7 +283,7 @@ def _descending_degree(
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     """The ids where they are the caller's own integers, else nothing: numbers then stand for themselves."""
-    own = graph.has_own_ids and graph.ids.dtype.kind == "i"
+    own = graph.has_own_ids and not graph.named_by_strings
     ids = graph.ids if own else np.empty(0, dtype=np.int64)
     ids.flags.writeable = False  # one type for the kernel, whichever it is
     return ids

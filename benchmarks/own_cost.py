@@ -183,11 +183,7 @@ def _row(task, placed, sources, options):
             msg = f"the kernels of {task} alone give another answer for {wrong:.2%} of the vertices"
             raise ev.VerificationError(msg)
         kernels = len(recorded.calls)
-        del (
-            recorded,
-            gather,
-            again,
-        )  # their memory is what the engine's run takes, as it would between two runs
+        del recorded, gather, again  # the engine's run takes their memory, as between two runs
         gc.collect()
         for _ in range(2):
             result = None  # its arrays are the next run's

@@ -130,10 +130,6 @@ def check_csr(
         _check_targets(offsets, targets)
 
 
-# Ids are int64.
-_MOST_ID = (1 << 63) - 1
-
-
 def canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
     """Ids as int64 or ``str_``, where they are integers or strings of another type; else as they are.
 
@@ -142,7 +138,7 @@ def canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
     ArgumentError
         For an integer of 2^63 or more, or bytes that are not ASCII.
     """
-    if ids.dtype.kind == "u" and ids.size and ids.max() > np.uint64(_MOST_ID):
+    if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
         msg = f"an id is an integer of up to 63 bits, not {ids.max()}"
         raise ArgumentError(msg)
     if ids.dtype.kind in "iu":

@@ -218,7 +218,7 @@ class Timeline:
         return tuple(dict.fromkeys(element for element, _ in self._by_element()))
 
     def shares(self) -> Shares:
-        """Which parts of all elements' time went to computing, sending, receiving and waiting."""
+        """Which parts of all elements' time went to what, and which lie between."""
         totals = [
             sum(span.compute for span in self.spans),
             sum(span.send for span in self.spans),

@@ -102,6 +102,7 @@ def _sweep(panel, rows):
                        xytext=(0, 2), textcoords="offset points", fontsize=8, ha="right")  # fmt: skip
     for policy, colour in POLICIES.items():
         own = [r for r in rows if r["policy"] == policy and not r["automatic"]]
+        own.sort(key=lambda r: r["alpha"])
         if own:
             shares = [r["alpha"] for r in own]
             panel.plot(

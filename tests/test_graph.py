@@ -267,6 +267,13 @@ def test_numbers_of_integers():
         ((["a"], ["b"]), [0], "named by strings"),
         ((["a"], ["b"]), ["c"], "vertex c is not in the graph"),
         (([], []), [0], "it has no vertices"),
+        (([0], [1]), [0, True], "named by integers, not True"),
+        (([0], [1]), [0, 1 << 70], "vertex 1180591620717411303424 is not in the graph"),
+        (([0], [1]), np.array([0.0]), "named by integers, not 0.0"),
+        (([0], [1]), np.array([0, None]), "named by integers, not None"),
+        ((["1", "nan"], ["a", "a"]), ["a", 1], "named by strings, not 1"),
+        ((["1", "nan"], ["a", "a"]), ["a", float("nan")], "named by strings, not nan"),
+        ((["1", "nan"], ["a", "a"]), np.array(["a", None]), "named by strings, not None"),
     ],
 )
 def test_numbers_of_unknown_vertices(edges, ids, sentence):
@@ -276,6 +283,20 @@ def test_numbers_of_unknown_vertices(edges, ids, sentence):
 
 def test_numbers_of_strings():
     assert Graph.from_edges(["b", "a"], ["a", "c"]).numbers_of(["c", "a"]).tolist() == [2, 0]
+
+
+def test_numbers_of_ids_held_as_objects():
+    named = Graph.from_edges(["b", "a"], ["a", "c"])
+    for ids in (
+        np.array(["c", "a"], object),
+        pd.Series(["c", "a"]),
+        iter(["c", "a"]),
+        {"c": 1, "a": 2}.keys(),
+    ):
+        assert named.numbers_of(ids).tolist() == [2, 0]
+    numbered = Graph.from_edges([10, 30], [20, 10])
+    for ids in (np.array([30, 10], object), pd.Series([30, 10], dtype="Int64"), iter([30, 10])):
+        assert numbered.numbers_of(ids).tolist() == [2, 0]
 
 
 # ---- stored by in-edges -----------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import numpy as np
 
 from evener import build
 from evener.checks import canonical_ids
-from evener.errors import ArgumentError, UnknownVertexError
+from evener.errors import ArgumentError
+from evener.lookup import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -425,31 +426,9 @@ class Graph:
         Raises
         ------
         UnknownVertexError
-            Naming the first id that is not in the graph.
+            Naming the first id that is not in the graph, or not of the kind that its ids are.
         """
-        wanted = given = np.atleast_1d(np.asarray(ids))
-        if len(wanted) == 0:
-            return np.empty(0, dtype=np.int64)
-        if self.named_by_strings != (wanted.dtype.kind in "UST") or wanted.dtype.kind not in "iuUST":
-            kind = "strings" if self.named_by_strings else "integers"
-            msg = f"vertices of this graph are named by {kind}, not {wanted[:1].tolist()[0]!r}"
-            raise UnknownVertexError(msg)
-        if wanted.dtype.kind == "u":
-            wanted = wanted.astype(np.int64)  # ids of 2^63 and more become negative, and are none
-        if self._ids is None:
-            found = (wanted >= 0) & (wanted < self.n)
-            numbers = wanted
-        else:
-            numbers = np.minimum(np.searchsorted(self._ids, wanted), max(self.n - 1, 0))
-            found = self._ids[numbers] == wanted if self.n else np.zeros(len(wanted), bool)
-            if given.dtype.kind == "u":
-                found &= wanted >= 0
-        if not found.all():
-            missing = given[~found][0]
-            span = f"its ids run from {self.ids[0]} to {self.ids[-1]}" if self.n else "it has no vertices"
-            msg = f"vertex {missing} is not in the graph ({self.n} vertices; {span})"
-            raise UnknownVertexError(msg)
-        return np.asarray(numbers, dtype=np.int64)
+        return numbers_of(self, ids)
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"

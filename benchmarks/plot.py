@@ -9,6 +9,7 @@ reads the same on a light page and a dark one.
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,7 @@ STYLE = {
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     document = json.loads((harness.RESULTS / "cpu_rivals.json").read_text(encoding="utf-8"))
     rows = [row for row in document["rows"] if row["contender"] != "evener"]
     specs = list(dict.fromkeys(row["graph"] for row in rows))

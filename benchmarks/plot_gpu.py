@@ -10,6 +10,7 @@ automatic plan.
 
 from __future__ import annotations
 
+import argparse
 import json
 from fractions import Fraction
 
@@ -28,6 +29,7 @@ POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
         rivals = [_read(path) for path in harness.RESULTS.glob("gpu_rivals*.json")]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "place_by_plan", "plan"]
 
-# Measuring a machine with a GPU takes 20 s or more. With fewer edges than this, a hundred iterations of
+# Measuring a machine with a GPU takes a minute or two. With fewer edges than this, a hundred iterations of
 # PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
 _WORTH_MEASURING = 1 << 22
 _ITERATIONS = 100

@@ -32,7 +32,7 @@ _ALPHAS = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
 # More elements have to promise this much, for a prediction is not exact, and one element is simpler.
 _WORTH_IT = 1.03
 # That choice is made which would be done first if the CPU took so many times what is predicted:
-# others slow its memory, and one and the same share of R-MAT 26 took 15 cores 88 to 108 ms an iteration of
+# others slow its memory, and 95% of R-MAT 26's edges took 15 cores 341, 346 and 498 ms an iteration of
 # PageRank, where the GPU's times were the same to a hundredth. Little is lost by giving it less: a hundredth
 # of the edges is 2 ms to an H200 that reads them across the bus, and by policy low 5 to 8 to those cores.
 _CPU_MAY_TAKE = 1.15

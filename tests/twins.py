@@ -17,6 +17,7 @@ FILES = [
     "pagerank",
     "pull",
     "sssp",
+    "sssp_narrow",
     "sssp_tree",
     "wcc",
 ]
@@ -37,7 +38,7 @@ OF_TABLES = {
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
-OF_CPUS = {"sssp.settle_narrow"}
+OF_CPUS = {"sssp_narrow.settle"}
 # Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_levels_at_once`.
 OF_GPUS = {"bfs_levels.all_steps"}
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evener.checks import type_name
 from evener.elements.crew import call_all, helpers_for
 from evener.errors import ArgumentError, DeviceError
-from evener.exchange.exchange import Exchange, nothing
+from evener.exchange.exchange import Exchange, nothing, take_steps
 from evener.exchange.message import mailboxes
 from evener.kernels.kernel import Kernel
 from evener.kernels.ready import seconds_spent
@@ -30,7 +30,6 @@ from evener.timeline import Progress, Slice, Span, Timeline
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from evener.elements import Element
     from evener.exchange.exchange import Step
     from evener.partition import PartitionedGraph
 
@@ -269,7 +268,7 @@ class Engine(State):
             raise ArgumentError(msg)
         self._check_carried(array, changed)
         if array.bits != (op == "or"):
-            msg = f'push reduces bitmaps by "or" and values by another, not {_said(array)} by {op!r}'
+            msg = f'push reduces bitmaps by "or" and values by another, not {array.noun} by {op!r}'
             raise ArgumentError(msg)
         if self.routes:
             sends, receives = self._exchange.push(array, op, changed)
@@ -299,21 +298,6 @@ class Engine(State):
             self._run(receives, work)
 
     # ---- how they run -----------------------------------------------------------------------------
-
-    def _check_carried(self, array: Spread, changed: Spread | None = None) -> None:
-        """Refuse what is too short: kernels would read and write beyond it."""
-        if changed is not None:
-            if not changed.bits:
-                msg = f"changed= is a bitmap, as bits() gives, not {_said(changed)}"
-                raise ArgumentError(msg)
-            self._check_carried(changed)
-        lengths = [len(part) if hasattr(part, "__len__") else 0 for part in array.parts]
-        if lengths != (self._words if array.bits else self._values):
-            msg = (
-                "what is carried has a value for each owned vertex and each mirror, as array() and bits() "
-                f"give, not {_said(array)} with {lengths} for {self._values}"
-            )
-            raise ArgumentError(msg)
 
     def _compute_alone(self, kernel: str | Kernel, args: Sequence[Any]) -> Any:
         """Run a kernel on the only element, which has none to wait for: a search takes hundreds of them."""
@@ -359,7 +343,8 @@ class Engine(State):
         if self.routes:
             for element in self.elements:
                 element.begin_round()
-        calls = [(element, _timed, (element, own)) for element, own in zip(self.elements, steps, strict=True)]
+        pairs = zip(self.elements, steps, strict=True)
+        calls = [(element, take_steps, (element, own)) for element, own in pairs]
         with self._settled_on_error():
             answers = call_all(calls, 0 if alone else self._helpers)
             votes = [
@@ -404,20 +389,6 @@ class Engine(State):
     def _new_exchange(self) -> Exchange:
         """One with nothing on its way: what was broken off may have left messages that nobody will take."""
         return Exchange(self.elements, self.routes, mailboxes(self.routes, self.elements))
-
-
-def _timed(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """Take the steps: the phase of each and what it returned, after a first of nothing; and the marks."""
-    done: list[tuple[str, Any]] = [("begin", None)]
-    marks = [element.mark()]
-    for phase, function, args in steps:
-        done.append((phase, function(*args)))
-        marks.append(element.mark())
-    return done, marks
-
-
-def _said(array: Spread) -> str:
-    return "a bitmap" if array.bits else "an array"
 
 
 def _reduced(votes: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import build
-from evener.checks import canonical_ids
+from evener.checks import canonical_ids, read_only
 from evener.errors import ArgumentError
 from evener.lookup import numbers_of
 
@@ -73,15 +73,15 @@ class Graph:
             build.check_csr(offsets, targets, weights=weights, ids=ids)
             if not directed:
                 build.check_symmetric(offsets, targets, weights)
-        self.offsets = _frozen(offsets)
-        self.targets = _frozen(targets)
-        self.weights = None if weights is None else _frozen(weights)
+        self.offsets = read_only(offsets)
+        self.targets = read_only(targets)
+        self.weights = None if weights is None else read_only(weights)
         self.directed = bool(directed)
-        self._ids = None if ids is None else _frozen(ids)
+        self._ids = None if ids is None else read_only(ids)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():  # arrays come out of a pickle free to be written to
-            vars(self)[name] = _frozen(value) if isinstance(value, np.ndarray) else value
+            vars(self)[name] = read_only(value) if isinstance(value, np.ndarray) else value
 
     # ---- construction ---------------------------------------------------------------------------
 
@@ -156,15 +156,8 @@ class Graph:
         OutOfMemoryError
             If the build would need more memory than there is, before allocating it.
         """
-        csr = build.from_edges(
-            src,
-            dst,
-            weights,
-            symmetrise=not directed,
-            n=n,
-            self_loops=self_loops,
-            duplicates=duplicates,
-        )
+        how = {"self_loops": self_loops, "duplicates": duplicates}
+        csr = build.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
         return cls(
             csr.offsets, csr.targets, weights=csr.weights, ids=csr.ids, directed=directed, validate=False
         )
@@ -230,45 +223,12 @@ class Graph:
         >>> g.ids.tolist(), g.offsets.tolist(), g.targets.tolist()
         (['a', 'b', 'c'], [0, 2, 3, 4], [1, 2, 0, 0])
         """
-        if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
-            msg = f"expected a NetworkX graph, not {type(graph).__name__}"
-            raise ArgumentError(msg)
-        nodes = list(graph)
-        strings = all(isinstance(node, str) for node in nodes)
-        if not strings and not all(_is_id(node) for node in nodes):
-            msg = (
-                "nodes must be all non-negative integers or all strings; networkx.relabel_nodes renames them"
-            )
-            raise ArgumentError(msg)
-        nodes.sort()
-        number = {node: i for i, node in enumerate(nodes)}
-        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.uint32).reshape(-1, 2)
-        weights = None
-        if weight is not None and any(weight in edge for *_, edge in graph.edges(data=True)):
-            weights = np.array([edge.get(weight, 1) for *_, edge in graph.edges(data=True)])
-        elif weight not in (None, "weight") and len(ends):
-            *_, first = next(iter(graph.edges(data=True)))
-            has = (
-                f"the attributes {', '.join(map(repr, sorted(map(str, first))))}"
-                if first
-                else "no attributes"
-            )
-            msg = f"no edge has {weight!r}, which is to be its weight; the first edge has {has}"
-            raise ArgumentError(msg)
-        csr = build.from_edges(
-            ends[:, 0], ends[:, 1], weights, symmetrise=not graph.is_directed(), n=len(nodes)
-        )
-        ids = (
-            None if nodes == list(range(len(nodes))) else np.array(nodes, dtype=None if strings else np.int64)
-        )
-        return cls(
-            csr.offsets,
-            csr.targets,
-            weights=csr.weights,
-            ids=ids,
-            directed=graph.is_directed(),
-            validate=False,
-        )
+        from evener.networkx_graph import edges_of
+
+        src, dst, weights, ids = edges_of(graph, weight)
+        directed, n = graph.is_directed(), len(graph)
+        csr = build.from_edges(src, dst, weights, symmetrise=not directed, n=n)
+        return cls(csr.offsets, csr.targets, weights=csr.weights, ids=ids, directed=directed, validate=False)
 
     @classmethod
     def from_arrow(
@@ -348,8 +308,8 @@ class Graph:
     def _turn_round(self) -> None:
         """Make the rows of a graph that is stored by its in-edges."""
         csr = build.transpose(self.reverse.offsets, self.reverse.targets, self.reverse.weights)
-        self.offsets, self.targets = _frozen(csr.offsets), _frozen(csr.targets)
-        self.weights = None if csr.weights is None else _frozen(csr.weights)
+        self.offsets, self.targets = read_only(csr.offsets), read_only(csr.targets)
+        self.weights = None if csr.weights is None else read_only(csr.weights)
 
     @property
     def _stored(self) -> Graph:
@@ -388,7 +348,7 @@ class Graph:
     @cached_property
     def ids(self) -> NDArray[Any]:
         """The caller's id of each vertex, ascending, shape (n,)."""
-        return self._ids if self._ids is not None else _frozen(np.arange(self.n, dtype=np.int64))
+        return self._ids if self._ids is not None else read_only(np.arange(self.n, dtype=np.int64))
 
     def out_degree(self) -> NDArray[np.uint64]:
         """Out-edges of each vertex, shape (n,)."""
@@ -434,13 +394,3 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         weighted = "" if self.weight_dtype is None else f", {self.weight_dtype} weights"
         return f"<Graph: {kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}>"
-
-
-def _is_id(node: Any) -> bool:
-    return isinstance(node, int | np.integer) and not isinstance(node, bool) and bool(0 <= node < 1 << 63)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view

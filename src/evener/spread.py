@@ -31,6 +31,11 @@ class Spread:
         self.parts = list(parts)
         self.bits = bits
 
+    @property
+    def noun(self) -> str:
+        """What an error calls it."""
+        return "a bitmap" if self.bits else "an array"
+
     def overlaps(self, other: Spread) -> bool:
         """Whether some of its parts lie where the other's do, as views of one array."""
         return self is other or any(

@@ -124,3 +124,18 @@ class State:
     def _zeros(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
         on_each = [e.zeros(count, length) for e, length in zip(self.elements, lengths, strict=True)]
         return [Spread(parts, bits=bits) for parts in zip(*on_each, strict=True)]
+
+    def _check_carried(self, array: Spread, changed: Spread | None = None) -> None:
+        """Refuse what is too short: kernels would read and write beyond it."""
+        if changed is not None:
+            if not changed.bits:
+                msg = f"changed= is a bitmap, as bits() gives, not {changed.noun}"
+                raise ArgumentError(msg)
+            self._check_carried(changed)
+        lengths = [len(part) if hasattr(part, "__len__") else 0 for part in array.parts]
+        if lengths != (self._words if array.bits else self._values):
+            msg = (
+                "what is carried has a value for each owned vertex and each mirror, as array() and bits() "
+                f"give, not {array.noun} with {lengths} for {self._values}"
+            )
+            raise ArgumentError(msg)

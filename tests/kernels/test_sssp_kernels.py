@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evener.kernels.cpu import sssp
+from evener.kernels.cpu import sssp, sssp_narrow
 
 NOBODY = 0xFFFFFFFF
 
@@ -32,9 +32,7 @@ def test_a_parent_is_forgotten_when_another_way_is_shorter():
     weights = np.ones(2, np.uint32)
     distance, parent = np.array([0, 9, 9], np.uint32), np.array([NOBODY, 2, 0], np.uint32)
     pending = np.array([1], np.uint64)
-    waiting, edges = sssp.settle_narrow(
-        offsets, targets, weights, 3, 10, 100, distance, parent, pending
-    )  # fmt: skip
+    waiting, edges = sssp_narrow.settle(offsets, targets, weights, 3, 10, 100, distance, parent, pending)
     assert distance.tolist() == [0, 1, 2]
     assert parent.tolist() == [NOBODY] * 3
     assert (waiting, edges) == (0, 2)

@@ -224,7 +224,7 @@ def _settle_alone(
         if few:
             engine.superstep("narrow", edges=gone_through)
             waiting, gone_through = engine.compute(
-                "sssp.settle_narrow", offsets, targets, weights, engine.owned, NARROW, narrow_edges,
+                "sssp_narrow.settle", offsets, targets, weights, engine.owned, NARROW, narrow_edges,
                 s.distance, s.parent, s.pending, wakes=True,
             )  # fmt: skip
             few = gone_through > 0 and waiting <= NARROW

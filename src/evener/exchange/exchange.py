@@ -20,12 +20,22 @@ if TYPE_CHECKING:
     # returns says who sent how many bytes.
     Step = tuple[str, Callable[..., Any], Sequence[Any]]
 
-__all__ = ["Exchange", "nothing"]
+__all__ = ["Exchange", "nothing", "take_steps"]
 
 
 def nothing(elements: Sequence[Element]) -> list[list[Step]]:
     """No steps for each element."""
     return [[] for _ in elements]
+
+
+def take_steps(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """Take the steps: the phase of each and what it returned, after a first of nothing; and the marks."""
+    done: list[tuple[str, Any]] = [("begin", None)]
+    marks = [element.mark()]
+    for phase, function, args in steps:
+        done.append((phase, function(*args)))
+        marks.append(element.mark())
+    return done, marks
 
 
 class Exchange:

@@ -24,6 +24,7 @@ __all__ = [
     "range_mask",
     "take_word",
     "trailing_zeros",
+    "words_of",
 ]
 
 _ONE = np.uint64(1)
@@ -59,6 +60,12 @@ def population(typingctx, word):  # noqa: ARG001 - as above
         return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), codegen
+
+
+@inline_step
+def words_of(bits):
+    """The words that hold so many bits."""
+    return (np.uint64(bits) + _LOW_BITS) >> _SIX
 
 
 @inline_step

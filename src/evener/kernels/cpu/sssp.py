@@ -14,15 +14,14 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or, load
-from evener.kernels.cpu.bits import population, range_mask, trailing_zeros
+from evener.kernels.cpu.bits import range_mask, trailing_zeros, words_of
 from evener.kernels.cpu.frontier import BUFFER, append
-from evener.kernels.cpu.heap import drop_first, push
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.lanes import LANES, lighter, prefetch
 from evener.kernels.cpu.runs import runs
 from evener.kernels.cpu.turns import FEW_EDGES, SHARES, first_turn, run_of_queue, take
 
-__all__ = ["begin", "collect", "lowest", "settle", "settle_buckets", "settle_narrow", "sweep"]
+__all__ = ["begin", "collect", "lowest", "settle", "settle_buckets", "sweep"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -36,11 +35,6 @@ _QUEUE_RUN = np.uint64(32)
 _SOON = np.uint64(4)
 # Words of 64 vertices handed to a thread at a time.
 _WORD_RUN = np.uint64(64)
-
-
-@inline_step
-def _words(owned):
-    return (np.uint64(owned) + _LOW_BITS) >> _SIX
 
 
 @serial
@@ -73,7 +67,7 @@ def _lowest_run(owned, distance, pending, first, last):
 def lowest(owned, distance, pending):
     """The least distance of a pending vertex; infinite if there is none."""
     least = np.inf
-    words = _words(owned)
+    words = words_of(owned)
     for r in prange(runs(words, _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
         least = min(
@@ -117,7 +111,7 @@ def collect(offsets, owned, limit, distance, pending, near, queue, length, scout
     """
     awake = _ZERO
     edges = _ZERO
-    words = _words(owned)
+    words = words_of(owned)
     for r in prange(runs(words, _WORD_RUN)):
         first = np.uint64(r) * _WORD_RUN
         a, s = _collect_run(
@@ -288,74 +282,6 @@ def settle_buckets(
     return awake, edges, left, waiting
 
 
-# ---- narrow frontiers ---------------------------------------------------------------------------
-
-
-@inline_step
-def _pending_in_heap(owned, distance, pending, keys, vertices, most):
-    """Put the pending vertices into a heap; returns how many there are, or `most` + 1 if there are more."""
-    held = _ZERO
-    for w in range(_words(owned)):
-        held += population(pending[w] & range_mask(w, _ZERO, owned))
-        if held > most:
-            return most + _ONE
-    held = _ZERO
-    for w in range(_words(owned)):
-        word = pending[w] & range_mask(w, _ZERO, owned)
-        while word != _ZERO:
-            v = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            push(keys, vertices, held, distance[v], v)
-            held += _ONE
-    return held
-
-
-@serial
-def settle_narrow(offsets, targets, weights, owned, most, most_edges, distance, parent, pending):
-    """Relax the pending vertices by one thread, the nearest first (Dijkstra), while they are few.
-
-    Gives up when more than `most` of them wait, those that were lowered again counted again, before a vertex
-    with more edges than that, and after `most_edges` in all. What is left is pending. Returns (waiting,
-    edges).
-    """
-    owned = np.uint64(owned)
-    most = np.uint64(most)
-    keys = np.empty(most + _ONE, distance.dtype)
-    vertices = np.empty(most + _ONE, np.uint32)
-    held = _pending_in_heap(owned, distance, pending, keys, vertices, most)
-    edges = _ZERO
-    while _ZERO < held <= most and edges <= np.uint64(most_edges):
-        u = np.uint64(vertices[_ZERO])
-        so_far = keys[_ZERO]
-        bit = _ONE << (u & _LOW_BITS)
-        if not pending[u >> _SIX] & bit or distance[u] < so_far:
-            drop_first(keys, vertices, held)  # it was nearer, and is relaxed
-            held -= _ONE
-            continue
-        first = offsets[u]
-        last = offsets[u + _ONE]
-        if last - first > most:
-            break
-        drop_first(keys, vertices, held)
-        held -= _ONE
-        pending[u >> _SIX] &= ~bit
-        parent[u] = _NOBODY
-        edges += last - first
-        for e in range(first, last):
-            v = np.uint64(targets[e])
-            through = so_far + weights[e]
-            if not through < distance[v]:
-                continue
-            distance[v] = through
-            pending[v >> _SIX] |= _ONE << (v & _LOW_BITS)
-            if held < most:
-                push(keys, vertices, held, distance[v], v)
-                held += _ONE
-            else:
-                held = most + _ONE  # one too many, which is pending all the same
-    return held, edges
-
-
 # ---- sweeps -------------------------------------------------------------------------------------
 
 
@@ -363,7 +289,7 @@ def settle_narrow(offsets, targets, weights, owned, most, most_edges, distance, 
 def _sweep_run(offsets, targets, weights, floor, distance, parent, pending, first, last):
     scout = _ZERO
     enough = np.uint64(len(weights)) >= _LANES
-    for w in range(first >> _SIX, _words(last)):
+    for w in range(first >> _SIX, words_of(last)):
         inside = range_mask(w, first, last)
         lowered = _ZERO
         for v in range(max(first, w << _SIX), min(last, (w + _ONE) << _SIX)):

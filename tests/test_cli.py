@@ -447,6 +447,34 @@ def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, who
     assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name given is empty\n")
 
 
+def test_a_size_is_told_by_its_option(evener):
+    done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "x")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("evener: --gpu-memory is a number of bytes or has a unit, as in 20GiB")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        (
+            "NUMBA_THREADING_LAYER",
+            "elsewhere",
+            "kernels have no threads: the threading layer 'elsewhere' cannot",
+        ),
+        (
+            "NUMBA_DISABLE_JIT",
+            "1",
+            "kernels have to be compiled, which NUMBA_DISABLE_JIT forbids; take it out",
+        ),
+    ],
+)
+def test_what_keeps_numba_from_running_kernels_is_no_bug(apart, name, value, why):
+    done = apart("-W", "ignore", "-m", "evener", "run", "wcc", "rmat:4", "--on", "cpu:1", **{name: value})
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(f"evener: {why}")
+    assert done.err.count("\n") == 1
+
+
 def test_sources_that_name_nobody_are_refused(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
@@ -463,8 +491,9 @@ def test_without_standard_error_a_run_is_as_ever(evener, monkeypatch):
 
 def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
     done = apart("-m", "evener", "run", "wcc", "rmat:4", "--on", "cpu:1", PYTHONIOENCODING="ascii")
-    assert (done.status, done.err) == (0, "")
+    assert done.status == 0
     assert "wcc in " in done.out
+    assert "evener: " not in done.err  # a slow run shows its progress there, and errors begin so
 
 
 def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 
+import evener as ev
 from apart import ApartElement
 from contracts import ElementContract, ThreadedElementContract
 from evener import ArgumentError
@@ -135,6 +136,19 @@ def test_more_threads_than_cores_are_refused():
         ArgumentError, match=f"asks for {CORES + 1} threads; this machine offers 1 to {CORES}"
     ):
         parse_elements([f"cpu:{CORES + 1}"])
+
+
+@pytest.mark.parametrize("on", [b"cpu", bytearray(b"cpu"), 7])
+def test_what_holds_no_names_is_refused(on):
+    with pytest.raises(ArgumentError, match=r"^on= names elements, as in .*, not "):
+        parse_elements(on)
+
+
+def test_names_that_are_given_once_are_enough():
+    graph = ev.read("grid:3x3")
+    result = ev.bfs(graph, on=(name for name in ["cpu:1", "cpu:1"]))
+    assert list(result.timeline.elements) == ["cpu:1#0", "cpu:1#1"]
+    assert ev.partition(graph, on=iter(["cpu:1"])).elements[0].threads == 1
 
 
 @pytest.mark.parametrize("on", [[], ()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -338,6 +339,20 @@ def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch
     with pytest.raises(ev.ArgumentError, match="only there"):
         engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pulled=array)
     assert asked == []
+
+
+def test_what_is_carried_is_a_spread(graph):
+    engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
+    engine.superstep("first")
+    array, plain = engine.array("float64", 1), np.zeros(graph.n)
+    for carry in (
+        partial(engine.pull, plain),
+        partial(engine.push, plain, "add"),
+        partial(engine.pull, array, changed=plain),
+        partial(engine.compute, "bits.copy", array, array, pulled=plain),
+    ):
+        with pytest.raises(ev.ArgumentError, match=r"what is carried is a Spread, .* not numpy\.ndarray"):
+            carry()
 
 
 def test_parts_that_are_too_short_are_not_gathered(graph):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -407,3 +409,76 @@ def test_ids_are_found_that_float64_cannot_tell_apart():
     assert graph.numbers_of(ids.astype(np.uint64)).tolist() == [0, 1]
     with pytest.raises(ev.UnknownVertexError, match="vertex 9223372036854775808 is not in the graph"):
         graph.numbers_of(np.array([1 << 63], np.uint64))
+
+
+# ---- what arrays may be -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [">i8", ">i4", ">u8", ">u4", ">i2", ">f8"])
+def test_ids_of_another_byte_order(dtype):
+    g = Graph.from_edges(np.array([0, 5], dtype), np.array([1, 7], dtype))
+    assert g.ids.tolist() == [0, 1, 5, 7]
+    assert neighbours(g) == {0: [1], 1: [], 5: [7], 7: []}
+
+
+def test_weights_of_another_byte_order():
+    g = Graph([0, 1, 1], [1], weights=np.array([2.5], ">f8"), directed=True)
+    assert ev.sssp(g, source=0)["distance"].tolist() == [0, 2.5]
+    assert Graph.from_edges([0], [1], np.array([2.5], ">f8")).weights.tolist() == [2.5]
+
+
+def test_what_the_caller_does_with_the_arrays_later_does_not_matter():
+    offsets, targets, weights, ids = [0, 1, 1], [1], [2.0], [3, 4]
+    given = np.array(offsets, np.uint64), np.array(targets, np.uint32), np.array(weights), np.array(ids)
+    g = Graph(given[0], given[1], weights=given[2], ids=given[3], directed=True)
+    for array in given:
+        array[:] = 77
+    assert (g.offsets.tolist(), g.targets.tolist()) == (offsets, targets)
+    assert (g.weights.tolist(), g.ids.tolist()) == (weights, ids)
+
+
+def test_arrays_that_nobody_can_write_to_are_not_copied():
+    targets = np.array([1], np.uint32)
+    targets.flags.writeable = False
+    assert np.shares_memory(Graph([0, 1, 1], targets, directed=True).targets, targets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((np.ma.array([0, 5], mask=[0, 1]), [1, 7]), "src is an array with masked entries"),
+        (([0], [1], np.ma.array([1.0], mask=[1])), "weights is an array with masked entries"),
+        ((["a", "b"], ["a\0", "c"]), "must not end with the character NUL"),
+        ((["\ud800"], ["b"]), "src holds a string that has no UTF-8 form"),
+        (([["a"], ["b", "c"]], ["b", "d"]), "src must be a sequence of numbers or of strings"),
+        (([0], [1], None, "no"), "directed is True or False, not 'no'"),
+        (([0], [1], None, None), "directed is True or False, not None"),
+        ((np.array(["a", None], np.dtypes.StringDType(na_object=None)), ["a", "b"]), r"src\[1\] is missing"),
+    ],
+)
+def test_arrays_that_are_refused(arguments, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        Graph.from_edges(*arguments)
+
+
+def test_the_reverse_of_what_is_no_graph():
+    with pytest.raises(ArgumentError, match="reverse is a Graph, not NoneType"):
+        Graph.from_reverse(None)
+
+
+def test_negative_ids_are_refused():
+    with pytest.raises(ArgumentError, match="must not be negative, but the first is -5"):
+        Graph([0, 0, 0], [], ids=[-5, 3], directed=True)
+
+
+def test_one_column_is_not_both_ends():
+    table = pa.table({"from": [1, 2], "to": [2, 3]})
+    with pytest.raises(ArgumentError, match='column "to" cannot be both ends of an edge'):
+        Graph.from_arrow(table, source="to")
+    assert Graph.from_arrow(table, source="from").ids.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", [ev.OutOfMemoryError, ev.DeviceOutOfMemory])
+def test_errors_come_out_of_worker_processes(kind):
+    error = pickle.loads(pickle.dumps(kind("too large", needed=3, available=2)))
+    assert (type(error), str(error), error.needed, error.available) == (kind, "too large", 3, 2)

@@ -111,3 +111,22 @@ def test_what_is_kept_for_later_is_given_up_before_anything_is_refused(monkeypat
     memory.require(15, "this")
     with pytest.raises(OutOfMemoryError, match="only 20 bytes"):
         memory.require(25, "this")
+
+
+def test_what_runs_left_is_not_asked_for_again(monkeypatch):
+    room, kept = [memory.WORTH_ASKING], [0]
+    monkeypatch.setattr(memory, "available", lambda: room[0])
+    monkeypatch.setattr(memory, "_reserves", [])
+    monkeypatch.setattr(memory, "_kept", [lambda: kept[0], lambda: 1])
+    memory.require_for_run(room[0] + 1, "a run")
+    with pytest.raises(OutOfMemoryError, match=r"^a run needs 16\.0 MiB .* only 16\.0 MiB"):
+        memory.require_for_run(room[0] + 2, "a run")
+    kept[0] = 1
+    memory.require_for_run(room[0] + 2, "a run")
+
+
+def test_little_is_not_asked_for(monkeypatch):
+    """Asking takes longer than such a run."""
+    monkeypatch.setattr(memory, "available", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(memory, "_kept", [lambda: pytest.fail("asked")])
+    memory.require_for_run((16 << 20) - 1, "a run")

@@ -208,3 +208,16 @@ threading.kept = parse_elements("cpu:1")[0].array(1 << 20, "u8", 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("nbytes", [1 << 62, LEAST // 2])
+def test_what_the_system_refuses_is_told_with_its_size(pages, monkeypatch, nbytes):
+    def refuse(*_):
+        raise MemoryError("Unable to allocate")
+
+    monkeypatch.setattr(pages, "_make", refuse)
+    monkeypatch.setattr(cpu_module.np, "empty", refuse)
+    with pytest.raises(ev.OutOfMemoryError, match="was refused by the system, with") as caught:
+        parse_elements("cpu:1")[0].array(nbytes, "uint8")
+    assert caught.value.needed == nbytes
+    assert caught.value.available > 0

@@ -168,6 +168,13 @@ class TestTables:
         assert frame["rank"].tolist() == [0.25, 0.75]
         assert list(frame.columns) == ["vertex", "rank"]
 
+    def test_vertices_beside_nulls_keep_all_their_digits_in_pandas(self):
+        ids = [1, 9007199254740993]  # 2^53 + 1, which is no float64
+        r = result([0, 1, -1], name="distance", parent=[*ids, -1], ids=[*ids, 1 << 60])
+        frame = r.to_pandas()
+        assert frame["parent"].tolist()[:2] == ids
+        assert frame["parent"].isna().tolist() == [False, False, True]
+
     def test_an_empty_graph(self):
         graph = ev.Graph(np.zeros(1, np.uint64), np.zeros(0, np.uint32), directed=True)
         arrays = {"distance": lambda: np.zeros(0, np.int32), "parent": lambda: np.zeros(0, np.int64)}
@@ -292,6 +299,42 @@ class TestTables:
         with pytest.raises(ev.ArgumentError, match=r"this name has suffix '\.xlsx'"):
             read_table(tmp_path / "t.xlsx")
 
+    @pytest.mark.parametrize(
+        ("metadata", "sentence"),
+        [
+            ("x", "is not how a result was made"),
+            ("[]", "is not how a result was made"),
+            ('{"parameters": 3}', "is not how a result was made"),
+            ('{"parameters": {"tol": "x"}}', "has tol = 'x'"),
+            ('{"parameters": {"max_iter": 1.5}}', "has max_iter = 1.5"),
+            ('{"parameters": {"personalization": 5}}', "has personalization = 5"),
+            ('{"parameters": {"personalization": [[1]]}}', r"has personalization = \[\[1\]\]"),
+            ('{"parameters": {"personalization": [[[1], 2]]}}', "has personalization = "),
+            ("[" * 100_000, "is not how a result was made"),
+            ('{"outcome": [1]}', "is not how a result was made"),
+        ],
+    )
+    def test_metadata_of_others(self, tmp_path, metadata, sentence):
+        r = result([0.5, 0.5])
+        table = r.to_arrow().replace_schema_metadata({"evener": metadata})
+        parquet.write_table(table, tmp_path / "t.parquet")
+        with pytest.raises(ev.FormatError, match=sentence):
+            load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
+
+    def test_parameters_come_back_as_they_were_given(self, tmp_path):
+        g = ev.Graph.from_edges([10, 20], [20, 30])
+        found = ev.bfs(g, source=g.ids[1])  # a NumPy integer
+        found.write(tmp_path / "t.parquet")
+        claim = load_claim(tmp_path / "t.parquet", g, algorithm="bfs", parameters={})
+        assert claim.parameters["source"] == 20
+        for given in ({10: 1, np.int64(30): 2.5}, np.array([1.0, 0.0, 2.5])):
+            ranked = ev.pagerank(g, personalization=given)
+            ranked.write(tmp_path / "t.parquet")
+            claim = load_claim(tmp_path / "t.parquet", g, algorithm="pagerank", parameters={})
+            ev.verify(claim)
+            kept = claim.parameters["personalization"]
+            assert kept == ({10: 1, 30: 2.5} if isinstance(given, dict) else [1.0, 0.0, 2.5])
+
     def test_pandas_is_asked_for_where_it_is_missing(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
         with pytest.raises(ev.ArgumentError, match="pip install pandas"):
@@ -303,6 +346,17 @@ class TestTables:
         with pytest.raises(ev.ArgumentError, match="no suffix"):
             result([0.5, 0.5]).write(tmp_path / "table")
         assert list(tmp_path.iterdir()) == []
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("what", "name"), [("report", "x.csv"), ("trace", "x.html"), ("trace", "x.json.gz")]
+    )
+    def test_files_of_other_kinds_are_not_written_over(self, tmp_path, what, name):
+        (tmp_path / name).write_text("mine")
+        with pytest.raises(ev.ArgumentError, match="give it that suffix"):
+            getattr(result([0.0]), what)(tmp_path / name)
+        assert (tmp_path / name).read_text() == "mine"
 
 
 class TestWords:

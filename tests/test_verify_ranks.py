@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import networkx as nx
 import numpy as np
 import pytest
 
 import reference
 from claims import changed, claim, refused
+from evener.errors import ArgumentError
 from evener.graph import Graph
 from evener.verify import Claim, verify
 from reference import as_networkx, random_graph
@@ -44,6 +47,45 @@ def test_pagerank_accepts_a_personalization(graph):
     verify(pagerank_claim(graph, rank, personalization=vector))
     refused(pagerank_claim(graph, rank), "another iteration")
     refused(pagerank_claim(graph, rank, personalization={3: 2.0, 7: 1.0}), "another iteration")
+
+
+def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
+    wanted = nx.pagerank(
+        as_networkx(graph), tol=1e-12, max_iter=1000, weight=None, personalization={3: 1.0, 7: 1.0}
+    )
+    rank = np.array(list(wanted.values()))
+    verify(pagerank_claim(graph, rank, personalization={3: 1e308, 7: 1e308}))
+    refused(pagerank_claim(graph, rank, personalization={3: 1e308, 7: 0.5e308}), "another iteration")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"personalization": "[0.1 0.2]"}, "personalization has numbers for values"),
+        ({"personalization": {3: "x"}}, "personalization has numbers for values"),
+        ({"personalization": [1.0, 2.0]}, "not shape (2,)"),
+        ({"personalization": {3: -1.0, 4: 2.0}}, "none negative"),
+        ({"personalization": {3: 0.0}}, "at least one above zero"),
+        ({"personalization": {3: float("nan")}}, "finite"),
+        ({"tol": "x"}, "its 'tol' must be a number, not 'x'"),
+        ({"tol": float("nan")}, "its 'tol' must be a number, not nan"),
+        ({"damping": [1]}, "its 'damping' must be a number, not [1]"),
+        ({"iterations": "x"}, "its 'iterations' must be a number, not 'x'"),
+        ({"tol": 0, "max_iter": None}, "its 'iterations' must be a number, not None"),
+    ],
+)
+def test_pagerank_says_what_no_run_was_called_with(told, said):
+    graph = random_graph(directed=True)
+    with pytest.raises(ArgumentError, match=re.escape(said)):
+        verify(pagerank_claim(graph, reference.pagerank(graph), **told))
+
+
+def test_what_an_answer_tells_is_told_by_name():
+    graph = random_graph(directed=True)
+    rank = {"rank": reference.pagerank(graph)}
+    for told in ({"parameters": 3}, {"outcome": []}):
+        with pytest.raises(ArgumentError, match=r"by name, in a mapping, not (int|list)"):
+            verify(Claim("pagerank", graph, rank, **told))
 
 
 def test_pagerank_refuses_every_rank_off(graph):

@@ -59,6 +59,9 @@ def edge_columns(
     if len(chosen) > 2 and source is target is weight is None:
         weight = chosen[2]
     first, second = (source or chosen[0]), (target or chosen[1])
+    if first == second:
+        msg = f'column "{first}" cannot be both ends of an edge; name both with source= and target='
+        raise ArgumentError(msg)
     return _column(table, first), _column(table, second), None if weight is None else _column(table, weight)
 
 

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from evener.checks import is_number, type_name
-from evener.elements import parse_elements
+from evener.elements import named, parse_elements
 from evener.elements.cuda import gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph import Graph
@@ -90,7 +90,7 @@ def plan(
         raise ArgumentError(msg)
     directions = directions_of(algorithm)
     wanted: Wanted = {
-        "on": on,
+        "on": named(on),
         "policy": policy,
         "alpha": alpha,
         "gpu_memory": gpu_memory,
@@ -118,6 +118,7 @@ def place_by_plan(
     DeviceOutOfMemory
         If the graph does not fit the elements named; the sentence says with which it would.
     """
+    wanted["on"] = named(wanted["on"])
     if wanted["on"] is None:
         if gpus() > 0:
             _check(graph, algorithm, wanted["policy"], wanted["alpha"])
@@ -141,7 +142,7 @@ def _check(graph: Graph, algorithm: str, policy: str, alpha: float | None) -> No
         got = type_name(graph)
         msg = f"a plan is made for a Graph, not {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
-    if algorithm not in TRAVELS:
+    if not isinstance(algorithm, str) or algorithm not in TRAVELS:
         msg = f"no plan can be made for {algorithm!r}; choose one of {', '.join(sorted(TRAVELS))}"
         raise ArgumentError(msg)
     check_choices(policy, alpha)
@@ -195,7 +196,7 @@ def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) 
 
 def _most(wanted: Wanted) -> int | None:
     """Bytes that may be taken up on each GPU."""
-    return None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"])
+    return None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
 
 
 def _all_elements() -> list[str]:

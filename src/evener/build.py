@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from evener import memory
-from evener.checks import MAX_VERTICES, check_csr, check_symmetric, read_only, unsigned
+from evener.checks import MAX_VERTICES, check_csr, check_symmetric, read_only
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ __all__ = [
     "in_degree",
     "rows_at",
     "transpose",
-    "unsigned",
 ]
 
 # Edges read at a time: a part of all, but for each thread at least the first, which stays in its own cache,

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_VERTICES",
-    "canonical_ids",
     "check_csr",
+    "check_directed",
     "check_seed",
     "check_symmetric",
     "is_number",
     "is_whole",
     "nan_at",
+    "native",
     "read_only",
+    "rows_of",
     "type_name",
-    "unsigned",
 ]
 
 # Vertex numbers are uint32 and two of them are kept for marks ("none", "many").
@@ -55,6 +56,20 @@ def check_seed(seed: Any) -> int:
     return int(seed)
 
 
+def check_directed(directed: Any) -> bool:
+    """Whether edges count in one direction only, as a truth value.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither true nor false.
+    """
+    if not isinstance(directed, bool | np.bool_ | int) or directed not in (False, True):
+        msg = f"directed is True or False, not {directed!r}"
+        raise ArgumentError(msg)
+    return bool(directed)
+
+
 def type_name(value: Any) -> str:
     """The type of a value as its users name it, after its library if it has one: networkx.DiGraph."""
     found = type(value)
@@ -62,7 +77,7 @@ def type_name(value: Any) -> str:
     return found.__qualname__ if library == "builtins" else f"{library}.{found.__qualname__}"
 
 
-def unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
+def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
     """An array of unsigned integers, of values that are such.
 
     Raises
@@ -130,14 +145,17 @@ def check_csr(
         _check_targets(offsets, targets)
 
 
-def canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
+def _canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
     """Ids as int64 or ``str_``, where they are integers or strings of another type; else as they are.
 
     Raises
     ------
     ArgumentError
-        For an integer of 2^63 or more, or bytes that are not ASCII.
+        For an integer that is negative, or 2^63 or more, or bytes that are not ASCII.
     """
+    if ids.dtype.kind == "i" and ids.ndim == 1 and len(ids) and ids[0] < 0:  # they ascend
+        msg = f"vertex ids must not be negative, but the first is {ids[0]}"
+        raise ArgumentError(msg)
     if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
         msg = f"an id is an integer of up to 63 bits, not {ids.max()}"
         raise ArgumentError(msg)
@@ -146,7 +164,7 @@ def canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
     if ids.dtype.kind == "T":
         return np.array(ids.tolist(), np.str_)
     if ids.dtype.kind != "S":
-        return ids
+        return ids.astype(ids.dtype.newbyteorder("="), copy=False)
     try:
         return ids.astype(np.str_)
     except UnicodeDecodeError as error:
@@ -241,3 +259,37 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def native(values: Any) -> NDArray[Any]:
+    """An array in one piece, its bytes in the order of this machine."""
+    array = np.asarray(values)
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+def rows_of(offsets: Any, targets: Any, weights: Any, ids: Any, *, copied: bool) -> tuple[Any, Any, Any, Any]:
+    """The arrays of a graph in the types that kernels take, weights and ids only where there are any.
+
+    `copied` is whether to copy those that who gave them could still write to.
+
+    Raises
+    ------
+    ArgumentError
+        For numbers that are no integers or out of range, and ids of other types.
+    """
+    given = offsets, targets, weights, ids
+    arrays = (
+        _unsigned(offsets, np.uint64, "offsets"),
+        _unsigned(targets, np.uint32, "targets"),
+        None if weights is None else native(weights),
+        None if ids is None else _canonical_ids(np.asarray(ids)),
+    )
+    if not copied:
+        return arrays
+    first, second, third, fourth = map(_kept_from_writing, arrays, given)
+    return first, second, third, fourth
+
+
+def _kept_from_writing(array: Any, given: Any) -> Any:
+    shared = isinstance(given, np.ndarray) and given.flags.writeable and np.may_share_memory(array, given)
+    return array.copy() if shared else array

@@ -23,6 +23,7 @@ from evener.exchange.exchange import Exchange, nothing, take_steps
 from evener.exchange.message import mailboxes
 from evener.kernels.kernel import Kernel
 from evener.kernels.ready import seconds_spent
+from evener.partition.footprint import require_state
 from evener.spread import Spread
 from evener.state import State
 from evener.timeline import Progress, Slice, Span, Timeline
@@ -66,6 +67,8 @@ class Engine(State):
     ------
     ArgumentError
         For a graph that is not placed, or a `progress` that cannot be called.
+    OutOfMemoryError
+        If the host has no room for the state of one of Evener's own algorithms, before any of it is taken.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Engine(State):
             msg = f"progress is a function that is called with a Progress, not {type_name(progress)}"
             raise ArgumentError(msg)
         super().__init__(partitioned)
+        require_state(algorithm, self.partitions, self.elements)
         self.routes = partitioned.routes
         self._exchange = self._new_exchange()
         self.timeline = Timeline()
@@ -289,7 +293,7 @@ class Engine(State):
         Raises
         ------
         ArgumentError
-            For an array that has no value for each owned vertex and each mirror.
+            For what is no `Spread`, or one that has no value for each owned vertex and each mirror.
         """
         self._check_carried(array, changed)
         if self.routes:
@@ -357,16 +361,8 @@ class Engine(State):
             span.wait += 0.0 if alone else own[0] - began + ended - own[-1]
             for (phase, value), (since, until) in zip(done[1:], pairwise(own), strict=True):
                 setattr(span, phase, getattr(span, phase) + until - since)
-                self.timeline.add_slice(
-                    Slice(
-                        span.superstep,
-                        span.phase,
-                        span.element,
-                        phase,
-                        since - self._began,
-                        until - self._began,
-                    )
-                )
+                begin, end = since - self._began, until - self._began
+                self.timeline.add_slice(Slice(span.superstep, span.phase, span.element, phase, begin, end))
                 for sender, sent in () if phase == "compute" else value:
                     self._spans[sender].bytes_sent += sent
         return votes

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 __all__ = [
@@ -80,6 +82,10 @@ class OutOfMemoryError(EvenerError, MemoryError):
         self.needed = needed
         self.available = available
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[Callable[..., OutOfMemoryError], tuple[str]]:
+        # Out of a worker process it comes pickled, which by itself passes the message alone.
+        return partial(type(self), needed=self.needed, available=self.available), (str(self),)
 
 
 class DeviceError(EvenerError, RuntimeError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import build
-from evener.checks import canonical_ids, read_only
+from evener.checks import check_directed, read_only, rows_of, type_name
 from evener.errors import ArgumentError
 from evener.lookup import numbers_of
 
@@ -40,7 +40,8 @@ class Graph:
         The caller's id of each vertex, ascending: int64 or strings. Without it, ids are ``0..n-1``.
     validate : bool, default True
         Check the rows fully before accepting them: bounds, order of offsets, lengths (0.44 ns an edge) and,
-        where undirected, symmetry (1.2 ns).
+        where undirected, symmetry (1.2 ns). Arrays that can be written to are copied; without it, all are
+        taken as they are, and must stay so.
 
     Raises
     ------
@@ -65,10 +66,8 @@ class Graph:
         ids: NDArray[Any] | None = None,
         validate: bool = True,
     ) -> None:
-        offsets = build.unsigned(offsets, np.uint64, "offsets")
-        targets = build.unsigned(targets, np.uint32, "targets")
-        weights = None if weights is None else np.ascontiguousarray(weights)
-        ids = None if ids is None else canonical_ids(np.asarray(ids))
+        offsets, targets, weights, ids = rows_of(offsets, targets, weights, ids, copied=validate)
+        self.directed = check_directed(directed)
         if validate:
             build.check_csr(offsets, targets, weights=weights, ids=ids)
             if not directed:
@@ -76,7 +75,6 @@ class Graph:
         self.offsets = read_only(offsets)
         self.targets = read_only(targets)
         self.weights = None if weights is None else read_only(weights)
-        self.directed = bool(directed)
         self._ids = None if ids is None else read_only(ids)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -108,6 +106,9 @@ class Graph:
         >>> g.has, g.in_degree().tolist(), g.targets.tolist(), g.has
         (('in',), [0, 1, 2], [1, 2, 2], ('out', 'in'))
         """
+        if not isinstance(reverse, Graph):
+            msg = f"reverse is a Graph, not {type_name(reverse)}"
+            raise ArgumentError(msg)
         if not reverse.directed:
             return reverse
         graph = cls.__new__(cls)
@@ -157,6 +158,7 @@ class Graph:
             If the build would need more memory than there is, before allocating it.
         """
         how = {"self_loops": self_loops, "duplicates": duplicates}
+        directed = check_directed(directed)
         csr = build.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
         return cls(
             csr.offsets, csr.targets, weights=csr.weights, ids=csr.ids, directed=directed, validate=False

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import memory
-from evener.checks import MAX_VERTICES, nan_at
-from evener.errors import ArgumentError
+from evener.checks import MAX_VERTICES, nan_at, native
+from evener.errors import ArgumentError, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,15 +119,15 @@ def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: i
 
 def _ends(name: str, given: ArrayLike) -> NDArray[Any]:
     """One end of all edges, as an array of unsigned 32- or 64-bit integers, or of strings."""
-    array = np.asarray(given)
+    array = _array(name, given)
     if array.ndim != 1:
         msg = f"{name} must have one dimension, not {array.ndim} (shape {array.shape})"
         raise ArgumentError(msg)
     if len(array) == 0:
         return np.empty(0, np.uint32)
-    if array.dtype.kind == "U" and isinstance(given, list | tuple):
+    if isinstance(given, list | tuple) and any(isinstance(value, str) for value in (given[0], array[0])):
         _check_all_strings(name, given)
-    if array.dtype.kind == "O":
+    elif array.dtype.kind == "O":
         _check_strings(name, array)
     if array.dtype.kind in "OUT":
         return array
@@ -136,12 +136,13 @@ def _ends(name: str, given: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind not in "iu":
         msg = f"{name} must hold integers or strings, not {array.dtype}"
         raise ArgumentError(msg)
+    array = native(array)
     wide = np.uint64 if array.dtype.itemsize > 4 else np.uint32
     if array.dtype.kind == "i":
         if array.dtype.itemsize < 4:
             array = array.astype(np.int32)
         # Seen as unsigned, a negative number is larger than any that is allowed: one scan finds both.
-        unsigned = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+        unsigned = array.view(f"u{array.dtype.itemsize}")
         if unsigned.max() >= 1 << (8 * array.dtype.itemsize - 1):
             place = int((array < 0).argmax())
             msg = f"vertex ids must not be negative, but {name}[{place}] is {array[place]}"
@@ -150,6 +151,19 @@ def _ends(name: str, given: ArrayLike) -> NDArray[Any]:
     view = np.ascontiguousarray(array, dtype=wide).view()
     view.flags.writeable = False
     return view
+
+
+def _array(name: str, given: ArrayLike) -> NDArray[Any]:
+    """What was given, as an array; strings in a list stay objects, for one may be far longer than others."""
+    if np.ma.is_masked(given):
+        msg = f"{name} is an array with masked entries; leave them out, or fill them"
+        raise ArgumentError(msg)
+    strings = isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str)
+    try:
+        return np.asarray(given, dtype=object if strings else None)
+    except ValueError as error:
+        msg = f"{name} must be a sequence of numbers or of strings: {first_line(error)}"
+        raise ArgumentError(msg) from error
 
 
 def _check_strings(name: str, array: NDArray[Any]) -> None:
@@ -186,7 +200,7 @@ def _whole(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _weights(given: ArrayLike, m: int) -> NDArray[Any]:
-    array = np.asarray(given)
+    array = _array("weights", given)
     if array.shape != (m,):
         msg = f"weights must have one entry for each of the {m} edges, not shape {array.shape}"
         raise ArgumentError(msg)
@@ -197,7 +211,7 @@ def _weights(given: ArrayLike, m: int) -> NDArray[Any]:
         raise ArgumentError(msg)
     if array.dtype == np.float16:
         array = array.astype(np.float32)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    array = native(array)
     if (edge := nan_at(array)) is not None:
         msg = f"the weight of edge {edge} is NaN"
         raise ArgumentError(msg)
@@ -305,9 +319,12 @@ def _number_strings(
     if n is not None:
         msg = f"n = {n} says that ids are the integers 0..n-1, but src and dst hold strings; leave n out"
         raise ArgumentError(msg)
-    columns = [pa.array(end.astype(object, copy=False), type=pa.large_string()) for end in (src, dst)]
+    columns = [_string_column(name, end) for name, end in (("src", src), ("dst", dst))]
     both = pa.chunked_array(columns).dictionary_encode().unify_dictionaries()
     names = both.chunk(0).dictionary
+    if pc.any(pc.ends_with(names, "\0")).as_py():
+        msg = "vertex names must not end with the character NUL, which NumPy's strings cannot hold there"
+        raise ArgumentError(msg)
     order = pc.sort_indices(names).to_numpy()
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
@@ -317,3 +334,18 @@ def _number_strings(
     codes = [places[chunk.indices.to_numpy(zero_copy_only=False)] for chunk in both.chunks]
     ends = _alike(codes[0], codes[1])
     return EdgeArrays(*ends, weights, len(order), ids)
+
+
+def _string_column(name: str, end: NDArray[Any]) -> Any:
+    """Strings as Arrow holds them."""
+    import pyarrow as pa
+
+    try:
+        column = pa.array(end.astype(object, copy=False), type=pa.large_string())
+    except (UnicodeEncodeError, pa.ArrowException) as error:
+        msg = f"{name} holds a string that has no UTF-8 form: {first_line(error)}"
+        raise ArgumentError(msg) from error
+    if column.null_count:
+        msg = f"{name}[{column.is_null().index(pa.scalar(True)).as_py()}] is missing"  # noqa: FBT003 - sought
+        raise ArgumentError(msg)
+    return column

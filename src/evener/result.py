@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.checks import is_whole
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -176,8 +177,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
             Largest value first; among equals, the smaller id first. For distances, the farthest vertices
             that were reached. For components, the largest ones: (component, number of its vertices).
         """
-        if k < 0:
-            msg = f"top(k) needs k >= 0, not {k}"
+        if not is_whole(k) or k < 0:
+            msg = f"top(k) needs a whole number k >= 0, not {k!r}"
             raise ArgumentError(msg)
         name = next(iter(self))
         values = self[name]
@@ -212,17 +213,27 @@ class Result(Mapping[str, "NDArray[Any]"]):
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame with the columns of `to_arrow`.
 
+        A column of integers with nulls, such as ``parent``, is of pandas' nullable type Int64: as floats, ids
+        above 2^53 would be others.
+
         Raises
         ------
         ArgumentError
             If pandas is not installed.
         """
-        table = self.to_arrow()
+        import pyarrow as pa
+
         try:
-            return table.to_pandas()
+            import pandas as pd
         except ModuleNotFoundError as error:
             msg = "to_pandas needs pandas, which is not installed: pip install pandas, or take to_arrow"
             raise ArgumentError(msg) from error
+        table = self.to_arrow()
+        frame = pd.DataFrame(index=range(table.num_rows))
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            nullable = {pa.int64(): pd.Int64Dtype()} if column.null_count else {}
+            frame[name] = column.to_pandas(types_mapper=nullable.get)
+        return frame
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table of `to_arrow` to a file, whole or not at all.
@@ -265,11 +276,15 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
         Raises
         ------
+        ArgumentError
+            If its suffix is that of another kind of file.
         FileError
             If the file cannot be written.
         """
+        from evener.report.names import check_name
         from evener.report.page import page
 
+        check_name("report", path)
         _write(path, page, self)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
@@ -285,11 +300,15 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
         Raises
         ------
+        ArgumentError
+            If its suffix is that of another kind of file.
         FileError
             If the file cannot be written.
         """
+        from evener.report.names import check_name
         from evener.report.trace import trace
 
+        check_name("trace", path)
         _write(path, trace, self)
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:

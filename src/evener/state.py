@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.checks import type_name
 from evener.errors import ArgumentError
 from evener.spread import Spread, adjacency
 
@@ -127,8 +128,11 @@ class State:
 
     def _check_carried(self, array: Spread, changed: Spread | None = None) -> None:
         """Refuse what is too short: kernels would read and write beyond it."""
+        if not isinstance(array, Spread):
+            msg = f"what is carried is a Spread, as array() and bits() give, not {type_name(array)}"
+            raise ArgumentError(msg)
         if changed is not None:
-            if not changed.bits:
+            if not getattr(changed, "bits", True):
                 msg = f"changed= is a bitmap, as bits() gives, not {changed.noun}"
                 raise ArgumentError(msg)
             self._check_carried(changed)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 import evener
-from evener.checks import is_whole
+from evener.checks import is_number, is_whole
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats.atomic import NO_UTF8, replacing
 from evener.result import VERTEX_VALUED
 from evener.verify import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -48,8 +49,9 @@ def check_suffix(path: Path) -> None:
 def write_result(result: Result, path: Path) -> None:
     """Write a result's table, whole or not at all, with how it was made where the format can hold it."""
     check_suffix(path)
-    made = {"algorithm": result.algorithm, "parameters": result.parameters, "outcome": result.outcome}
-    table = result.to_arrow().replace_schema_metadata({_KEY: json.dumps(made, default=str).encode()})
+    parameters = {name: _plain(value) for name, value in result.parameters.items()}
+    made = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
+    table = result.to_arrow().replace_schema_metadata({_KEY: json.dumps(made, default=_plain).encode()})
     suffix = path.suffix.lower()
     with replacing(path) as temporary:
         if suffix == ".parquet":
@@ -126,7 +128,7 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
         If it says that another algorithm made it.
     """
     table = read_table(path, strings=("vertex", *VERTEX_VALUED) if graph.named_by_strings else ())
-    made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+    made = _made(table, path)
     if made.get("algorithm", algorithm) != algorithm:
         msg = f"{path} holds a result of {made['algorithm']}, not of {algorithm}"
         raise ArgumentError(msg)
@@ -142,7 +144,65 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     claimed = {**told, **parameters}
     if path.suffix.lower() in _TEXT and {"rank", "dtype"} <= {*arrays, *claimed}:
         arrays["rank"] = arrays["rank"].astype(claimed["dtype"])  # as it was before it was written
-    return Claim(algorithm, graph, arrays, claimed, made.get("outcome", {}))
+    return Claim(algorithm, graph, arrays, claimed, made.get("outcome") or {})
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold of a parameter: what maps ids to numbers becomes pairs, as ids may be integers."""
+    if isinstance(value, Mapping):
+        return [[_plain(key), _plain(own)] for key, own in value.items()]
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return value if value is None or isinstance(value, bool | int | float | str | list) else str(value)
+
+
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and isinstance(value[0], list)
+
+
+def _are_weights(value: Any) -> bool:
+    """Whether it is a number for each vertex, or pairs of an id and a number."""
+    if not _are_pairs(value):
+        return isinstance(value, list) and all(map(is_number, value))
+    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2]
+    sound = all(isinstance(name, int | str) and is_number(number) for name, number in pairs)
+    return sound and len(pairs) == len(value)
+
+
+# What a verifier reckons with.
+_SOUND = {
+    "damping": is_number,
+    "tol": is_number,
+    "max_iter": is_whole,
+    "seed": is_whole,
+    "personalization": _are_weights,
+}
+
+
+def _made(table: pa.Table, path: Path) -> dict[str, Any]:
+    """How a table says it was made, if it does.
+
+    Raises
+    ------
+    FormatError
+        If it says what `write_result` does not write.
+    """
+    try:
+        made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+    except (ValueError, RecursionError):
+        made = None
+    parts = [made.get(part) or {} for part in ("parameters", "outcome")] if isinstance(made, dict) else [made]
+    sound = all(isinstance(part, dict) for part in parts)
+    parameters = parts[0] if sound else {}
+    given = {name: value for name, value in parameters.items() if name in _SOUND and value is not None}
+    odd = [name for name, value in given.items() if not _SOUND[name](value)]
+    if not sound or odd:
+        what = f"has {odd[0]} = {given[odd[0]]!r}" if odd else "is not how a result was made"
+        msg = f'its metadata under "{_KEY.decode()}" {what}; write the table again without it'
+        raise FormatError(msg, path=path)
+    if _are_pairs(parameters.get("personalization")):
+        parameters["personalization"] = dict(parameters["personalization"])
+    return dict(made)
 
 
 def _defaults(algorithm: str) -> dict[str, Any]:

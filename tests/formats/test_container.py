@@ -48,7 +48,7 @@ def test_it_is_mapped(graph, tmp_path):
 def _count_checks(monkeypatch):
     calls = []
     whole = container.check
-    monkeypatch.setattr(container, "check", lambda path: (calls.append(path), whole(path)))
+    monkeypatch.setattr(container, "check", lambda *given: (calls.append(given), whole(*given)))
     return calls
 
 
@@ -131,3 +131,54 @@ def test_a_folder_in_which_others_keep_files_is_not_replaced(graph, same, tmp_pa
     assert [p.name for p in tmp_path.iterdir()] == ["g.evg"]
     if other != "ids.npy/today.txt":
         same(ev.read(tmp_path / "g.evg"), graph)
+
+
+@pytest.mark.parametrize("moment", ["evener.json", "offsets.npy", "targets.npy", "weights.npy"])
+def test_one_that_is_replaced_while_it_is_opened_is_one_of_the_two(same, tmp_path, monkeypatch, moment):
+    """Rows of the old with targets of the new would be a graph that nobody wrote."""
+    old = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 2.0, 3.0])
+    new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
+    ev.write(old, tmp_path / "g.evg")
+    open_file, waiting = container._file, [moment]
+
+    def replaced_before(folder, name, path):
+        if name in waiting:
+            waiting.remove(name)
+            ev.write(new, path)
+        return open_file(folder, name, path)
+
+    monkeypatch.setattr(container, "_file", replaced_before)
+    same(ev.read(tmp_path / "g.evg"), new)  # the old one's files are gone before they are opened
+    assert not waiting
+
+
+@pytest.mark.parametrize("after", ["evener.json", "offsets.npy", "weights.npy"])
+def test_one_that_is_moved_while_it_is_opened_is_read_whole(same, tmp_path, monkeypatch, after):
+    old = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 2.0, 3.0])
+    new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
+    ev.write(old, tmp_path / "g.evg")
+    ev.write(new, tmp_path / "h.evg")
+    open_file, waiting = container._file, [after]
+
+    def moved_after(folder, name, path):
+        file = open_file(folder, name, path)
+        if name in waiting:
+            waiting.remove(name)
+            path.rename(tmp_path / "kept.evg")
+            (tmp_path / "h.evg").rename(path)
+        return file
+
+    monkeypatch.setattr(container, "_file", moved_after)
+    same(ev.read(tmp_path / "g.evg"), old)
+    same(ev.read(tmp_path / "g.evg"), new)
+
+
+def test_a_damaged_heading_of_an_array_is_told(graph, tmp_path):
+    """NumPy has Python read the heading, so it may be wrong in any way that a program may be."""
+    ev.write(graph, tmp_path / "g.evg")
+    file = tmp_path / "g.evg" / "targets.npy"
+    whole = file.read_bytes()
+    for heading in (b"{'descr': '''", b"{'descr': (((", b"-" * 90, b"{'descr'\xff: 1}", b"[" * 90):
+        file.write_bytes(whole[:10] + heading.ljust(117) + b"\n" + whole[128:])
+        with pytest.raises(ev.FormatError, match=r"g\.evg: the array targets is damaged"):
+            ev.read(tmp_path / "g.evg")

@@ -104,14 +104,56 @@ def test_random_weights_are_exact(tmp_path):
         ("2147483648 1 1", np.int64),
         ("1 2.0 3", np.float64),
         ("1 2e1 3", np.float64),
-        ("1 2 9007199254740994", np.float64),
+        ("1 2 9007199254740993", np.int64),
+        ("+1 00002 -9223372036854775808 9223372036854775807", np.int64),
+        ("0 18446744073709551615 9007199254740993", np.uint64),
+        ("-1 9223372036854775808", np.float64),
+        ("1 18446744073709551616", np.float64),
+        ("9007199254740993 1.5", np.float64),
     ],
 )
 def test_whole_weights_are_integers(weights, dtype, tmp_path):
     (tmp_path / "g.txt").write_text("".join(f"{i} {i} {w}\n" for i, w in enumerate(weights.split())))
     read = ev.read(tmp_path / "g.txt").weights
     assert read.dtype == dtype
-    assert read.tolist() == [float(w) for w in weights.split()]
+    number = float if dtype == np.float64 else int
+    assert read.tolist() == [number(w) for w in weights.split()]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".mtx", ".gr", ".properties", ".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("weights", "dtype"),
+    [([2**53 + 1, -(2**63), 2**63 - 1], np.int64), ([2**64 - 1, 2**53 + 1, 0], np.uint64)],
+    ids=["signed", "unsigned"],
+)
+def test_integers_of_64_bits_come_back(weights, dtype, suffix, tmp_path):
+    path = tmp_path / f"g{suffix}"
+    ev.write(ev.Graph.from_edges([0, 1, 2], [1, 2, 0], np.array(weights, dtype)), path)
+    assert ev.read(path).weights.tolist() == weights
+
+
+def test_large_integers_among_comments_in_many_windows(tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 4000)
+    monkeypatch.setattr(windows, "ROOM", 100)
+    monkeypatch.setattr(lines, "CHUNK", 500)
+    weights = [2**60 + i if i % 3 else i for i in range(2000)]
+    rows = [f"{'# note' * (i % 5 == 0)}\n{i} {i} {w}\n" for i, w in enumerate(weights)]
+    path = tmp_path / "g.txt"
+    path.write_text("# Weights: uint64\n" + "".join(rows))
+    assert ev.read(path).weights.tolist() == weights
+
+    rows.insert(1500, "\n# note\n 7 7 1e400\n")  # after two lines a row, and three more
+    path.write_text("".join(rows))
+    with pytest.raises(ev.FormatError, match=r"line 3003: .*a finite number, .* '7 7 1e400' came"):
+        ev.read(path)
+
+
+def test_the_comment_on_names_tells_the_type_of_weights(tmp_path):
+    (tmp_path / "g.txt").write_text(f"# Weights: int64\na b {2**53 + 1}\nb c {-(2**53) - 1}\n")
+    assert ev.read(tmp_path / "g.txt").weights.tolist() == [2**53 + 1, -(2**53) - 1]
+    (tmp_path / "g.txt").write_text("# Weights: int8\na b 1\nb c 1e2\n")
+    weights = ev.read(tmp_path / "g.txt").weights
+    assert (weights.tolist(), weights.dtype) == ([1, 100], np.int8)
 
 
 def test_ids_of_all_sizes(tmp_path):

@@ -58,7 +58,9 @@ def half(name: str) -> Callable[[Path], Path]:
     return make
 
 
-def table(name: str, columns: dict[str, Any], *, cut: float = 1.0) -> Callable[[Path], Path]:
+def table(
+    name: str, columns: dict[str, Any], *, cut: float = 1.0, metadata: str | None = None
+) -> Callable[[Path], Path]:
     """A Parquet or Arrow file."""
 
     def make(folder: Path) -> Path:
@@ -67,11 +69,25 @@ def table(name: str, columns: dict[str, Any], *, cut: float = 1.0) -> Callable[[
 
         path = folder / name
         table = pa.table(columns)
+        if metadata is not None:
+            table = table.replace_schema_metadata({"evener": metadata})
         parquet.write_table(table, path) if name.endswith(".parquet") else feather.write_feather(
             table, str(path)
         )
         whole = path.read_bytes()
         path.write_bytes(whole[: int(len(whole) * cut)])
+        return path
+
+    return make
+
+
+def no_utf8(name: str, *, of_column: bool = False) -> Callable[[Path], Path]:
+    """A table in which an id, or the name of a column, is damaged."""
+
+    def make(folder: Path) -> Path:
+        path = table(name, {"src": ["ann"], "dst": ["bob"], "since": [1]})(folder)
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(*((b"since", b"sin\xffe") if of_column else (b"ann", b"a\xffn"))))
         return path
 
     return make

@@ -258,6 +258,22 @@ API = {
     ),
     "a number to write to": (lambda: ev.write(PATH, 3), ev.ArgumentError, "the path of a file, not int"),
     "no name to write to": (lambda: ev.write(PATH, ""), ev.ArgumentError, "the name given is empty"),
+    "NUL in a name to write to": (
+        lambda: ev.write(PATH, "a\0.csv"),
+        ev.FileError,
+        "cannot write 'a\\x00.csv': a path holds no nul",
+    ),
+    "columns that are a number": (
+        lambda: ev.read("a.csv", columns=[1.5, 2]),
+        ev.ArgumentError,
+        "names of columns, or their numbers, not 1.5",
+    ),
+    "a fraction of a vertex": (lambda: ev.read("a.txt", n=2.5), ev.ArgumentError, "vertices, from 0 to"),
+    "a format that is a number to write": (
+        lambda: ev.write(PATH, "a.csv", format=5),
+        ev.ArgumentError,
+        "such as 'csv', not 5",
+    ),
     "no name to read from": (lambda: ev.read(""), ev.ArgumentError, "the name given is empty"),
     "a seed below zero": (
         lambda: ev.partition(PATH, on=["cpu:1"] * 2, seed=-1),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -11,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evener as ev
-from evener.elements import CpuElement
+from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import beside_edges, far_edges, tiers_of
+from evener.partition.footprint import beside_edges, far_edges, least_on_host, tiers_of
 
 HOME = import_module("evener.partition.footprint")
 
@@ -201,3 +203,52 @@ def test_rows_that_are_worth_a_head(lengths, both):
     found = HOME._long_rows(SimpleNamespace(directions=stored, owned=len(lengths)))
     of_all = [sum(pair[: 1 + both]) for pair in lengths]
     assert found == sum(one >= 8 * (1 + both) for one in of_all)
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
+def test_a_run_takes_what_it_is_said_to_take_at_least(algorithm):
+    """Where it has its state alone: NumPy tells of what it allocates."""
+    graph = ev.Graph.from_edges([0, 1], [1, 2], [1.0, 1.0], directed=False, n=1 << 18)
+    placed = ev.partition(graph, "cpu:1")
+    more = {"k": 1} if algorithm == "betweenness" else {}
+    run = partial(getattr(ev, algorithm), placed, **more)
+    run()  # compiles
+    cpu._pool.clear()
+    said = least_on_host(algorithm, placed.partitions, placed.elements)
+    tracemalloc.start()
+    result = run()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result.graph is graph
+    assert said <= most
+    assert most <= 1.5 * said
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "own", "other"),
+    [
+        ("bfs", 16, 4),
+        ("pagerank", 12, 8),
+        ("wcc", 8, 8),
+        ("sssp", 16, 4),
+        ("betweenness", 28, 16),
+        ("mine", 0, 0),
+    ],
+)
+def test_the_least_on_the_host_is_that_of_its_elements(algorithm, own, other):
+    parts = [SimpleNamespace(owned=owned, mirrors=mirrors) for owned, mirrors in ((1000, 10), (300, 700))]
+    on = [SimpleNamespace(kind=kind) for kind in ("cpu", "cpu", "cuda")]
+    assert least_on_host(algorithm, parts, on[:2]) == own * 1300 + other * 710
+    assert least_on_host(algorithm, parts, on[1:]) == own * 1000 + other * 10
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
+def test_a_run_without_room_is_refused_before_it_begins(monkeypatch, algorithm):
+    placed = ev.partition(ev.read("grid:8x8"), "cpu:1")
+    for name, value in (("WORTH_ASKING", 1), ("available", lambda: 511), ("_kept", [])):
+        monkeypatch.setattr(f"evener.memory.{name}", value)
+    begun = []
+    with pytest.raises(ev.OutOfMemoryError, match=f"^{algorithm} on a graph of 64 vertices needs") as caught:
+        getattr(ev, algorithm)(placed, progress=begun.append)
+    assert (begun, caught.value.available) == ([], 511)
+    assert caught.value.needed >= 8 * 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 
@@ -345,6 +346,43 @@ def test_gather_leaves_numbers_where_ids_are_strings():
         1,
         2,
     ]
+
+
+@pytest.mark.parametrize("wrong", [3, 1 << 31, (1 << 32) - 2])
+@pytest.mark.parametrize("named", [False, True])
+def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
+    """A graph of three vertices has 0 to 2, and so has its only partition."""
+    g = ev.Graph.from_edges([5, 9], [9, 20]) if named else ev.Graph.from_edges([0, 1], [1, 2])
+    pg = place(g, "cpu:1")
+    numbers = [np.array([2, wrong, wrong], np.uint32)]
+    with pytest.raises(
+        ev.ArgumentError, match=r"local numbers on cpu:1 are below 3, .* and 2 of those given"
+    ):
+        pg.gather_vertices(numbers)
+    with pytest.raises(ev.ArgumentError, match=r"the graph's numbers are below 3, or 4,294,967,295 for no"):
+        pg.gather_numbers(numbers)
+    for gather in (pg.gather_vertices, pg.gather_numbers):
+        with pytest.raises(ev.ArgumentError, match="numbers of vertices are uint32, not int64"):
+            gather([np.array([0, 1, -2])])
+
+
+def test_a_result_without_room_is_refused(monkeypatch):
+    pg = place(ev.read("grid:4x4"), "cpu:1")
+    parts = [np.zeros(16, np.float64)]
+    monkeypatch.setattr(import_module("evener.partition"), "WORTH_ASKING", 1)
+    monkeypatch.setattr(memory, "available", lambda: 127)
+    with pytest.raises(ev.OutOfMemoryError, match="the result for 16 vertices needs 128 bytes"):
+        pg.gather(parts)
+    monkeypatch.setattr(memory, "available", lambda: 128)
+    assert len(pg.gather(parts)) == 16
+
+
+@pytest.mark.parametrize("policy", [["high"], {"high"}, None, 7])
+def test_a_policy_is_one_name(policy):
+    g = ev.read("grid:3x3")
+    for call in (ev.partition, ev.bfs, partial(ev.plan, algorithm="bfs", on="cpu")):
+        with pytest.raises(ev.ArgumentError, match=r"policy .* does not exist; choose"):
+            call(g, policy=policy)
 
 
 def test_gather_of_more_than_a_threads_piece():

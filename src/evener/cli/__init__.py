@@ -82,6 +82,8 @@ def _failed(error: BaseException) -> int:
         return _say(_unusable(error), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
         return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
+    if (why := _why_no_kernels(error)) is not None:
+        return _say(why, _BAD_ARGUMENT)
     folder = _folder_of_kernels(error)
     if folder is not None and isinstance(error, OSError) and error.errno in _NO_SPACE:
         another = "another folder in NUMBA_CACHE_DIR"
@@ -97,6 +99,24 @@ def _failed(error: BaseException) -> int:
         f"(EVENER_TRACEBACK=1 shows the traceback)",
         _BUG,
     )
+
+
+def _why_no_kernels(error: BaseException) -> str | None:
+    """What keeps Numba from running kernels at all, if that is what went wrong."""
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        return "kernels have to be compiled, which NUMBA_DISABLE_JIT forbids; take it out of the environment"
+    frames = (Path(frame.f_code.co_filename).parts for frame, _ in traceback.walk_tb(error.__traceback__))
+    if isinstance(error, ValueError) and any(
+        parts[-3:] == ("np", "ufunc", "parallel.py") for parts in frames
+    ):
+        layer = os.environ.get("NUMBA_THREADING_LAYER", numba.config.THREADING_LAYER)
+        return (
+            f"kernels have no threads: the threading layer {layer!r} cannot be loaded; install it, or take "
+            "NUMBA_THREADING_LAYER out of the environment"
+        )
+    return None
 
 
 def _folder_of_kernels(error: BaseException) -> Path | None:

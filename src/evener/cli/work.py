@@ -17,6 +17,7 @@ from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
 from evener.formats.atomic import NO_UTF8, named_in_utf8
 from evener.kernels.cpu.jit import KEEP
+from evener.report.names import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -159,9 +160,11 @@ def check_outputs(
 
     Raises
     ------
+    ArgumentError
+        If one has a suffix of something else.
     FileError
         If one is the graph itself, lies in a folder that is the graph, or is another output; if it has no
-        name or a suffix of something else, or if its folder does not exist or takes no files.
+        name, or if its folder does not exist or takes no files.
     """
     for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
         if path is not None:
@@ -174,16 +177,11 @@ def check_outputs(
             msg = f"cannot write {table}: {NO_UTF8}"
             raise FileError(msg)
     taken = {"the graph": graph}
-    for option, path, suffixes in (
-        ("-o", table, None),
-        ("--report", report, (".html", ".htm")),
-        ("--trace", trace, (".json",)),
-    ):
+    for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
         if path is None:
             continue
-        if suffixes is not None and Path(path).suffix.lower() not in suffixes:
-            msg = f"{option} {path} would be a {suffixes[0]} file; give it that suffix"
-            raise FileError(msg)
+        if option != "-o":
+            check_name(option.removeprefix("--"), path, said=option)
         _refuse_the_same(option, path, taken)
         _refuse_within(option, path, graph)
         taken[option] = path

@@ -13,7 +13,27 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CpuElement", "Element", "parse_elements", "usable_cores"]
+__all__ = ["CpuElement", "Element", "named", "parse_elements", "usable_cores"]
+
+
+def named(on: str | Iterable[str] | None) -> list[str] | None:
+    """The names in `on`, which may be given only once; None where it is left open.
+
+    Raises
+    ------
+    ArgumentError
+        If it holds no names.
+    """
+    if on is None:
+        return None
+    if isinstance(on, bytes | bytearray) or not isinstance(on, str | Iterable):
+        msg = f'on= names elements, as in "cpu,cuda:0" or ["cpu", "cuda:0"], not {on!r}'
+        raise ArgumentError(msg)
+    names = on.split(",") if isinstance(on, str) else list(on)
+    if not names:
+        msg = 'on= names no element; give at least one, such as "cpu"'
+        raise ArgumentError(msg)
+    return names
 
 
 def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = None) -> list[Element]:
@@ -44,13 +64,7 @@ def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = N
     >>> [e.name for e in parse_elements("cpu:1,cpu:1")]
     ['cpu:1#0', 'cpu:1#1']
     """
-    if not isinstance(on, str | Iterable | None):
-        msg = f'on= names elements, as in "cpu,cuda:0" or ["cpu", "cuda:0"], not {on!r}'
-        raise ArgumentError(msg)
-    names = ["cpu"] if on is None else on.split(",") if isinstance(on, str) else list(on)
-    if not names:
-        msg = 'on= names no element; give at least one, such as "cpu"'
-        raise ArgumentError(msg)
+    names = named(on) or ["cpu"]
     kinds = [_kind(name) for name in names]
     stripped = [str(name).strip() for name in names]
     unique = [f"{name}#{i}" if stripped.count(name) > 1 else name for i, name in enumerate(stripped)]

@@ -17,7 +17,7 @@ from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel
 from evener.kernels.ready import making_ready
-from evener.memory import on_shortage
+from evener.memory import not_given, on_shortage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ __all__ = ["CpuElement", "usable_cores"]
 # What the runs of this process leave to one another: memory of its own, and such that GPUs copy from and to.
 _pool = Pool(lambda length: np.empty(length, np.uint64))
 _locked_pool = Pool(locked_words)
-on_shortage(_pool.clear)
-on_shortage(_locked_pool.clear)
+on_shortage(_pool.clear, kept=lambda: _pool.nbytes)
+on_shortage(_locked_pool.clear, kept=lambda: _locked_pool.nbytes)
 
 # Numba's own work queue aborts when two threads enter it together; OpenMP and TBB do not.
 _one_at_a_time = RLock()
@@ -42,6 +42,14 @@ def usable_cores() -> int:
     """Cores this process may run on, as far as Numba was told to use them."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(affinity, int(numba.config.NUMBA_NUM_THREADS)))
+
+
+def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An undefined array of the allocator's."""
+    try:
+        return np.empty(length, dtype)
+    except MemoryError as error:
+        raise not_given(length * dtype.itemsize) from error
 
 
 class CpuElement:
@@ -91,13 +99,19 @@ class CpuElement:
     def array(
         self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
     ) -> NDArray[Any]:
-        """A NumPy array, filled or left as it comes."""
+        """A NumPy array, filled or left as it comes.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the system gives no memory for it.
+        """
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
         # No others: of the 20 ms of a search of R-MAT 23, 10 were outside its supersteps when all were.
         locked = self._pinned and travels
         if nbytes < LEAST:
-            array = locked_array(length, dtype) if locked and length else np.empty(length, dtype)
+            array = locked_array(length, dtype) if locked and length else _empty(length, dtype)
             if fill is not None:
                 array[:] = fill
             return array
@@ -122,7 +136,7 @@ class CpuElement:
 
     def edges(self, length: int, dtype: np.dtype[Any], far: int) -> NDArray[Any]:  # noqa: ARG002 - none is far from here
         """A NumPy array."""
-        return np.empty(length, dtype)
+        return _empty(length, dtype)
 
     def open_edges(self, edges: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """That part of the edges themselves."""

@@ -9,7 +9,8 @@ from weakref import finalize
 
 import numpy as np
 
-from evener.memory import available
+from evener.errors import OutOfMemoryError
+from evener.memory import available, not_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,13 @@ class Pool:
             return self._nbytes
 
     def words(self, nbytes: int) -> NDArray[np.uint64]:
-        """An undefined array of `nbytes` or more; when it and all its views are gone its pages are kept."""
+        """An undefined array of `nbytes` or more; when it and all its views are gone its pages are kept.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the system gives no pages, even with those back that were kept.
+        """
         nbytes = _rounded(nbytes)
         with self._lock:
             self._settle()
@@ -64,8 +71,17 @@ class Pool:
                 pages = self._make(nbytes // 8)
             except MemoryError:
                 self.clear()
-                pages = self._make(nbytes // 8)
+                pages = self._made(nbytes)
         return np.asarray(_Lease(self, pages))
+
+    def _made(self, nbytes: int) -> NDArray[np.uint64]:
+        """Fresh pages."""
+        try:
+            return self._make(nbytes // 8)
+        except OutOfMemoryError:
+            raise
+        except MemoryError as error:
+            raise not_given(nbytes) from error
 
     def keep(self, pages: NDArray[np.uint64]) -> None:
         """Keep pages for later; once they are too many, give up some of a size long out of use."""

@@ -14,10 +14,12 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterable
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evener.checks import type_name
+from evener.checks import MAX_VERTICES, type_name
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ def read(
     FormatError
         If its content is not what its format says, with the line where there is one.
     ArgumentError
-        For an unknown suffix, format or spec.
+        For an unknown suffix, format or spec, an argument of another kind, or `n` for a file whose ids are
+        strings.
     OutOfMemoryError
         If the graph needs more memory than there is, before it is allocated.
     """
@@ -90,13 +93,17 @@ def read(
         raise ArgumentError(f"read takes a path or a spec such as 'rmat:20', not {type_name(path)}")
     if not os.fspath(path):
         raise ArgumentError("read takes a path or a spec such as 'rmat:20', and the name given is empty")
-    if not isinstance(directed, bool | None):
-        raise ArgumentError(f"directed is True, False, or None for what the file says, not {directed!r}")
+    for name, truth in (("directed", directed), ("weighted", weighted)):
+        if not isinstance(truth, bool | None):
+            raise ArgumentError(f"{name} is True, False, or None for what the file says, not {truth!r}")
+    if n is not None and not (_is_integer(n) and 0 <= n <= MAX_VERTICES):
+        raise ArgumentError(f"n is a whole number of vertices, from 0 to {MAX_VERTICES:,}, not {n!r}")
     for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
         if choice not in ("keep", "drop"):
             raise ArgumentError(f"{name} must be 'keep' or 'drop', not {choice!r}")
-    chosen_columns = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    wishes = Wishes(directed, weighted, n, self_loops, duplicates, chosen_columns)
+    wishes = Wishes(
+        directed, weighted, None if n is None else int(n), self_loops, duplicates, _columns_of(columns)
+    )
     if format is None and isinstance(path, str) and _SPEC.fullmatch(path) and not _exists(path):
         from evener.generate import from_spec
 
@@ -107,8 +114,7 @@ def read(
             raise ArgumentError(msg)
         return from_spec(path)
     file = Path(path)
-    if "\0" in str(file):
-        raise FileError(f"cannot read {str(file)!r}: a path holds no NUL character")
+    _refuse_nul(file, "read")
     if format is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, format)
@@ -159,6 +165,7 @@ def write(
     if ids not in ("keep", "drop"):
         raise ArgumentError(f"ids must be 'keep' or 'drop', not {ids!r}")
     target = Path(path)
+    _refuse_nul(target, "write")
     kind, compression = format_of(target, format)
     if graph.has_own_ids and ids == "keep" and not kind.keeps_ids:
         msg = (
@@ -177,6 +184,27 @@ def write(
             target,
             kind.name,
         )
+
+
+def _columns_of(columns: Any) -> tuple[str | int, ...] | None:
+    """Give the names or numbers of columns as a tuple."""
+    if columns is None:
+        return None
+    several = isinstance(columns, Iterable) and not isinstance(columns, str)
+    chosen = tuple(columns) if several else (columns,)
+    for column in chosen:
+        if not isinstance(column, str) and not _is_integer(column):
+            raise ArgumentError(f"columns= takes names of columns, or their numbers, not {column!r}")
+    return tuple(column if isinstance(column, str) else int(column) for column in chosen)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _refuse_nul(path: Path, verb: str) -> None:
+    if "\0" in str(path):
+        raise FileError(f"cannot {verb} {str(path)!r}: a path holds no NUL character")
 
 
 def _exists(path: str | Path) -> bool:

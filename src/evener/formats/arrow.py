@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.errors import FormatError
+from evener.errors import FormatError, first_line
 from evener.formats.atomic import replacing
 from evener.formats.columns import choose, edges_of_table, schema_of, tables
 from evener.formats.edges import graph_of
@@ -34,11 +34,10 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
                 table = pa.ipc.open_file(file, options=wanted).read_all().select(chosen)
                 # Arrow's kernels trust what is mapped: offsets of strings are checked here, once.
                 table.validate(full=True)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            said = str(error).splitlines()[0]
-            msg = f"expected an Arrow file: {said}. Was it downloaded whole?"
+            msg = f"expected an Arrow file: {first_line(error)}. Was it downloaded whole?"
             raise FormatError(msg, path=source.path) from error
     return graph_of(edges_of_table(table, source.path), wishes, source.path)
 

@@ -6,12 +6,10 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evener.checks import nan_at
-from evener.errors import ArgumentError, FormatError
+from evener.errors import ArgumentError, FormatError, first_line
 from evener.formats.edges import Edges, isolated, pieces
-from evener.formats.names import positions_of, with_isolated
+from evener.formats.names import isolated_ids, positions_of, with_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +121,7 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
         weights = _weights(columns[2], table.column_names[2], path, first_line)
     made = _made(table)
     if all(strings):
-        extra = pa.chunked_array([made.get("isolated", [])], pa.string())
+        extra = pa.chunked_array([_names(made.get("isolated", []), path)], pa.string())
         (src, dst, _), names = positions_of([*ends, extra])
         return Edges(src, dst, weights, made.get("directed"), names=names)
     src, dst = (end.to_numpy() for end in ends)
@@ -138,8 +136,19 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
             )
     edges = Edges(src, dst, weights, made.get("directed"), made.get("n"))
     if made.get("isolated"):
-        with_isolated(edges, np.array(made["isolated"], dtype=np.int64))
+        with_isolated(edges, isolated_ids(made["isolated"], path))
     return edges
+
+
+def _names(given: list[Any], path: Path) -> Any:
+    """Give the names of vertices without edges that a file lists."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(given, pa.string())
+    except (pa.ArrowException, UnicodeEncodeError) as error:
+        msg = "vertices without edges are named by strings, as the ends of its edges are, but its metadata"
+        raise FormatError(f"{msg} lists others: {first_line(error)}", path=path) from error
 
 
 def decoded(column: Any) -> Any:
@@ -196,7 +205,7 @@ def _made(table: Any) -> dict[str, Any]:
     """Return what `schema_of` has kept of the graph; nothing if another tool wrote the table."""
     try:
         made = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(made, dict):
         return {}

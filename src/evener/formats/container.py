@@ -18,9 +18,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +56,14 @@ _PIECE = 1 << 26
 _MOST_MANIFEST = 1 << 24
 
 
+class Opened(NamedTuple):
+    """A container whose arrays are mapped, and the state (`trust.stamp`) of the very files they came from."""
+
+    graph: Graph
+    manifest: dict[str, Any]
+    stamp: str
+
+
 def read(source: Source, wishes: Wishes, /) -> Graph:
     """Open a container."""
     refuse_columns(wishes, "a container")
@@ -62,17 +72,14 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     source.check(folder=True)
     path = source.path
     with source.reading():
-        manifest = _manifest(path)
-        graph = _mapped(path, manifest)
-        files = [path / MANIFEST, *(path / f"{name}.npy" for name in manifest["arrays"])]
-        stamp = trust.stamp(files)
-        if not trust.known(stamp):
-            check(path)
-            trust.remember(stamp)
-    return wished(graph, wishes, path, symmetric=True)
+        opened = _opened(path)
+        if not trust.known(opened.stamp):
+            check(opened, path)
+            trust.remember(opened.stamp)
+    return wished(opened.graph, wishes, path, symmetric=True)
 
 
-def check(path: Path) -> None:
+def check(opened: Opened, path: Path) -> None:
     """Check the whole content of a container: checksums, every rule of CSR, symmetry.
 
     Raises
@@ -80,13 +87,12 @@ def check(path: Path) -> None:
     FormatError
         Naming the array and the rule it breaks.
     """
-    manifest = _manifest(path)
-    graph = _mapped(path, manifest)
+    graph, entries = opened.graph, opened.manifest["arrays"]
     arrays: dict[str, NDArray[Any] | None] = {}
     arrays |= {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights}
     arrays["ids"] = graph.ids if graph.has_own_ids else None
     for name, array in arrays.items():
-        if array is not None and _checksums(array) != manifest["arrays"][name]["crc32"]:
+        if array is not None and _checksums(array) != entries[name]["crc32"]:
             msg = f"{name}.npy does not have the checksums it should: it was damaged or changed; copy it anew"
             raise FormatError(msg, path=path)
     try:
@@ -97,15 +103,43 @@ def check(path: Path) -> None:
         check_symmetric(graph, path)
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def _opened(path: Path) -> Opened:
+    """Open a container as one program wrote it, even while another one replaces it."""
+    while True:
+        # The folder is opened once and its files are opened from it, so all of them are of one container,
+        # whatever takes its place at `path`. What is replaced is then removed, perhaps before its last file
+        # is open: if so, the one that is there now is opened.
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return _mapped(folder, path)
+        except (FormatError, OSError):
+            if os.path.samestat(os.fstat(folder), path.stat()):
+                raise
+        finally:
+            os.close(folder)
+
+
+def _file(folder: int, name: str, path: Path) -> IO[bytes]:
+    """Open a file of a folder that is open."""
+    try:
+        plain = stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        plain = False
+    if not plain and name == MANIFEST:
+        raise FormatError(f"expected a container, but the folder has no {MANIFEST}", path=path)
+    if not plain:
+        raise FormatError(f"{name} is missing, or is not a plain file", path=path)
+    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb")
+
+
+def _manifest(handle: IO[bytes], path: Path) -> dict[str, Any]:
     """Read the manifest, with nothing in it that is not expected."""
     file = path / MANIFEST
-    if not file.is_file():
-        raise FormatError(f"expected a container, but the folder has no {MANIFEST}", path=path)
-    if file.stat().st_size > _MOST_MANIFEST:
+    text = handle.read(_MOST_MANIFEST + 1)
+    if len(text) > _MOST_MANIFEST:
         raise FormatError(f"the manifest has more than {_MOST_MANIFEST} bytes", path=file)
     try:
-        manifest = json.loads(file.read_bytes())
+        manifest = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the manifest is no JSON: {error}", path=file) from None
     if not isinstance(manifest, dict) or manifest.get("format") != _KIND:
@@ -130,9 +164,16 @@ def _manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _mapped(path: Path, manifest: dict[str, Any]) -> Graph:
+def _mapped(folder: int, path: Path) -> Opened:
     """Map the arrays as they lie on disk into a graph, after the checks that take no time."""
-    arrays = {name: _open(path, name, entry) for name, entry in manifest["arrays"].items()}
+    with ExitStack() as files:
+        handles = {MANIFEST: files.enter_context(_file(folder, MANIFEST, path))}
+        manifest = _manifest(handles[MANIFEST], path)
+        arrays = {}
+        for name, entry in manifest["arrays"].items():
+            handle = handles[f"{name}.npy"] = files.enter_context(_file(folder, f"{name}.npy", path))
+            arrays[name] = _map(handle, path, name, entry)
+        stamp = trust.stamp({name: os.fstat(handle.fileno()) for name, handle in handles.items()})
     offsets, targets = arrays["offsets"], arrays["targets"]
     weights, ids = arrays.get("weights"), arrays.get("ids")
     n, m = len(offsets) - 1, len(targets)
@@ -140,15 +181,12 @@ def _mapped(path: Path, manifest: dict[str, Any]) -> Graph:
     if not fits or offsets[0] != 0 or int(offsets[-1]) != m:
         msg = "the arrays do not fit each other: offsets must run from 0 to the number of targets"
         raise FormatError(msg, path=path)
-    return Graph(offsets, targets, weights=weights, ids=ids, directed=manifest["directed"], validate=False)
+    graph = Graph(offsets, targets, weights=weights, ids=ids, directed=manifest["directed"], validate=False)
+    return Opened(graph, manifest, stamp)
 
 
-def _open(path: Path, name: str, entry: dict[str, Any]) -> NDArray[Any]:
-    file = path / f"{name}.npy"
-    if file.is_symlink() or not file.is_file():
-        raise FormatError(f"{file.name} is missing, or is not a plain file", path=path)
-    with file.open("rb") as handle:
-        header = read_header(handle, name=name, size=os.fstat(handle.fileno()).st_size, path=path)
+def _map(handle: IO[bytes], path: Path, name: str, entry: dict[str, Any]) -> NDArray[Any]:
+    header = read_header(handle, name=name, size=os.fstat(handle.fileno()).st_size, path=path)
     if header.shape != (entry["length"],) or header.dtype.str != entry["dtype"]:
         said = f"{entry['length']} of {entry['dtype']}"
         msg = f"the manifest says {said} for {name}, but the array is {_said(header)}"
@@ -160,7 +198,7 @@ def _open(path: Path, name: str, entry: dict[str, Any]) -> NDArray[Any]:
         raise FormatError(msg, path=path)
     if math.prod(header.shape) == 0:
         return np.empty(0, dtype=header.dtype)
-    mapped = np.memmap(file, dtype=header.dtype, mode="r", offset=header.start, shape=header.shape)
+    mapped = np.memmap(handle, dtype=header.dtype, mode="r", offset=header.start, shape=header.shape)
     return mapped.view(np.ndarray)
 
 
@@ -195,7 +233,8 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
         for name, array in arrays.items():
             write_array(temporary / f"{name}.npy", array)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-        stamp = trust.stamp([temporary / MANIFEST, *(temporary / f"{name}.npy" for name in arrays)])
+        files = [MANIFEST, *(f"{name}.npy" for name in arrays)]
+        stamp = trust.stamp({name: (temporary / name).stat() for name in files})
     trust.remember(stamp)
 
 

@@ -43,7 +43,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     with opened(source) as text:
         first = _decoded(text.peek(), source.path)
         delimiter = next((d for d in ",;\t|" if d in first), ",")
-        names = next(plain_csv.reader(io.StringIO(first), delimiter=delimiter), [])
+        names = _fields(first, delimiter, source.path, text.line + 1)
         bare = len(names) > 1 and all(_INTEGER.fullmatch(name.strip()) for name in names[:2])
         if bare and wishes.columns is None and delimiter in ",\t":
             return graph_of(read_numbers(text, wishes, Heading()), wishes, source.path)
@@ -54,7 +54,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
             text.skip()
         chosen = choose(names, wishes, source.path)
         row = _decoded(text.peek(), source.path)
-        sample = next(plain_csv.reader(io.StringIO(row), delimiter=delimiter), [])
+        sample = _fields(row, delimiter, source.path, text.line + 1)
     if len(set(names)) != len(names):
         raise FormatError("two columns have the same name", path=source.path, line=1)
     raw = _raw(row, delimiter)
@@ -71,17 +71,28 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     types = [kind, kind] + (
         ["int64" if _INTEGER.fullmatch(values[2]) else "float64"] if len(values) > 2 else []
     )
-    if types[2:] == ["int64"]:
+    table: Any = None
+    while types[2:] in (["int64"], ["uint64"]) and table is None:
         try:
             table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
-        except FormatError:  # perhaps because of a weight that is not whole
-            types[2] = "float64"
-    if types[2:] != ["int64"]:
+        except FormatError:  # perhaps because of a weight that is larger, or not whole
+            types[2] = "uint64" if types[2] == "int64" else "float64"
+    if table is None:
         table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
     edges = edges_of_table(table, source.path, first_line=1 if bare else 2)
-    if types[2:] == ["int64"] and edges.weights is not None:
+    if types[2:] in (["int64"], ["uint64"]) and edges.weights is not None:
         edges.weights = narrowed(edges.weights)
     return graph_of(edges, wishes, source.path)
+
+
+def _fields(line: str, delimiter: str, path: Path, number: int) -> list[str]:
+    """Split a line into its fields, without the quotes around them."""
+    try:
+        return next(plain_csv.reader(io.StringIO(line), delimiter=delimiter), [])
+    except plain_csv.Error as error:
+        what = "a carriage return is within it: end lines by line feeds" if "\r" in line else str(error)
+        msg = f"expected a row of fields parted by {delimiter!r}, but {what}"
+        raise FormatError(msg, path=path, line=number) from error
 
 
 def _raw(line: str, delimiter: str) -> list[str]:

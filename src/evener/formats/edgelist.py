@@ -7,6 +7,7 @@ adds so that nothing is lost: vertices without edges, and the type of weights an
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from dataclasses import dataclass, field
@@ -18,12 +19,14 @@ from evener.errors import ArgumentError, FormatError
 from evener.formats import lines
 from evener.formats.atomic import replacing
 from evener.formats.edges import Edges, graph_of, isolated, pieces, stored_as
-from evener.formats.names import positions_of, with_isolated
+from evener.formats.names import isolated_ids, positions_of, with_isolated
 from evener.formats.registry import Format
 from evener.formats.source import compressing
+from evener.formats.whole import misfit
 from evener.formats.windows import opened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evener.formats.edges import Wishes
@@ -41,6 +44,7 @@ _ENOUGH = 0.99
 _log = logging.getLogger("evener")
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
 _ISOLATED_IN_A_LINE = 1000
+_TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
 
 
 @dataclass
@@ -111,7 +115,7 @@ def read_numbers(text: Text, wishes: Wishes, heading: Heading) -> Edges:
     first = text.peek()
     if first is None:
         edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
-        edges.weights = np.empty(0) if wishes.weighted or heading.weights else None
+        edges.weights = np.empty(0, heading.weights) if wishes.weighted or heading.weights else None
     else:
         fields = lines.fields_of(first)
         if len(fields) < 2:
@@ -124,17 +128,34 @@ def read_numbers(text: Text, wishes: Wishes, heading: Heading) -> Edges:
         if weighted and len(fields) < 3:
             msg = f"weights were asked for, so three fields are expected, but {len(fields)} came"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        limit = None if wishes.n is None else wishes.n - 1
+        limit = None if wishes.n is None else max(wishes.n - 1, 0)
         grammar = lines.Grammar(COMMENTS, len(fields), weighted, limit=limit)
+        before = text.line
         edges = lines.parse(text, grammar)
         _check_count(text, heading, len(edges.src))
+        if edges.weights is not None:
+            # Where each line is an edge, a row tells its line.
+            gapless = text.line - before == len(edges.weights)
+            where = range(before + 1, text.line + 1) if gapless else None
+            edges.weights = _as_said(edges.weights, heading, text.source.path, where)
     edges.directed = heading.directed
     edges.n = heading.n
-    if edges.weights is not None and heading.weights is not None:
-        edges.weights = edges.weights.astype(heading.weights)
     if heading.isolated:
-        with_isolated(edges, np.array(heading.isolated, dtype=np.int64))
+        with_isolated(edges, isolated_ids(heading.isolated, text.source.path))
     return edges
+
+
+def _as_said(weights: Any, heading: Heading, path: Path, where: Sequence[int] | None) -> Any:
+    """Give weights in the type that the comments tell, if they do and all are of it."""
+    if heading.weights is None:
+        return weights
+    if (wrong := misfit(weights, heading.weights)) is not None:
+        edge = f" for edge {wrong + 1}" if where is None else ""
+        msg = (
+            f"the comment says that weights are {heading.weights}, but {weights[wrong]} came{edge}: mend one"
+        )
+        raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
+    return weights.astype(heading.weights)
 
 
 def refuse_columns(wishes: Wishes, what: str) -> None:
@@ -148,6 +169,9 @@ def _heading(text: Text) -> Heading:
     heading = Heading()
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
         heading.heed(line.decode("utf-8", "replace").strip())
+        if heading.weights not in (None, *_TYPES):
+            msg = f"weights are {', '.join(_TYPES)}, but the comment says {heading.weights}"
+            raise FormatError(msg, path=text.source.path, line=text.line + 1)
         text.skip()
     return heading
 
@@ -196,7 +220,7 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
     if wishes.weighted or (wishes.weighted is None and _NUMBER.match(third)):
         if count < 3:
             raise FormatError("weights were asked for, but the lines have two fields", path=source.path)
-        weights = _weights(pc.list_element(fields, 2), line, source.path, heading.weights)
+        weights = _weights(pc.list_element(fields, 2), line, source.path, heading)
     extra = pa.chunked_array([heading.isolated], pa.string())
     (src, dst, _), names = positions_of([*ends, extra])
     return Edges(src, dst, weights, heading.directed, names=names)
@@ -219,7 +243,7 @@ def _as_lines(source: Source) -> Any:
             raise FormatError(f"expected lines of UTF-8 text, but {error}", path=source.path) from error
 
 
-def _weights(column: Any, line: Any, path: Path, dtype: str | None) -> Any:
+def _weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
     import pyarrow as pa
 
     try:
@@ -234,7 +258,10 @@ def _weights(column: Any, line: Any, path: Path, dtype: str | None) -> Any:
     if len(wrong):
         msg = f"expected a weight, a finite number, as third field, but {weights[wrong[0]]} came"
         raise FormatError(msg, path=path, line=int(line[wrong[0]]))
-    return weights if dtype is None else weights.astype(dtype)
+    if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
+        with contextlib.suppress(pa.ArrowInvalid):  # the floats are rounded, these are not
+            weights = column.cast(heading.weights).to_numpy()
+    return _as_said(weights, heading, path, line)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:

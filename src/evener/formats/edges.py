@@ -74,9 +74,15 @@ def graph_of(edges: Edges, wishes: Wishes, path: Path) -> Graph:
     ------
     FormatError
         If the edges do not form a graph.
+    ArgumentError
+        If `wishes` give a number of vertices, and the file names each.
     OutOfMemoryError
         Before it is built, if it does not fit.
     """
+    if wishes.n is not None and edges.names is not None:
+        others = "its ids are strings" if edges.names.dtype.kind == "U" else "it lists ids of its own"
+        msg = f"n = {wishes.n} says that ids are the integers 0..n-1, but {others}; leave n out"
+        raise ArgumentError(f"{path}: {msg}")
     directed = next((d for d in (wishes.directed, edges.directed) if d is not None), True)
     n = len(edges.names) if edges.names is not None else wishes.n if wishes.n is not None else edges.n
     weights = None if wishes.weighted is False else edges.weights
@@ -121,7 +127,7 @@ class Piece(NamedTuple):
 
 
 def narrowed(weights: NDArray[Any]) -> NDArray[Any]:
-    """Give whole numbers in the smaller of int32 and int64 that holds them; beyond 2^53 they stay floats."""
+    """Give whole numbers in the smaller of int32 and int64 that holds them; floats beyond 2^53 stay so."""
     largest = max(-float(weights.min()), float(weights.max())) if len(weights) else 0.0
     if largest <= np.iinfo(np.int32).max:
         return weights.astype(np.int32)

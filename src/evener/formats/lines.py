@@ -9,7 +9,8 @@ import numpy as np
 
 from evener import memory
 from evener.errors import FormatError
-from evener.formats.edges import Edges, narrowed
+from evener.formats.edges import Edges
+from evener.formats.whole import LargeWeights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,8 +70,8 @@ def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges
     Returns
     -------
     Edges
-        With ids in uint32 where all fit, else int64; weights in int32 or int64 if none has a point or an
-        exponent, else float64.
+        With ids in uint32 where all fit, else int64; weights in int32, int64 or uint64 if none has a point
+        or an exponent and one of these holds all, else float64.
 
     Raises
     ------
@@ -95,6 +96,7 @@ class _Rows:
         self._limit = grammar.limit if grammar.limit is not None else _SMALL
         self._count = 0
         self._whole = True
+        self._large = LargeWeights()
         self._src = np.empty(0, dtype=np.uint32 if self._limit <= _SMALL else np.int64)
         self._dst = np.empty_like(self._src)
         self._weights = np.empty(0, dtype=np.float64)
@@ -142,11 +144,13 @@ class _Rows:
                 self._widen()
                 self.add(window)
                 return
-            start = _line_start(window.bytes, int(bounds[chunk]), int(faults[chunk, 1]))
-            self._refuse(kind, window, start, self._text.line + int(before[chunk]) + int(faults[chunk, 1]))
+            self._refuse(kind, window, int(bounds[chunk]), int(before[chunk]), int(faults[chunk, 1]))
         if weighted:
             self._whole &= not written.any()
-            self._read_spelled(spelled, first, found)
+            if (infinite := self._read_spelled(spelled, first, found)) is not None:
+                chunk, edge = infinite
+                line = self._line_of(edge, window.bytes, int(bounds[chunk]))
+                self._refuse(kernel.NOT_NUMBER, window, int(bounds[chunk]), int(before[chunk]), line)
         self._close_gaps(first, found)
         self._text.line += total
 
@@ -154,7 +158,7 @@ class _Rows:
         """Give what was parsed."""
         for array in self._arrays():
             array.resize(self._count, refcheck=False)
-        weights = narrowed(self._weights) if self._whole else self._weights
+        weights = self._large.among(self._weights) if self._whole else self._weights
         return Edges(self._src, self._dst, weights if self._grammar.weighted else None)
 
     def _arrays(self) -> list[NDArray[Any]]:
@@ -184,14 +188,35 @@ class _Rows:
 
     def _read_spelled(
         self, spelled: NDArray[np.uint8], first: NDArray[np.uint64], found: NDArray[np.int64]
-    ) -> None:
-        """Read, correctly rounded, the weights that one multiplication does not give exactly."""
-        for begin, count in zip(first.astype(np.intp), found, strict=True):
+    ) -> tuple[int, int] | None:
+        """Read, correctly rounded, the weights that one multiplication does not give exactly.
+
+        Gives the chunk and, within it, the edge of the first that no float holds, if there is one.
+        """
+        row = self._count
+        for chunk, (begin, count) in enumerate(zip(first.astype(np.intp), found, strict=True)):
             weights = self._weights[begin : begin + count]
             late = np.flatnonzero(np.isnan(weights))
             if len(late):
                 characters = np.ascontiguousarray(spelled[begin - int(first[0]) + late])
-                weights[late] = characters.view(f"S{spelled.shape[1]}").ravel().astype(np.float64)
+                words = characters.view(f"S{spelled.shape[1]}").ravel()
+                weights[late] = words.astype(np.float64)
+                if (infinite := np.isinf(weights[late])).any():
+                    return chunk, int(late[infinite.argmax()])
+                if self._whole:
+                    self._large.add(row + late, words)
+            row += int(count)
+        return None
+
+    def _line_of(self, edge: int, text: bytearray, start: int) -> int:
+        """Count the lines of a chunk before that of one of its edges."""
+        lines = -1
+        while edge >= 0:
+            end = text.index(b"\n", start)
+            first = text[start:end].lstrip(b" \t\r")[:1]
+            edge -= bool(first) and first not in self._grammar.comments
+            start, lines = end + 1, lines + 1
+        return lines
 
     def _close_gaps(self, first: NDArray[np.uint64], found: NDArray[np.int64]) -> None:
         """Move edges down over the rows that comments and empty lines left."""
@@ -201,9 +226,11 @@ class _Rows:
                     array[self._count : self._count + count] = array[begin : begin + count]
             self._count += int(count)
 
-    def _refuse(self, kind: int, window: Window, start: int, line: int) -> None:
+    def _refuse(self, kind: int, window: Window, start: int, before: int, lines: int) -> None:
+        """Refuse the line that is `lines` after the place `start`, `before` lines into the window."""
         from evener.kernels.cpu import text as kernel
 
+        start, line = _line_start(window.bytes, start, lines), self._text.line + before + lines
         end = window.bytes.index(b"\n", start)
         whole = bytes(memoryview(window.bytes)[start:end])
         came = repr(whole[:60].decode("utf-8", "replace").strip())

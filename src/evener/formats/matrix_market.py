@@ -17,6 +17,7 @@ from evener.formats.edgelist import refuse_columns, refuse_infinite
 from evener.formats.edges import Edges, graph_of, pieces, stored_as
 from evener.formats.registry import Format
 from evener.formats.source import compressing
+from evener.formats.whole import misfit
 from evener.formats.windows import opened
 
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
             f"the size line says {entries} entries, but {len(edges.src)} came: was the file downloaded whole?"
         )
         raise FormatError(msg, path=source.path, line=where)
+    if edges.weights is not None and field == "integer":
+        wrong = misfit(edges.weights, np.int64) if edges.weights.dtype.kind == "f" else None
+        if wrong is not None:
+            came = edges.weights[wrong]
+            msg = f"the banner says integer, so weights are integers of up to 64 bits, but {came} came"
+            raise FormatError(f"{msg} as entry {wrong + 1}", path=source.path)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     if edges.weights is not None and field == "real":

@@ -15,7 +15,7 @@ from evener import memory
 from evener.errors import ArgumentError, FormatError
 from evener.formats.atomic import replacing
 from evener.formats.edgelist import refuse_columns
-from evener.formats.edges import blocks
+from evener.formats.edges import blocks, narrowed
 from evener.formats.registry import Format
 from evener.formats.rows import graph_of_rows
 from evener.formats.source import compressing
@@ -61,9 +61,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     if len(heads) != 2 * m and len(heads) + loops != 2 * m:
         msg = f"the heading says {m} edges, so {2 * m} neighbours, but {len(heads)} came"
         raise FormatError(msg, path=path, line=heading)
-    values = np.concatenate([*weights, np.empty(0, np.int64)]) if weighted else None
-    if values is not None and (len(values) == 0 or np.abs(values).max() <= np.iinfo(np.int32).max):
-        values = values.astype(np.int32)
+    values = narrowed(np.concatenate([*weights, np.empty(0, np.int64)])) if weighted else None
     return graph_of_rows(offsets, heads, values, directed=False, wishes=wishes, path=path)
 
 
@@ -112,9 +110,8 @@ def _rows(
             (~pc.match_substring_regex(words, r"^-?\d{1,18}$").to_numpy(zero_copy_only=False)).argmax()
         )
         line = int(number[np.searchsorted(np.cumsum(counts), wrong, side="right")])
-        msg = (
-            f"expected the numbers of neighbours, which are integers, but {words[wrong].as_py()[:60]!r} came"
-        )
+        came = words[wrong].as_buffer().to_pybytes()[:60].decode("utf-8", "replace")
+        msg = f"expected the numbers of neighbours, which are integers, but {came!r} came"
         raise FormatError(msg, path=path, line=line) from None
     step = 2 if weighted else 1
     degrees = (counts - before) // step

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.errors import FormatError
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from evener.formats.edges import Edges
 
-__all__ = ["positions_of", "with_isolated"]
+__all__ = ["isolated_ids", "positions_of", "with_isolated"]
 
 
 def positions_of(columns: list[Any]) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
@@ -38,6 +43,21 @@ def positions_of(columns: list[Any]) -> tuple[list[NDArray[np.uint32]], NDArray[
     names = distinct.take(pc.sort_indices(distinct))
     found = [pc.index_in(column, value_set=names) for column in text]
     return [f.to_numpy().astype(np.uint32) for f in found], np.array(names.to_pylist(), dtype=np.str_)
+
+
+def isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
+    """Give the ids, integers or their digits, of vertices without edges that a file lists.
+
+    Raises
+    ------
+    FormatError
+        If one is no integer from 0 up to 63 bits.
+    """
+    strange = next((i for i in given if not re.fullmatch(r"[0-9]{1,19}", str(i)) or int(i) >= 1 << 63), None)
+    if strange is not None:
+        msg = f"vertices without edges have integer ids from 0 up, as its edges do, but {strange!r} is listed"
+        raise FormatError(msg, path=path)
+    return np.array([int(i) for i in given], dtype=np.int64)
 
 
 def with_isolated(edges: Edges, isolated: NDArray[np.int64]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Header", "read_header", "write_array", "write_bytes"]
+
+
+# What NumPy may raise on a header, which it has Python read as a dictionary.
+_DAMAGED = (ValueError, TypeError, SyntaxError, EOFError, MemoryError, RecursionError, tokenize.TokenError)
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
@@ -61,7 +66,7 @@ def read_header(file: IO[bytes], *, name: str, size: int, path: Path) -> Header:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except (ValueError, TypeError, SyntaxError, EOFError) as error:
+    except _DAMAGED as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FormatError(f"the array {name} is damaged: {said}", path=path) from None
     if dtype.hasobject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.errors import FormatError
+from evener.errors import FormatError, first_line
 from evener.formats.atomic import replacing
 from evener.formats.columns import choose, edges_of_table, schema_of, tables
 from evener.formats.edges import graph_of
@@ -34,11 +34,11 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
                 chosen = choose(file.schema_arrow.names, wishes, source.path)
                 memory.require(8 * file.metadata.num_rows, f"the edges of {source.path}")
                 table = file.read(columns=chosen).select(chosen)
-        except (pa.ArrowException, OSError) as error:
+                table.validate(full=True)  # that strings are UTF-8
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            said = str(error).splitlines()[0]
-            msg = f"expected a Parquet file: {said} Was it downloaded whole?"
+            msg = f"expected a Parquet file: {first_line(error).rstrip('.')}. Was it downloaded whole?"
             raise FormatError(msg, path=source.path) from error
     return graph_of(edges_of_table(table, source.path), wishes, source.path)
 

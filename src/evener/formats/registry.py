@@ -87,8 +87,10 @@ def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -
     Raises
     ------
     ArgumentError
-        For an unknown suffix or name; the sentence lists the known ones.
+        For an unknown suffix or name, where the sentence lists the known ones, or what is no name.
     """
+    if not isinstance(name, str | None):
+        raise ArgumentError(f"format is the name or the suffix of one, such as 'csv', not {name!r}")
     compression = COMPRESSIONS.get(path.suffix.lower())
     suffix = (Path(path.stem) if compression else path).suffix.lower()
     by_suffix = {s: f for f in all_formats() for s in f.suffixes}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
 __all__ = ["known", "remember", "stamp"]
 
@@ -26,13 +26,10 @@ _RULES = 1
 _MOST = 4096
 
 
-def stamp(files: Sequence[Path]) -> str:
-    """Sum up the state of some files, as a hash."""
-    states = [
-        (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in (f.stat() for f in files)
-    ]
-    names = [file.name for file in files]
-    return hashlib.sha256(repr((_RULES, names, states)).encode()).hexdigest()
+def stamp(files: Mapping[str, os.stat_result]) -> str:
+    """Sum up the state of some files, given by name, as a hash."""
+    states = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in files.values()]
+    return hashlib.sha256(repr((_RULES, list(files), states)).encode()).hexdigest()
 
 
 def known(stamp: str) -> bool:

@@ -13,7 +13,7 @@ from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
 from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
-from evener.memory import nbytes_of, require
+from evener.memory import WORTH_ASKING, nbytes_of, not_given, require
 from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.placing import place
@@ -37,6 +37,8 @@ __all__ = ["POLICIES", "Partition", "PartitionedGraph", "partition"]
 MOST_OUT_EDGES = (1 << 32) - 1
 # In-edges of a vertex on a GPU: kernels/cuda/pagerank.cu counts them, and some steps more, in an int32.
 LONGEST_ROW = (1 << 31) - (1 << 13)
+# Stands where there is no vertex: see `evener.algorithms.prepare`.
+NOBODY = (1 << 32) - 1
 # Rows whose lengths are looked at together.
 _ROWS_COMPARED = 1 << 22
 
@@ -96,7 +98,7 @@ class PartitionedGraph:
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Bring the owned values of all partitions into the order of the graph's vertices."""
         self._check_parts(parts)
-        gathered = np.empty(self.graph.n, dtype=parts[0].dtype)
+        gathered = self._for_each_vertex(parts[0].dtype)
         for vertices, part in self._fetched(parts):
             kernels.scatter_to(vertices, part, np.uint64(len(vertices)), gathered)
         return gathered
@@ -105,25 +107,37 @@ class PartitionedGraph:
         """As `gather`, for values that are local numbers of vertices: they become the graph's own ids.
 
         Where the ids are strings, positions in ``graph.ids``; where there is no vertex, -1.
+
+        Raises
+        ------
+        ArgumentError
+            For a number that no vertex of its partition has.
         """
-        self._check_parts(parts)
-        gathered = np.empty(self.graph.n, dtype=np.int64)
+        self._check_parts(parts, numbers=True)
+        gathered = self._for_each_vertex(np.dtype(np.int64))
         names = _integer_ids(self.graph)
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices = element.fetch(partition.vertices)
-            kernels.scatter_names(vertices, element.fetch(part), names, np.uint64(partition.owned), gathered)
+            vertices, own = element.fetch(partition.vertices), np.uint64(partition.owned)
+            beyond = kernels.scatter_names(vertices, element.fetch(part), names, own, gathered)
+            _refuse_beyond(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """As `gather`, for values that are the graph's numbers of vertices: they become its own ids.
 
         Where the ids are strings, the numbers are left as they are; where there is no vertex, -1.
+
+        Raises
+        ------
+        ArgumentError
+            For a number that no vertex has.
         """
-        self._check_parts(parts)
-        gathered = np.empty(self.graph.n, dtype=np.int64)
+        self._check_parts(parts, numbers=True)
+        gathered = self._for_each_vertex(np.dtype(np.int64))
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
-            kernels.scatter_numbers(vertices, part, ids, np.uint64(len(vertices)), gathered)
+            beyond = kernels.scatter_numbers(vertices, part, ids, np.uint64(len(vertices)), gathered)
+            _refuse_beyond(beyond, self.graph.n, "the graph's numbers")
         return gathered
 
     def spread(self, values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -135,11 +149,24 @@ class PartitionedGraph:
         """The graph's numbers of the vertices that each partition owns, in the host's memory."""
         return [self._numbering.owned_by(p) for p in range(len(self.partitions))]
 
-    def _check_parts(self, parts: Sequence[NDArray[Any]]) -> None:
-        """Refuse parts that do not hold a value for each owned vertex of each partition."""
+    def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An undefined value for each vertex of the graph."""
+        n = self.graph.n
+        if (nbytes := n * dtype.itemsize) >= WORTH_ASKING:
+            require(nbytes, f"the result for {n:,} vertices")
+        try:
+            return np.empty(n, dtype)
+        except MemoryError as error:
+            raise not_given(nbytes) from error
+
+    def _check_parts(self, parts: Sequence[NDArray[Any]], *, numbers: bool = False) -> None:
+        """Refuse parts that do not hold a value, or number, for each owned vertex of each partition."""
         lengths, owned = [len(part) for part in parts], [p.owned for p in self.partitions]
         if len(lengths) != len(owned) or any(one < other for one, other in zip(lengths, owned, strict=True)):
             msg = f"parts have a value for each owned vertex, here {owned}, or more, and not {lengths}"
+            raise ArgumentError(msg)
+        if numbers and (other := next((part.dtype for part in parts if part.dtype != np.uint32), None)):
+            msg = f"numbers of vertices are uint32, not {other}"
             raise ArgumentError(msg)
 
     def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
@@ -215,12 +242,12 @@ def partition(
     if directions not in ("both", "out", "in"):
         msg = f'directions is "both", "out" or "in", not {directions!r}'
         raise ArgumentError(msg)
-    if policy not in POLICIES:
+    if not isinstance(policy, str) or policy not in POLICIES:
         whose = "'auto' is for algorithms and plans" if policy == "auto" else f"{policy!r} does not exist"
         msg = f"policy {whose}; choose one of {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
     seed = check_seed(seed)
-    most = None if gpu_memory is None else nbytes_of(gpu_memory)
+    most = None if gpu_memory is None else nbytes_of(gpu_memory, "gpu_memory")
     elements = parse_elements(on, gpu_memory=most)
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     needed = _bytes_needed(
@@ -287,6 +314,14 @@ def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     ids = graph.ids if own else np.empty(0, dtype=np.int64)
     ids.flags.writeable = False  # one type for the kernel, whichever it is
     return ids
+
+
+def _refuse_beyond(beyond: int, vertices: int, what: str) -> None:
+    """Refuse numbers if some are too large."""
+    if beyond:
+        bounds = f"below {vertices:,}, or {NOBODY:,} for no vertex"
+        msg = f"{what} are {bounds}, and {beyond:,} of those given are not"
+        raise ArgumentError(msg)
 
 
 def _refuse_long_rows(built: Partition, element: Element) -> None:

@@ -233,7 +233,7 @@ def make_plan(
 
 def check_choices(policy: str, alpha: float | None) -> None:
     """Refuse a policy that does not exist, and what is no share."""
-    if policy not in ("auto", *POLICIES):
+    if not isinstance(policy, str) or policy not in ("auto", *POLICIES):
         msg = f"policy {policy!r} does not exist; choose auto, {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
     edge_shares([1.0], alpha)

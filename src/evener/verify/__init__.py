@@ -6,9 +6,11 @@ computed: those of a run of so many iterations are iterated again, and Brandes' 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from evener.checks import type_name
 from evener.errors import ArgumentError
 from evener.verify.expected import against, match_epsilon, match_equivalent, match_exact, read_expected
 from evener.verify.rules import Answer, Claim
@@ -62,5 +64,9 @@ def verify(result: Answer) -> None:
     if result.algorithm not in _VERIFIERS:
         msg = f"no verifier for {result.algorithm!r}; there is one for each of {', '.join(_VERIFIERS)}"
         raise ArgumentError(msg)
+    for name in ("parameters", "outcome"):
+        if not isinstance(told := getattr(result, name), Mapping):
+            msg = f"what an answer tells of its {name} is by name, in a mapping, not {type_name(told)}"
+            raise ArgumentError(msg)
     check: Callable[[Answer], None] = import_module(f"evener.verify.{result.algorithm}").check
     check(result)

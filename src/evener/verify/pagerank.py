@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, first_line
 from evener.kernels.cpu import verify as kernels
-from evener.verify.rules import PIECE, asked, broken, column, edge_blocks, first_true
+from evener.verify.rules import PIECE, asked, broken, column, edge_blocks, first_true, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from evener.verify.rules import Answer
 
@@ -61,17 +61,18 @@ def check(answer: Answer) -> None:
         broken(answer, "ranks sum to one", detail)
 
     step = _iteration(answer)
-    tolerance = graph.n * float(parameters.get("tol") or 0.0)
+    tolerance = graph.n * float(number(answer, "tol", parameters.get("tol") or 0.0))
     fixed = parameters.get("semantics") == "graphalytics" or tolerance == 0.0
     iterations = answer.outcome.get("iterations")
     if iterations is None and fixed:
         iterations = asked(answer, "max_iter")
-    if iterations is not None:
+    if iterations is not None or fixed:
+        iterations = number(answer, "iterations", iterations)
         _check_each(answer, stored, step, int(iterations), _RELATIVE[stored.dtype.name])
     if fixed:
         return
     if not answer.outcome.get("converged", True):
-        most = asked(answer, "max_iter")
+        most = number(answer, "max_iter", asked(answer, "max_iter"))
         if iterations is not None and int(iterations) < most:
             broken(
                 answer, "a run ends when it converges, or after max_iter", f"it took {iterations} of {most}"
@@ -123,7 +124,7 @@ def _iteration(answer: Answer) -> Callable[[NDArray[np.float64]], NDArray[np.flo
     It turns the ranks it is given into shares: with a large graph, an array more may be one too many.
     """
     graph, parameters = answer.graph, answer.parameters
-    damping = float(parameters.get("damping", 0.85))
+    damping = float(number(answer, "damping", parameters.get("damping", 0.85)))
     teleport = _teleport(answer, parameters.get("personalization"))
     degree = graph.out_degree().astype(np.uint32)
     dangling = degree == 0
@@ -143,17 +144,25 @@ def _iteration(answer: Answer) -> Callable[[NDArray[np.float64]], NDArray[np.flo
     return step
 
 
-def _teleport(
-    answer: Answer, personalization: Mapping[Any, float] | ArrayLike | None
-) -> NDArray[np.float64] | float:
+def _teleport(answer: Answer, personalization: Any) -> NDArray[np.float64] | float:
     """Where a jump, or the mass of a vertex without out-edges, goes: a chance each, or one for all."""
     graph = answer.graph
     if personalization is None:
         return 1.0 / graph.n
-    if isinstance(personalization, Mapping):
-        weight = np.zeros(graph.n)
-        weight[graph.numbers_of(list(personalization))] = list(personalization.values())
-    else:
-        weight = np.asarray(personalization, dtype=np.float64)
+    by_id = isinstance(personalization, Mapping)
+    try:
+        weight = np.asarray(list(personalization.values()) if by_id else personalization, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"personalization has numbers for values: {first_line(error)}") from error
+    if by_id:
+        own, weight = weight, np.zeros(graph.n)
+        weight[graph.numbers_of(list(personalization))] = own
+    if weight.shape != (graph.n,):
+        msg = f"personalization has one value for each of the {graph.n} vertices, not shape {weight.shape}"
+        raise ArgumentError(msg)
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        msg = "personalization has finite values, none negative and at least one above zero"
+        raise ArgumentError(msg)
+    weight = weight / weight.max()  # their sum might be more than float64 holds
     result: NDArray[np.float64] = weight / weight.sum()
     return result

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from evener.build import rows_at
+from evener.checks import is_number
 from evener.errors import ArgumentError, VerificationError
 
 if TYPE_CHECKING:
@@ -140,6 +142,20 @@ def asked(answer: Answer, name: str) -> Any:
         )
         raise ArgumentError(msg)
     return answer.parameters[name]
+
+
+def number(answer: Answer, name: str, given: Any) -> Any:
+    """Give back what an answer tells under this name, which is a number.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    """
+    if not (is_number(given) and math.isfinite(given)):
+        msg = f"to verify {answer.algorithm} its {name!r} must be a number, not {given!r}"
+        raise ArgumentError(msg)
+    return given
 
 
 def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -211,38 +211,56 @@ def scatter_to(vertices, values, owned, gathered):
 
 @inline_step
 def _name_run(vertices, numbers, ids, gathered, first, last):
+    beyond = _ZERO
     for i in range(first, last):
         if numbers[i] == _NOBODY:
             gathered[vertices[i]] = -1
+        elif numbers[i] >= len(vertices):
+            beyond += _ONE
         elif len(ids) == 0:
             gathered[vertices[i]] = vertices[numbers[i]]
         else:
             gathered[vertices[i]] = ids[vertices[numbers[i]]]
+    return beyond
 
 
 @parallel
 def scatter_names(vertices, numbers, ids, owned, gathered):
-    """``gathered[vertices[i]] = ids[vertices[numbers[i]]]``; -1 for nobody; without `ids`, the number."""
+    """``gathered[vertices[i]] = ids[vertices[numbers[i]]]``; -1 for nobody; without `ids`, the number.
+
+    `numbers` unsigned. Returns how many of them no vertex has; what is gathered for these is undefined.
+    """
+    beyond = _ZERO
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
         first = np.uint64(r) * _SCATTER_RUN
-        _name_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+        beyond += _name_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+    return beyond
 
 
 @inline_step
 def _number_run(vertices, numbers, ids, gathered, first, last):
+    beyond = _ZERO
     for i in range(first, last):
         number = numbers[i]
         if number == _NOBODY:
             gathered[vertices[i]] = -1
+        elif number >= len(gathered):
+            beyond += _ONE
         elif len(ids) == 0:
             gathered[vertices[i]] = number
         else:
             gathered[vertices[i]] = ids[number]
+    return beyond
 
 
 @parallel
 def scatter_numbers(vertices, numbers, ids, owned, gathered):
-    """``gathered[vertices[i]] = ids[numbers[i]]``; -1 for nobody; without `ids`, the number itself."""
+    """``gathered[vertices[i]] = ids[numbers[i]]``; -1 for nobody; without `ids`, the number itself.
+
+    `numbers` unsigned. Returns how many of them no vertex has; what is gathered for these is undefined.
+    """
+    beyond = _ZERO
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
         first = np.uint64(r) * _SCATTER_RUN
-        _number_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+        beyond += _number_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+    return beyond

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evener.partition.columns import Columns
     from evener.timeline import Progress
 
-__all__ = ["pagerank"]
+__all__ = ["jumps_of", "pagerank"]
 
 _log = logging.getLogger("evener")
 
@@ -127,7 +127,7 @@ def pagerank(
     _check(damping, tol, max_iter, dtype, semantics)
     max_iter = int(max_iter)
     personalization = _as_mapping(personalization)
-    jumps = _jumps(graph_of(graph, "pagerank"), personalization)
+    jumps = jumps_of(graph_of(graph, "pagerank"), personalization)
     pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
     tolerance = n * tol if semantics == "networkx" else 0.0
@@ -294,8 +294,16 @@ def _as_mapping(personalization: Any) -> Any:
     return by_id
 
 
-def _jumps(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
-    """The chance of each vertex that a jump ends there; None if it is the same for all."""
+def jumps_of(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
+    """The chance of each vertex that a jump ends there; None if it is the same for all.
+
+    Raises
+    ------
+    ArgumentError
+        For values that are no such chances, or not one for each vertex.
+    UnknownVertexError
+        For a vertex that is not in the graph.
+    """
     n = graph.n
     if personalization is None:
         return None

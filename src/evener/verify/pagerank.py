@@ -9,12 +9,12 @@ as for a table, and that much would decide nothing, there is no verdict.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, first_line
+from evener.algorithms.pagerank import jumps_of
+from evener.errors import ArgumentError
 from evener.kernels.cpu import verify as kernels
 from evener.verify.rules import PIECE, asked, broken, column, edge_blocks, first_true, number
 
@@ -125,7 +125,8 @@ def _iteration(answer: Answer) -> Callable[[NDArray[np.float64]], NDArray[np.flo
     """
     graph, parameters = answer.graph, answer.parameters
     damping = float(number(answer, "damping", parameters.get("damping", 0.85)))
-    teleport = _teleport(answer, parameters.get("personalization"))
+    jumps = jumps_of(graph, parameters.get("personalization"))
+    teleport = 1.0 / graph.n if jumps is None else jumps
     degree = graph.out_degree().astype(np.uint32)
     dangling = degree == 0
     degree[dangling] = 1
@@ -142,27 +143,3 @@ def _iteration(answer: Answer) -> Callable[[NDArray[np.float64]], NDArray[np.flo
         return arriving
 
     return step
-
-
-def _teleport(answer: Answer, personalization: Any) -> NDArray[np.float64] | float:
-    """Where a jump, or the mass of a vertex without out-edges, goes: a chance each, or one for all."""
-    graph = answer.graph
-    if personalization is None:
-        return 1.0 / graph.n
-    by_id = isinstance(personalization, Mapping)
-    try:
-        weight = np.asarray(list(personalization.values()) if by_id else personalization, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"personalization has numbers for values: {first_line(error)}") from error
-    if by_id:
-        own, weight = weight, np.zeros(graph.n)
-        weight[graph.numbers_of(list(personalization))] = own
-    if weight.shape != (graph.n,):
-        msg = f"personalization has one value for each of the {graph.n} vertices, not shape {weight.shape}"
-        raise ArgumentError(msg)
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        msg = "personalization has finite values, none negative and at least one above zero"
-        raise ArgumentError(msg)
-    weight = weight / weight.max()  # their sum might be more than float64 holds
-    result: NDArray[np.float64] = weight / weight.sum()
-    return result

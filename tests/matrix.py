@@ -192,6 +192,7 @@ def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad,
     for source, distance in truth.items():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "EDGES_TO_TURN_UP", up)
+            patch.setattr(module, "EDGES_TO_TURN_UP_FROM_HUBS", up)
             expected = _Watched(patch)
             ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
         with pytest.MonkeyPatch.context() as patch:

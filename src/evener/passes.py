@@ -12,7 +12,7 @@ from evener.algorithms.sssp import sssp
 from evener.algorithms.wcc import wcc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evener.partition import PartitionedGraph
     from evener.result import Result
@@ -49,13 +49,13 @@ class Run(NamedTuple):
 
 
 def repeated(
-    run: Callable[[PartitionedGraph, Any], Result], placed: PartitionedGraph, source: Any
+    run: Callable[[PartitionedGraph, Any], Result], placed: PartitionedGraph, sources: Sequence[Any] = (None,)
 ) -> list[Run]:
-    """Runs enough to take a median of, after one that may compile."""
-    run(placed, source)
+    """Runs enough to take a median of, after one that may compile: from one source after another."""
+    run(placed, sources[0])
     runs: list[Run] = []
     while len(runs) < _REPEATS or (len(runs) < _MORE_REPEATS and sum(one.seconds for one in runs) < _SECONDS):
-        runs.append(Run.of(run(placed, source)))
+        runs.append(Run.of(run(placed, sources[len(runs) % len(sources)])))
     return runs
 
 

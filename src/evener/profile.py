@@ -35,7 +35,7 @@ from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from evener.graph import Graph
     from evener.planning.rates import Carried, Mapped, Rate
@@ -46,7 +46,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 5
+_METHOD = 6
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -59,6 +59,8 @@ _MANY, _FEW = 16, 2
 # alone where shares of it are measured. Those of R-MAT 26 took PageRank on 15 cores some 0.15 ns an edge and
 # 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
 _BEYOND, _BEYOND_EDGES = 26, (1, 4)
+# Vertices that searches are run from, in turn: as many as there are repeats at most.
+_SOURCES = 9
 # The share of the edges that a CPU gets beside a GPU: of many vertices, and of few.
 _SHARES = {"low": 0.1, "high": 0.2}
 # The parts of the edges of the largest graph that lie in the host's memory: of hubs' rows alone, and of many.
@@ -188,8 +190,8 @@ class _Measured:
         self.supersteps: dict[str, float] = {}
         # The edges and rows that lay in the host's memory, and what a pass took.
         self.in_host_memory: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
-        # The mirrors there were, and what a pass took beside computing.
-        self.beside_computing: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        # The mirrors there were, the CPU's vertices, and what a pass took beside computing.
+        self.beside_computing: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
 
     def rates(self, tier: str) -> dict[str, Rate]:
         """The rate of each algorithm."""
@@ -214,7 +216,7 @@ class _Measured:
             # took 14 ns for each of R-MAT 22, where graphs of one and four edges a vertex said 0 to 3.
             densest = {sample.scale: sample for sample in sorted(samples, key=lambda one: one.edges)}
             samples = [*densest.values(), *shares]
-        return fitted(samples, reads_all=name in READ_ALL)
+        return fitted(samples, reads_all=name in READ_ALL, mirrors=tier == "search")
 
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:
@@ -235,6 +237,16 @@ def _room(on_gpu: str, scale: int, factor: int) -> tuple[int, int]:
     return beside_edges(n, 0, 0, m, directions=1) + m * (_TARGET_AND_WEIGHT + BYTES_AN_EDGE), room
 
 
+def _drawn(graph: Graph) -> list[Any]:
+    """Vertices to search from: some take twice as long as others. They have two neighbours, or more.
+
+    Of those that have one, some lie in a component of two.
+    """
+    candidates = np.flatnonzero(graph.out_degree() > 1)
+    drawn: list[Any] = graph.ids[np.random.default_rng(5).choice(candidates, _SOURCES)].tolist()
+    return drawn
+
+
 def _measure(
     measured: _Measured, scale: int, factor: int, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]
 ) -> None:
@@ -249,8 +261,7 @@ def _measure(
         tiers += [("gpu", on_gpu, None), ("pulled", on_gpu, edges)]
         if (scale, factor) == measured.graphs[-1]:
             tiers += [("mapped", on_gpu, int(edges * (1 - far))) for far in _MAPPED]
-    # A vertex of middling degree, from which most of the graph is reached.
-    source = graph.ids[int(np.argsort(graph.out_degree())[-graph.n // 8])]
+    sources = _drawn(graph)
     beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
     for tier, on, room in tiers:
         say(f"{tier} on {graph!r}")
@@ -259,7 +270,7 @@ def _measure(
         for name, (run, passes) in PASSES.items():
             if tier == "pulled" and name not in READ_ALL:
                 continue
-            runs = repeated(run, placed, source)
+            runs = repeated(run, placed, sources)
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier == "mapped":
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
@@ -277,9 +288,9 @@ def _measure(
         for tier, placed in _split(graph, on_cpu, on_gpu, say):
             _measure_share(measured, tier, scale, placed)
             if tier == "share":
-                _measure_search(measured, scale, placed, source)
+                _measure_search(measured, scale, placed, sources)
             elif scale == measured.scales[0]:
-                _count_supersteps(measured, placed, source)
+                _count_supersteps(measured, placed, sources[0])
             del placed  # before the next one is made
 
 
@@ -315,7 +326,7 @@ def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: C
         placed = partition(graph, on_cpu)
         for name in READ_ALL:
             run, passes = PASSES[name]
-            seconds = statistics.median(one.seconds for one in repeated(run, placed, None)) / passes
+            seconds = statistics.median(one.seconds for one in repeated(run, placed)) / passes
             measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
         del placed  # before the next one is made
         if on_gpu is not None:
@@ -332,25 +343,28 @@ def _measure_share(
     own = placed.partitions[0]
     for name in READ_ALL:
         run, passes = PASSES[name]
-        seconds = statistics.median(one.first_computes for one in repeated(run, placed, None)) / passes
+        seconds = statistics.median(one.first_computes for one in repeated(run, placed)) / passes
         touched = own.connected + own.mirrors if size is None else size
         sample = Sample(scale, touched, own.connected, own.stored_edges, seconds)
         measured.samples[name, tier].append(sample)
 
 
-def _measure_search(measured: _Measured, scale: int, placed: PartitionedGraph, source: Any) -> None:
+def _measure_search(
+    measured: _Measured, scale: int, placed: PartitionedGraph, sources: Sequence[Any]
+) -> None:
     """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
     own = placed.partitions[0]
     visited, mirrors = own.connected + own.mirrors, sum(one.mirrors for one in placed.partitions)
     for name in SKIP_SOME:
         run, passes = PASSES[name]
-        runs = repeated(run, placed, source)
+        runs = repeated(run, placed, sources)
         computes, more = (
             statistics.median(one) / passes
             for one in zip(*[(one.first_computes, one.beside_computing) for one in runs], strict=True)
         )
-        measured.samples[name, "search"].append(Sample(scale, visited, visited, own.stored_edges, computes))
-        measured.beside_computing[name].append((mirrors, more))
+        sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
+        measured.samples[name, "search"].append(sample)
+        measured.beside_computing[name].append((mirrors, own.connected, more))
 
 
 def _count_supersteps(measured: _Measured, placed: PartitionedGraph, source: Any) -> None:

@@ -197,7 +197,7 @@ def test_rates_lie_on_lines_over_the_logarithm_of_sizes():
     assert rate.seconds(1, 2**20) == pytest.approx(3e-9)
     assert rate.seconds(1, 2**4) == pytest.approx(1e-9)  # below the first, that of the first
     assert rate.seconds(1, 2**25) == pytest.approx(4e-9)  # beyond the last, the line goes on
-    assert rate.seconds(1, 5, touched=2**15) == pytest.approx(2e-9)
+    assert rate.seconds(1, 5, 2**15 - 5) == pytest.approx(2e-9)
 
 
 def test_beyond_the_largest_of_three_graphs_the_last_line_goes_on():
@@ -231,7 +231,7 @@ def test_nothing_becomes_free_beyond_the_largest_graph():
     """What a measurement took less for on the larger graph, it may do by chance, and not ever less."""
     rate = Rate((2**10, 2**12), (8e-9, 2e-9), (0.0, 0.0), (0.0, 0.0), 0.0)
     assert rate.seconds(1, 2**11) == pytest.approx(5e-9)
-    assert rate.seconds(1, 2**40) == pytest.approx(0.5e-9)
+    assert rate.seconds(1, 2**40) == pytest.approx(0.6 * 2e-9)
 
 
 @pytest.mark.parametrize(
@@ -239,8 +239,8 @@ def test_nothing_becomes_free_beyond_the_largest_graph():
     [
         ((4.0, 3.0), 100.0),  # of 10 vertices 40 s, of 20 of them 60, so of 40 of them 100
         ((2.0, 3.0), 120.0),  # they became dearer
-        ((4.0, 2.0), 50.0),  # more of them took no longer: each one more will take a quarter of 2
-        ((4.0, 1.0), 25.0),  # or took less
+        ((4.0, 2.0), 64.0),  # more of them took no longer: each one more will take 0.6 of 2
+        ((4.0, 1.0), 32.0),  # or took less
     ],
 )
 def test_what_all_take_of_cheaper_ones_goes_on_beyond_the_largest_graph(each, all_of_40):
@@ -355,6 +355,23 @@ def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
     assert rate.edge_seconds == pytest.approx([3])
 
 
+def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped():
+    """By hand: two whole graphs, a share of many vertices, and one of hubs, which tells of its edges too."""
+    measured = profile._Measured((10,))
+    sizes = [(400, 2000, 0), (600, 9000, 0), (300, 700, 90), (1, 3000, 500)]
+    measured.samples["bfs", "search"] = [
+        Sample(10, own + mirrors, own, edges, 20 + own * 2 + edges / 100 + mirrors / 10, mirrors)
+        for own, edges, mirrors in [(0, 0, 200), *sizes]  # of which the first takes twice what is fixed
+    ]
+    rate = measured.rate("bfs", "search")
+    assert rate.fixed_seconds == 20
+    assert rate.vertices == (600,)
+    assert rate.vertex_seconds == pytest.approx([2])
+    assert rate.mirror_seconds == pytest.approx([0.1])
+    assert rate.edge_seconds == rate.least_edge_seconds == pytest.approx([0.01])
+    assert rate.seconds(3000, 1, 500) == pytest.approx(20 + 2 + 30 + 50)
+
+
 def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
     shares = [cpu_share(10**9), gpu_share(10**9)]
     reading = [cpu_share(10**9), gpu_share(10**9, mapped=10**8)]
@@ -364,20 +381,22 @@ def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
 
 
 def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
-    """By hand: 2 s an edge, 3 for each of 100 vertices and 300 mirrors, 5 besides; 7 s and 0.5 a mirror."""
+    """By hand: 2 s an edge, 3 for each of 100 vertices, 4 a mirror, 5; then 7 s, 0.5 a mirror, 2 a vertex."""
     shares = [cpu_share(1000, mirrors=300, elsewhere=200), gpu_share(10**10, mirrors=200, elsewhere=300)]
-    known = rates(share=(2.0, 3.0, 5.0), carried=(7.0, 0.5), c=1.0)
+    known = rates(share=(2.0, 3.0, 5.0), carried=(7.0, 0.5, 2.0), c=1.0)
+    known.shares["bfs"] = replace(known.shares["bfs"], mirror_seconds=(4.0,))
     found = predict(shares, "bfs", known, passes=2)
-    assert [e.compute_seconds for e in found.elements] == pytest.approx([2 * (2000 + 1200 + 5), 2 * 1.0])
-    assert [e.exchange_seconds for e in found.elements] == pytest.approx([2 * (7 + 250)] * 2)
-    assert found.seconds == pytest.approx(2 * (3205 + 257))
+    computing, more = 2000 + 300 + 1200 + 5, 7 + 250 + 200
+    assert [e.compute_seconds for e in found.elements] == pytest.approx([2 * computing, 2 * 1.0])
+    assert [e.exchange_seconds for e in found.elements] == pytest.approx([2 * more] * 2)
+    assert found.seconds == pytest.approx(2 * (computing + more))
     assert found.beside_computing
     # A CPU that is slower, and half of its threads.
     slow = predict([replace(shares[0], threads=2), shares[1]], "bfs", known, cpu_takes=1.5)
-    assert [e.compute_seconds for e in slow.elements] == pytest.approx([3205 * 2 * 1.5, 1.0])
+    assert [e.compute_seconds for e in slow.elements] == pytest.approx([computing * 2 * 1.5, 1.0])
     # What GPUs send one another does not count with what goes to the CPU and from there.
-    more = [*shares, replace(gpu_share(0, mirrors=10**6, elsewhere=10**6), element="cuda:1")]
-    assert predict(more, "bfs", known).elements[0].exchange_seconds == pytest.approx(257)
+    three = [*shares, replace(gpu_share(0, mirrors=10**6, elsewhere=10**6), element="cuda:1")]
+    assert predict(three, "bfs", known).elements[0].exchange_seconds == pytest.approx(more)
     # Not for what reads every edge, nor where there is no CPU, nor where there is nothing else.
     assert not predict(shares, "pagerank", known).beside_computing
     assert predict(shares, "pagerank", known).elements[0].exchange_seconds == 4 * 200
@@ -387,13 +406,14 @@ def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
 
 
 def test_what_is_carried_is_told_from_what_carrying_takes():
-    found = fitted_carried([(100, 7 + 100 * 3.0), (1000, 7 + 1000 * 3.0), (10, 7 + 10 * 3.0)])
-    assert (found.fixed_seconds, found.mirror_seconds) == pytest.approx((7, 3))
+    sizes = [(100, 9), (1000, 2), (10, 40), (500, 500)]
+    found = fitted_carried([(mirrors, own, 7 + 3.0 * mirrors + 5.0 * own) for mirrors, own in sizes])
+    assert (found.fixed_seconds, found.mirror_seconds, found.vertex_seconds) == pytest.approx((7, 3, 5))
     # By how many times it is off, not by how much: 4/3 over 10/9.
-    assert fitted_carried([(0, 1.0), (0, 3.0)]).fixed_seconds == pytest.approx(1.2)
+    assert fitted_carried([(0, 0, 1.0), (0, 0, 3.0)]).fixed_seconds == pytest.approx(1.2)
     # However the clock runs, nothing takes less than no time.
-    assert fitted_carried([(100, -1.0), (1000, 5.0), (10, 0.0)]) == fitted_carried([(1000, 5.0)])
-    assert fitted_carried([(100, -1.0)]) == Carried(0.0, 0.0)
+    assert fitted_carried([(100, 1, -1.0), (1000, 1, 5.0), (10, 1, 0.0)]) == fitted_carried([(1000, 1, 5.0)])
+    assert fitted_carried([(100, 1, -1.0)]) == Carried(0.0, 0.0, 0.0)
 
 
 def test_values_travel_as_fast_as_their_sender_picks_them_out():
@@ -405,7 +425,7 @@ def test_values_travel_as_fast_as_their_sender_picks_them_out():
 def test_rates_are_kept_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert kept(MACHINE) is None
-    for found in (rates(), rates(pulled=3e-10, beside=2e-9, share=(1e-9,), carried=(1e-3, 1e-9))):
+    for found in (rates(), rates(pulled=3e-10, beside=2e-9, share=(1e-9,), carried=(1e-3, 1e-9, 2e-9))):
         keep(found)
         assert kept(MACHINE) == found
     assert kept({"processor": "another"}) is None
@@ -453,6 +473,7 @@ def test_rates_that_were_changed_or_are_another_machines_are_measured_anew(tmp_p
         {"edge_seconds": (1.0, math.nan)},
         {"vertex_seconds": (-1.0, 1.0)},
         {"fixed_seconds": math.inf},
+        {"mirror_seconds": (0.0, -1.0)},
     ],
     ids=str,
 )
@@ -472,10 +493,10 @@ def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(tmp_path
         assert (kept(MACHINE) is not None) == expected
 
 
-@pytest.mark.parametrize("wrong", [Carried(-1e-9, 0.0), Carried(0.0, math.nan)], ids=str)
+@pytest.mark.parametrize("wrong", [Carried(-1e-9, 0.0, 0.0), Carried(0.0, math.nan, 0.0)], ids=str)
 def test_carrying_values_is_not_believed_to_save_time(tmp_path, monkeypatch, wrong):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for more, expected in ((Carried(0.0, 1e-9), True), (wrong, False)):
+    for more, expected in ((Carried(0.0, 1e-9, 0.0), True), (wrong, False)):
         keep(replace(rates(), carried={"bfs": more}))
         assert (kept(MACHINE) is not None) == expected
 

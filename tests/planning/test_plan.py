@@ -427,14 +427,20 @@ def test_rates_of_a_gpu_are_written_as_well():
 
 
 def test_rates_of_searches_on_both_are_written_as_well():
-    lines = text.rates(rates(share=(2e-9, 3e-9), carried=(1e-3, 4e-9))).splitlines()
+    known = rates(share=(2e-9, 3e-9), carried=(1e-3, 4e-9, 2e-9))
+    known.shares["bfs"] = replace(known.shares["bfs"], mirror_seconds=(5e-9,))
+    lines = text.rates(known).splitlines()
     found = [re.split(r"  +", line.strip()) for line in lines]
     assert ["cpu:4, its kernels beside a GPU", "bfs", "2", "3"] in found
-    assert lines[-1] == "Beside computing, CPU and GPU together take, in a pass: bfs 1 ms and 4 ns a mirror."
+    assert lines[-2:] == [
+        "Beside computing, CPU and GPU together take, in a pass: bfs 1 ms, 4 ns a mirror and 2 ns a vertex of "
+        "the CPU.",
+        "For a mirror, the CPU's kernels take beside a GPU: bfs 5 ns.",
+    ]
 
 
 def test_a_plan_says_what_a_search_on_both_takes_beside_computing(sizes):
-    known = rates(share=(1e-15,), carried=(2.0, 0.0), gpu=1e-9)
+    known = rates(share=(1e-15,), carried=(2.0, 0.0, 0.0), gpu=1e-9)
     both = {"policy": "random", "alpha": 0.5, "all_of_them": True}
     found = make_plan(sizes, "bfs", [CPU, Gpu("cuda:0", GIB)], known, **both)
     heads, *rows = text.planned(found).splitlines()[2:5]

@@ -33,16 +33,18 @@ if TYPE_CHECKING:
 __all__ = ["bfs", "searched"]
 
 # Beamer's thresholds: turn bottom-up when the frontier's out-edges exceed 1/15 of those not yet looked at,
-# and top-down again when the frontier holds fewer than 1/18 of the vertices and shrinks. Edges count by the
-# time that the slowest element takes for its own: where the CPU owns the hubs, the GPU others, a step down
-# from some of the hubs would take the CPU longer than it takes both to look up.
+# and top-down again when the frontier holds fewer than 1/18 of the vertices and shrinks.
 EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
+# From 1/60 on where the frontier's vertices are hubs, with 8 times as many edges as the mean: what looks up
+# finds them first. Of 16 searches of R-MAT 26 on 16 cores the slowest took 79 ms, not 112, most as long as
+# before. Uniform 20 took 22 ms from 1/60 on, not 16, as most vertices look through their rows in vain.
+EDGES_TO_TURN_UP_FROM_HUBS = 60
+A_HUB_HAS = 8
 # A GPU by itself turns up from 1/60 on: of 16 searches of R-MAT 26 the slowest took 2.4 ms, not 2.9, with all
 # edges in its memory, 3.7, not 11.8, with half of them there, and 5.9, not 11.9, with an eighth and the heads
 # of other rows; most took as long as before. From 1/120 on one took 29 ms: vertices that find nobody look
-# through their rows across the bus. So where edges lie there, those of all elements have to be as many as
-# that before any turn up.
+# through their rows across the bus.
 EDGES_TO_TURN_UP_ON_A_GPU = 60
 
 # A step down over at least half as many edges as there are vertices floods: 26 ms against 34 for a search of
@@ -216,7 +218,7 @@ def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) 
             if levels % 2:
                 queue, next_queue, length, next_length = next_queue, queue, next_length, length
             continue
-        if upward and _turns_up(engine, scouts, unexplored):
+        if upward and _turns_up(engine, pg.graph, found, scouts, unexplored):
             engine.compute("frontier.to_bits", queue, length, frontier)
             smallest = 0
             while awake and (awake >= smallest or awake > n // VERTICES_TO_TURN_DOWN):
@@ -266,12 +268,19 @@ def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) 
     return distance, parent
 
 
-def _turns_up(engine: Engine, scouts: list[int], unexplored: list[int]) -> bool:
-    """Whether to step up next, by the edges out of each element's frontier, and those not yet looked at."""
-    if _slowest(engine, scouts) <= _slowest(engine, unexplored) / EDGES_TO_TURN_UP:
+def _turns_up(
+    engine: Engine, graph: Graph, found: list[int], scouts: list[int], unexplored: list[int]
+) -> bool:
+    """Whether to step up next, by the frontier, the edges out of it, and those not yet looked at."""
+    out = sum(scouts)
+    hubs = out * graph.n >= A_HUB_HAS * graph.m * sum(found)
+    if out > sum(unexplored) / (EDGES_TO_TURN_UP_FROM_HUBS if hubs else EDGES_TO_TURN_UP):
+        return True
+    # Where the CPU owns the hubs, the GPU others, a step down from some of them takes the CPU longer than it
+    # takes both to look up; but not where rows that find nobody are looked through across the bus.
+    if any(own.mapped_edges for own in engine.partitions):
         return False
-    across_the_bus = any(own.mapped_edges for own in engine.partitions)
-    return not across_the_bus or sum(scouts) > sum(unexplored) / EDGES_TO_TURN_UP_ON_A_GPU
+    return _slowest(engine, scouts) > _slowest(engine, unexplored) / EDGES_TO_TURN_UP
 
 
 def _slowest(engine: Engine, edges: list[int]) -> float:

@@ -252,10 +252,15 @@ def rates(found: Rates) -> str:
         lines += ["", f"{said}; an exchange takes {delay} more."]
     if found.carried:
         took = ", ".join(
-            f"{name} {seconds_text(more.fixed_seconds)} and {_nanoseconds(more.mirror_seconds)} ns a mirror"
+            f"{name} {seconds_text(more.fixed_seconds)}, {_nanoseconds(more.mirror_seconds)} ns a mirror and "
+            f"{_nanoseconds(more.vertex_seconds)} ns a vertex of the CPU"
             for name, more in found.carried.items()
         )
         lines += [f"Beside computing, CPU and GPU together take, in a pass: {took}."]
+    told = {name: rate.mirror_seconds[-1] for name, rate in found.shares.items() if rate.mirror_seconds}
+    if told:
+        each = ", ".join(f"{name} {_nanoseconds(seconds)} ns" for name, seconds in told.items())
+        lines += [f"For a mirror, the CPU's kernels take beside a GPU: {each}."]
     return "\n".join(lines)
 
 

@@ -54,7 +54,9 @@ class Edges:
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or Renumbered
         Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
-        Until the partition is placed, what they, and the weights, will be written from.
+        Where the hubs are mirrors, and none of these rows goes into blocks of columns, mirrors come first,
+        ascending, and then owned neighbours. Until the partition is placed, what they, and the weights, will
+        be written from.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of runs of rows with about equal work.
@@ -113,6 +115,8 @@ class Renumbered:
         The partition's number of each of the graph's vertices.
     vertices : int
         How many the partition has, with mirrors.
+    hubs_are_mirrors : bool
+        Whether a vertex with more out-edges than those owned is among them.
     """
 
     graph: Graph
@@ -121,6 +125,7 @@ class Renumbered:
     blocks: NDArray[np.uint32]
     position: NDArray[np.uint32]
     vertices: int
+    hubs_are_mirrors: bool
 
     def __len__(self) -> int:
         return int(self.bounds[-1])
@@ -274,10 +279,14 @@ def build_partition(
         ]
         _fill_gaps(p, numbering, needed)
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
+    # The first of each owner's mirrors has the most edges of them.
+    mirrors_begin = mirror_bounds[:-1][np.diff(mirror_bounds) > 0]
+    most = [int(out_degree[vertices[own]].max(initial=0)) for own in (slice(0, 1), mirrors_begin)]
+    hubs_are_mirrors = len(owned) > 0 and most[1] > most[0]
     stored = [
         Edges(
             offsets=rows,
-            targets=Renumbered(g, owned, rows, runs, position, len(vertices)),
+            targets=Renumbered(g, owned, rows, runs, position, len(vertices), hubs_are_mirrors),
             weights=None,
             blocks=runs,
             rows=int(np.searchsorted(rows, rows[-1])),

@@ -79,6 +79,11 @@ def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     graph = edges.graph
     targets = element.edges(len(edges), np.dtype(np.uint32), far)
     weights = None if graph.weights is None else element.edges(len(edges), graph.weights.dtype, far)
+    # What searches look for comes first in a row: with half of R-MAT 26's edges, those of low degree, on 16
+    # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there. Blocks
+    # of columns are made of ascending rows, and of none that lie in the host's memory.
+    mirrors_first = edges.hubs_are_mirrors and (not element.table_columns or far > 0)
+    first = np.uint64(len(edges.owned) if mirrors_first else 0)
     none = np.empty(0, np.float32)
     given = read_only(none if graph.weights is None else graph.weights)
     ends = edges.bounds[edges.blocks]
@@ -88,14 +93,14 @@ def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     spare = np.empty(most, np.uint32)
     spare_weights = none if weights is None else np.empty(most, given.dtype)
     bits = np.uint64(max(1, (edges.vertices - 1).bit_length()))
-    for first, last in pairwise(cuts.tolist()):
-        begin, end = int(ends[first]), int(ends[last])
+    for one, other in pairwise(cuts.tolist()):
+        begin, end = int(ends[one]), int(ends[other])
         out = element.open_edges(targets, begin, end)
         out_weights = none if weights is None else element.open_edges(weights, begin, end)
         kernels.renumber_rows(
             read_only(graph.offsets), read_only(graph.targets), given,
-            read_only(edges.owned), edges.bounds, edges.position, edges.blocks[first : last + 1], bits,
-            out, out_weights, spare, spare_weights,
+            read_only(edges.owned), edges.bounds, edges.position, edges.blocks[one : other + 1], first,
+            np.uint64(edges.vertices), bits, out, out_weights, spare, spare_weights,
         )  # fmt: skip
         element.close_edges(targets, begin, out)
         if weights is not None:

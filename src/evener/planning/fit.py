@@ -16,7 +16,7 @@ __all__ = ["Sample", "fitted", "fitted_carried", "fitted_mapped"]
 
 
 class Sample(NamedTuple):
-    """What a pass of an algorithm took, on so many edges and vertices that have one.
+    """What a pass of an algorithm took, on so many edges, vertices that have one, and mirrors.
 
     `scale` tells the size of the graph, and `touched` counts the vertices whose values were read, mirrors
     too.
@@ -27,34 +27,48 @@ class Sample(NamedTuple):
     connected: int
     edges: int
     seconds: float
+    mirrors: int = 0
 
 
-def fitted(samples: Sequence[Sample], *, reads_all: bool) -> Rate:
+def fitted(samples: Sequence[Sample], *, reads_all: bool, mirrors: bool = False) -> Rate:
     """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
 
     Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
-    nothing. `reads_all` is whether a pass reads every edge.
+    nothing. `reads_all` is whether a pass reads every edge. With `mirrors`, what each of those costs is told
+    apart, by shares of hubs, which have many, and of others.
     """
     # What a run takes however little there is to do is less than the shortest took; of that we take half.
     fixed = min(sample.seconds for sample in samples) / 2
     edge_seconds: list[float] = []
     vertex_seconds: list[float] = []
+    mirror_seconds: list[float] = []
     least_seconds: list[float] = []
     counts: list[int] = []
     for scale in sorted({sample.scale for sample in samples}):
         own = [sample for sample in samples if sample.scale == scale]
-        sizes = np.array([(sample.connected, sample.edges) for sample in own], dtype=float)
+        sizes = np.array([(one.connected, one.edges, one.mirrors) for one in own], dtype=float)
+        if not mirrors:
+            sizes[:, 2] = 0
         times = np.array([sample.seconds for sample in own]) - fixed
         # Never less than nothing: if one seems to, the other costs all of it.
-        each_vertex, each_edge = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
+        each_vertex, each_edge, each_mirror = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
         edge_seconds.append(each_edge)
         vertex_seconds.append(each_vertex)
+        mirror_seconds.append(each_mirror)
         most = max(own, key=lambda sample: sample.edges)
-        # What reads every edge pays for every edge; if that is lost in the noise, a bound is better.
-        known = reads_all and each_edge > 0
+        # What reads every edge pays for every edge; if that is lost in the noise, a bound is better. What
+        # hubs' edges cost where most are skipped, shares of hubs have told.
+        known = mirrors or (reads_all and each_edge > 0)
         least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
         counts.append(max(sample.touched for sample in own))
-    return Rate(tuple(counts), tuple(edge_seconds), tuple(vertex_seconds), tuple(least_seconds), fixed)
+    return Rate(
+        tuple(counts),
+        tuple(edge_seconds),
+        tuple(vertex_seconds),
+        tuple(least_seconds),
+        fixed,
+        tuple(mirror_seconds) if mirrors else (),
+    )
 
 
 def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
@@ -65,13 +79,14 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
     return Mapped(each_edge, each_row)
 
 
-def fitted_carried(samples: Sequence[tuple[int, float]]) -> Carried:
-    """What a pass takes beside computing, by how many mirrors there are: each sample's, and seconds.
+def fitted_carried(samples: Sequence[tuple[int, int, float]]) -> Carried:
+    """What a pass takes beside computing, by mirrors and the CPU's vertices: each sample's, and seconds.
 
     A sample that took no time is one that the clock did not tell.
     """
-    told = [(count, took) for count, took in samples if took > 0]
-    mirrors, seconds = np.array(told, dtype=float).reshape(-1, 2).T
-    by = np.stack([np.ones_like(mirrors), mirrors], axis=1) / seconds[:, None]
-    fixed, each_mirror = nnls(by, np.ones(len(told)))[0].tolist() if told else (0.0, 0.0)
-    return Carried(fixed, each_mirror)
+    told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 3)
+    if not len(told):
+        return Carried(0.0, 0.0, 0.0)
+    by = np.insert(told[:, :2], 0, 1, axis=1) / told[:, 2:]
+    fixed, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0].tolist()
+    return Carried(fixed, each_mirror, each_vertex)

@@ -15,8 +15,8 @@ each exchange, which itself takes some time. Elements compute at the same time, 
 done, so the last to have sent counts.
 
 What is carried by an algorithm that skips edges, as all do but PageRank, hangs on what it finds. So where CPU
-and GPU run it together, what they take beside computing goes by the mirrors there are, as measured; and a
-CPU's kernels visit mirrors as they do vertices.
+and GPU run it together, what they take beside computing goes by mirrors and the CPU's vertices, as measured;
+and what a CPU's kernels take for a mirror is told apart from what they take for a vertex.
 """
 
 from __future__ import annotations
@@ -273,31 +273,30 @@ def predict(
     on_cpu = {**rates.cpu, **(rates.beside if any(share.mapped for share in shares) else {})}
     carried = rates.carried.get(algorithm) if len(kinds) > 1 else None
     # Mirrors of and on a CPU: what GPUs send one another takes little beside that.
-    across = sum(one.part.mirrors + one.part.elsewhere for one in shares if one.kind == "cpu")
+    cpus = [one.part for one in shares if one.kind == "cpu"]
+    across = sum(part.mirrors + part.elsewhere for part in cpus)
     travels = TRAVELS[algorithm]
     elements = []
     for share in shares:
         part = share.part
-        touched = part.connected + part.mirrors
+        sizes = part.edges, part.connected, part.mirrors
         if share.kind == "cpu":
             # A CPU that leaves no core to a GPU has one more than was measured. Without counting on it,
             # PageRank on R-MAT 26 was foreseen to take 413 ms an iteration; it took 16 cores 381.
             threads = min(share.threads, max(rates.machine.get("cores", 0), rates.threads))
-            if carried is not None:
-                compute = rates.shares[algorithm].seconds(part.edges, touched)
-            else:
-                compute = on_cpu[algorithm].seconds(part.edges, part.connected, touched=touched)
+            rate = on_cpu[algorithm] if carried is None else rates.shares[algorithm]
+            compute = rate.seconds(*sizes)
             compute *= rates.threads / threads * cpu_takes
         else:
             in_columns = share.columns and not share.mapped
             rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])
-            compute = rate.seconds(part.edges, part.connected, touched=touched)
+            compute = rate.seconds(*sizes)
             compute += rates.mapped[algorithm].seconds(share.mapped, share.mapped_rows)
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0
         if carried is not None:
-            exchange = carried.seconds(across)
+            exchange = carried.seconds(across, sum(one.connected for one in cpus))
         elif exchanges:
             exchange += picked / rates.bytes_per_second[share.kind]
             exchange += copied * travels.pulled / rates.copied_bytes_per_second

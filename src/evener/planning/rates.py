@@ -11,7 +11,7 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Carried", "Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
 
 # The part of what one takes on the largest graph measured that one more takes beyond it, at least. For an
-# H200's searches it was 0.31 by vertices and 0.25 by edges from R-MAT 22 to 24, and 0.6 by vertices from 24
-# to 26.
-_EACH_MORE = 1 / 4
+# H200's searches it was 0.31 by vertices and 0.25 by edges from R-MAT 22 to 24, and 0.6 and 0.7 by vertices
+# from 24, the largest, to 26.
+_EACH_MORE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class Rate:
         takes if vertices take nothing.
     fixed_seconds : float
         What a run takes however little it has to do.
+    mirror_seconds : tuple of float
+        Seconds for each mirror, at each of these sizes, where they were told apart from vertices.
     """
 
     vertices: tuple[int, ...]
@@ -51,16 +53,15 @@ class Rate:
     vertex_seconds: tuple[float, ...]
     least_edge_seconds: tuple[float, ...]
     fixed_seconds: float
+    mirror_seconds: tuple[float, ...] = ()
 
-    def seconds(self, edges: float, vertices: float, *, touched: float | None = None) -> float:
-        """The time for so many edges, and vertices that have one.
-
-        `touched` is the number of vertices whose values it reads, mirrors too, if that is not `vertices`.
+    def seconds(self, edges: float, vertices: float, mirrors: float = 0) -> float:
+        """The time for so many edges, vertices that have one, and mirrors.
 
         A search that skips most edges of a whole graph seems to take time for vertices alone. A partition of
         hubs has next to none, but the edges are no cheaper for that.
         """
-        at = touched if touched is not None else vertices
+        at = vertices + mirrors  # whose values it reads
         each_edge = _between(self.vertices, self.edge_seconds, at)
         # PageRank on 15 cores of two hosts, R-MAT 22, 24 and 26: an edge 0.14, 0.16 and 0.16 ns on one, 0.10,
         # 0.16 and 0.20 on the other; a vertex 0.5, 1.0 and 1.3 ns, and 1.2, 2.1 and 1.2. Vertices' times were
@@ -68,8 +69,11 @@ class Rate:
         each_vertex = _between(self.vertices, self.vertex_seconds, at)
         if at > self.vertices[-1]:
             each_vertex = min(each_vertex, self.vertex_seconds[-1])
+        told = edges * each_edge + vertices * each_vertex
+        if self.mirror_seconds:
+            told += mirrors * _between(self.vertices, self.mirror_seconds, at)
         least = edges * _between(self.vertices, self.least_edge_seconds, at)
-        return self.fixed_seconds + max(edges * each_edge + vertices * each_vertex, least)
+        return self.fixed_seconds + max(told, least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +108,17 @@ class Carried:
         However few mirrors there are.
     mirror_seconds : float
         For each mirror, on whichever element.
+    vertex_seconds : float
+        For each vertex of the CPU that has an edge: what it reached, and its state before the run.
     """
 
     fixed_seconds: float
     mirror_seconds: float
+    vertex_seconds: float
 
-    def seconds(self, mirrors: float) -> float:
-        """The time for so many mirrors, on all elements."""
-        return self.fixed_seconds + mirrors * self.mirror_seconds
+    def seconds(self, mirrors: float, vertices: float) -> float:
+        """The time for so many mirrors on all elements, and vertices of the CPU."""
+        return self.fixed_seconds + mirrors * self.mirror_seconds + vertices * self.vertex_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,7 @@ class Rates:
     beside : mapping of str to Rate
         Of the CPU while a GPU reads the same memory, for the algorithms that read every edge: PageRank.
     shares : mapping of str to Rate
-        Of the CPU's kernels beside a GPU, for the other algorithms: a mirror counts as a vertex there.
+        Of the CPU's kernels beside a GPU, for the other algorithms.
     carried : mapping of str to Carried
         What these take beside their kernels then.
     mapped : mapping of str to Mapped
@@ -216,8 +223,10 @@ def _rate(document: dict[str, Any]) -> Rate:
         tuple(document["vertex_seconds"]),
         tuple(document["least_edge_seconds"]),
         document["fixed_seconds"],
+        tuple(document["mirror_seconds"]),
     )
-    seconds = (*found.edge_seconds, *found.vertex_seconds, *found.least_edge_seconds, found.fixed_seconds)
+    each = (found.edge_seconds, found.vertex_seconds, found.least_edge_seconds, found.mirror_seconds)
+    seconds = (*chain.from_iterable(each), found.fixed_seconds)
     ascending = all(one < other for one, other in pairwise((0, *found.vertices)))
     if not (found.vertices and ascending and all(0 <= one < math.inf for one in seconds)):
         msg = f"no rates are measured on graphs of {found.vertices} vertices, or take {seconds} seconds"

@@ -17,7 +17,7 @@ from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.turns import SHARES, first_turn, run_of_queue, take
+from evener.kernels.cpu.turns import SHARES, first_turn, part_of_queue, parts_of_queue, run_of_queue, take
 
 __all__ = [
     "arrive",
@@ -34,7 +34,7 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _NOBODY = np.uint32(0xFFFFFFFF)
-# Vertices of the queue that a thread takes at a time, at most.
+# Parts of the queue that a thread takes at a time, at most.
 _QUEUE_RUN = np.uint64(16)
 # Words of 64 vertices that a thread takes at a time.
 _WORD_RUN = np.uint64(64)
@@ -66,13 +66,14 @@ def _down_share(
     awake = _ZERO
     scout = _ZERO
     offers = _ZERO
+    parts = parts_of_queue(offsets, queue, queued)
     run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
     first = take(turn, run)
-    while first < queued:
-        for i in range(first, min(first + run, queued)):
-            u = np.uint64(queue[i])
+    while first < parts:
+        for i in range(first, min(first + run, parts)):
+            u, begin, end = part_of_queue(offsets, queue, queued, i)
             name = vertices[u]
-            for e in range(offsets[u], offsets[u + _ONE]):
+            for e in range(begin, end):
                 v = np.uint64(targets[e])
                 bit = _ONE << (v & _LOW_BITS)
                 if visited[v >> _SIX] & bit:
@@ -126,13 +127,14 @@ def top_down_step(
 
 @inline_step
 def _flood_share(offsets, targets, vertices, owned, queue, queued, parent, visited, offered, turn):
+    parts = parts_of_queue(offsets, queue, queued)
     run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
     first = take(turn, run)
-    while first < queued:
-        for i in range(first, min(first + run, queued)):
-            u = np.uint64(queue[i])
+    while first < parts:
+        for i in range(first, min(first + run, parts)):
+            u, begin, end = part_of_queue(offsets, queue, queued, i)
             name = vertices[u]
-            for e in range(offsets[u], offsets[u + _ONE]):
+            for e in range(begin, end):
                 v = np.uint64(targets[e])
                 bit = _ONE << (v & _LOW_BITS)
                 if visited[v >> _SIX] & bit:

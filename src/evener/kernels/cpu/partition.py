@@ -26,6 +26,7 @@ __all__ = [
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _NOBODY = np.uint32(0xFFFFFFFF)
+_NONE = np.uint32(0)
 # Values scattered by a thread at a time: long enough that the hand-out costs nothing beside it.
 _SCATTER_RUN = np.uint64(1 << 14)
 
@@ -139,15 +140,18 @@ def row_lengths(offsets, owned, lengths):
 
 @inline_step
 def _renumber_run(
-    offsets, targets, weights, owned, bounds, position, begin, end, base, bits, out, out_weights, spare,
-    spare_weights,
+    offsets, targets, weights, owned, bounds, position, begin, end, base, first, vertices, bits, out,
+    out_weights, spare, spare_weights,
 ):  # fmt: skip
     weighted = len(weights) > 0
+    # So many come before the others.
+    ahead = vertices - first
     # All rows are gathered before any is sorted: reads far apart then overlap.
     for row in range(begin, end):
         source = offsets[owned[row]] - bounds[row]
         for e in range(bounds[row], bounds[row + _ONE]):
-            out[e - base] = position[targets[e + source]]
+            v = position[targets[e + source]]
+            out[e - base] = v - first if v >= first else v + ahead
         if weighted:
             for e in range(bounds[row], bounds[row + _ONE]):
                 out_weights[e - base] = weights[e + source]
@@ -161,16 +165,21 @@ def _renumber_run(
             if weighted:
                 for i in range(start, start + length):
                     out_weights[i] = spare_weights[i]
+        if first > _NONE:
+            for i in range(start, start + length):
+                out[i] = out[i] + first if out[i] < ahead else out[i] - ahead
 
 
 @parallel
 def renumber_rows(
-    offsets, targets, weights, owned, bounds, position, blocks, bits, out, out_weights, spare, spare_weights
-):
-    """Write some rows of a partition: targets in its numbers (of `bits` bits), ascending, weights beside.
+    offsets, targets, weights, owned, bounds, position, blocks, first, vertices, bits, out, out_weights,
+    spare, spare_weights,
+):  # fmt: skip
+    """Write some rows of a partition: targets in its numbers (of `bits` bits), weights beside.
 
     Row ``i`` is the graph's row ``owned[i]``; `bounds` (L + 1,) uint64 bounds the rows laid one after
-    another, `blocks` those rows that are wanted, in runs for threads. `out` receives them from the first on;
+    another, `blocks` those rows that are wanted, in runs for threads. A row ascends, but for the partition's
+    vertices ``first:vertices``, which come before the others. `out` receives the rows from the first on;
     `spare` is as long. Without weights, the arrays of weights have length 0.
     """
     base = bounds[blocks[0]]
@@ -181,7 +190,8 @@ def renumber_rows(
         while b < runs:
             _renumber_run(
                 offsets, targets, weights, owned, bounds, position, np.uint64(blocks[b]),
-                np.uint64(blocks[b + _ONE]), base, bits, out, out_weights, spare, spare_weights,
+                np.uint64(blocks[b + _ONE]), base, np.uint32(first), np.uint32(vertices), bits, out,
+                out_weights, spare, spare_weights,
             )  # fmt: skip
             b = take(turn, _ONE)
 

@@ -136,6 +136,51 @@ def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, other
     assert (result["distance"] == reference.bfs(graph, 0)[0]).all()
 
 
+@pytest.mark.parametrize(("hub", "second"), [(True, "bottom-up"), (False, "top-down")])
+@pytest.mark.usefixtures("always_wide")
+def test_hubs_turn_a_search_up_sooner(hub, second):
+    """About 1/50 of all edges lead out of what the source reaches: a hub, or 28 vertices like all others."""
+    rng = np.random.default_rng(4)
+    n = 1500
+    among = rng.integers(2, n, (2, 10_000))
+    if hub:
+        near = np.array([[0], [1]])
+        out = np.stack([np.ones(400, int), rng.choice(np.arange(2, n), 400, replace=False)])
+    else:
+        near = np.stack([np.zeros(28, int), np.arange(2, 30)])
+        out = np.array([[1], [2]])
+    graph = ev.Graph.from_edges(*np.concatenate([near, out, among], axis=1), directed=False, n=n)
+    reached = graph.out_degree()[near[1]].sum()
+    assert graph.m / 60 < reached < graph.m / 45
+    result = ev.bfs(graph, source=0, on=["cpu:1"])
+    assert phases(result)[1:3] == ["top-down", second]
+    assert (result["distance"] == reference.bfs(graph, 0)[0]).all()
+
+
+@ONE_TWO_FOUR
+@pytest.mark.parametrize("hubs", [1, 5, 64, 65])
+@pytest.mark.parametrize("flooded", [True, False])
+@pytest.mark.usefixtures("always_wide")
+def test_long_rows_of_a_short_queue(monkeypatch, elements, hubs, flooded):
+    """Rows of two pieces and more, of one, of an edge less and an edge more, and without any."""
+    monkeypatch.setattr(module, "EDGES_TO_TURN_UP", 0.5)
+    monkeypatch.setattr(module, "EDGES_TO_TURN_UP_FROM_HUBS", 0.5)
+    monkeypatch.setattr(module, "VERTICES_TO_FLOOD", 1 << 40 if flooded else 1e-9)
+    piece = 1 << 13
+    lengths = (
+        np.resize([2 * piece + 5, piece - 1, 0, piece, piece + 1], hubs) if hubs < 9 else np.full(hubs, 40)
+    )
+    lengths[0] = 2 * piece + 5
+    leaves = 1 + hubs + np.arange(lengths.sum())
+    src = np.concatenate([np.zeros(hubs, int), np.repeat(np.arange(1, 1 + hubs), lengths)])
+    dst = np.concatenate([np.arange(1, 1 + hubs), leaves])
+    graph = ev.Graph.from_edges(src, dst, directed=True)
+    result = ev.bfs(graph, source=0, on=["cpu:2" if elements == 1 else "cpu:1"] * elements)
+    assert "bottom-up" not in phases(result)
+    assert result["distance"].tolist() == [0] + [1] * hubs + [2] * len(leaves)
+    assert result["parent"].tolist() == [0] + [0] * hubs + src[hubs:].tolist()
+
+
 @ONE_TWO_FOUR
 def test_a_chain_is_searched_from_its_end(elements):
     n = 300

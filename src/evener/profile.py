@@ -60,7 +60,7 @@ _MANY, _FEW = 16, 2
 # 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
 _BEYOND, _BEYOND_EDGES = 26, (1, 4)
 # Vertices that searches are run from, in turn: as many as there are repeats at most.
-_SOURCES = 9
+_SOURCES = 25
 # The share of the edges that a CPU gets beside a GPU: of many vertices, and of few.
 _SHARES = {"low": 0.1, "high": 0.2}
 # The parts of the edges of the largest graph that lie in the host's memory: of hubs' rows alone, and of many.

@@ -84,9 +84,9 @@ def check_rows(p, degree):
         assert edges.offsets[0] == 0
         assert edges.offsets[-1] == edges.count == len(edges.targets)
         assert (edges.targets < max(len(p.vertices), 1)).all()
-        # Mirrors come first where one of them has more out-edges than all that are owned.
+        # Mirrors come first where one of them has more out-edges than each that is owned.
         owned, mirrored = degree[p.vertices[: p.owned]], degree[p.vertices[p.owned :]]
-        hubs_are_mirrors = p.owned > 0 and mirrored.max(initial=0) > owned[0]
+        hubs_are_mirrors = mirrored.max(initial=0) > owned.max(initial=0)
         for row in np.split(edges.targets.astype(int), edges.offsets[1:-1].astype(int)):
             place = (row - p.owned) % max(len(p.vertices), 1) if hubs_are_mirrors else row
             assert (np.diff(place) >= 0).all()

@@ -116,7 +116,7 @@ class Renumbered:
     vertices : int
         How many the partition has, with mirrors.
     hubs_are_mirrors : bool
-        Whether a vertex with more out-edges than those owned is among them.
+        Whether a mirror has more out-edges than each vertex that is owned.
     """
 
     graph: Graph
@@ -271,6 +271,7 @@ def build_partition(
     boundary = [0] * len(wanted)
     partitions = len(numbering.bounds) - 1
     vertices, mirror_bounds, position = owned, np.full(partitions + 1, len(owned), np.int64), numbering.local
+    own_degree, hubs_are_mirrors = out_degree[owned], False
     if partitions > 1:
         needed = np.zeros(graph.n, dtype=np.uint8)
         boundary = [
@@ -278,11 +279,9 @@ def build_partition(
             for g, runs in zip(wanted, blocks, strict=True)
         ]
         _fill_gaps(p, numbering, needed)
+        most_of_mirrors = np.max(out_degree, where=needed.view(bool), initial=0)
+        hubs_are_mirrors = bool(most_of_mirrors > own_degree.max(initial=0))
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
-    # The first of each owner's mirrors has the most edges of them.
-    mirrors_begin = mirror_bounds[:-1][np.diff(mirror_bounds) > 0]
-    most = [int(out_degree[vertices[own]].max(initial=0)) for own in (slice(0, 1), mirrors_begin)]
-    hubs_are_mirrors = len(owned) > 0 and most[1] > most[0]
     stored = [
         Edges(
             offsets=rows,
@@ -294,7 +293,6 @@ def build_partition(
         )
         for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
     ]
-    own_degree = out_degree[owned]
     connected = max(edges.rows for edges in stored)
     if not graph.directed:
         return Partition(p, vertices, mirror_bounds, own_degree, connected, stored[0], stored[0])

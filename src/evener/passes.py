@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evener.partition import PartitionedGraph
     from evener.result import Result
 
-__all__ = ["PASSES", "READ_ALL", "SKIP_SOME", "Run", "repeated"]
+__all__ = ["LOOK_UP", "PASSES", "READ_ALL", "SKIP_SOME", "Run", "repeated"]
 
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
@@ -71,5 +71,7 @@ PASSES: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
 }
 # Those that read every edge in a pass; on a GPU from blocks of columns where it has room for them.
 READ_ALL = ("pagerank",)
-# The others.
+# Those in which a vertex is done with its edges once it has found one, so that many more cost little more.
+LOOK_UP = ("bfs",)
+# Those that do not read every edge.
 SKIP_SOME = tuple(name for name in PASSES if name not in READ_ALL)

@@ -29,7 +29,7 @@ from evener.link import copy_speed, exchange_speeds
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.passes import PASSES, READ_ALL, SKIP_SOME, repeated
+from evener.passes import LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
 from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
@@ -216,7 +216,7 @@ class _Measured:
             # took 14 ns for each of R-MAT 22, where graphs of one and four edges a vertex said 0 to 3.
             densest = {sample.scale: sample for sample in sorted(samples, key=lambda one: one.edges)}
             samples = [*densest.values(), *shares]
-        return fitted(samples, reads_all=name in READ_ALL, mirrors=tier == "search")
+        return fitted(samples, reads_all=name in READ_ALL, shares=tier == "search", looks_up=name in LOOK_UP)
 
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:

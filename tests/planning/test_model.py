@@ -355,21 +355,27 @@ def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
     assert rate.edge_seconds == pytest.approx([3])
 
 
-def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped():
-    """By hand: two whole graphs, a share of many vertices, and one of hubs, which tells of its edges too."""
+@pytest.mark.parametrize(("name", "least"), [("bfs", 0.01), ("sssp", (2 + 30 + 50) / 3000)])
+def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped(name, least):
+    """By hand: two whole graphs, a share of many vertices, and one of hubs, which bounds what edges cost.
+
+    Not where vertices look up: however many edges hubs have, they need few.
+    """
     measured = profile._Measured((10,))
     sizes = [(400, 2000, 0), (600, 9000, 0), (300, 700, 90), (1, 3000, 500)]
-    measured.samples["bfs", "search"] = [
+    measured.samples[name, "search"] = [
         Sample(10, own + mirrors, own, edges, 20 + own * 2 + edges / 100 + mirrors / 10, mirrors)
         for own, edges, mirrors in [(0, 0, 200), *sizes]  # of which the first takes twice what is fixed
     ]
-    rate = measured.rate("bfs", "search")
+    rate = measured.rate(name, "search")
     assert rate.fixed_seconds == 20
     assert rate.vertices == (600,)
     assert rate.vertex_seconds == pytest.approx([2])
     assert rate.mirror_seconds == pytest.approx([0.1])
-    assert rate.edge_seconds == rate.least_edge_seconds == pytest.approx([0.01])
+    assert rate.edge_seconds == pytest.approx([0.01])
+    assert rate.least_edge_seconds == pytest.approx([least])
     assert rate.seconds(3000, 1, 500) == pytest.approx(20 + 2 + 30 + 50)
+    assert rate.seconds(6000, 1, 500) == pytest.approx(20 + max(2 + 60 + 50, 6000 * least))
 
 
 def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():

@@ -30,12 +30,14 @@ class Sample(NamedTuple):
     mirrors: int = 0
 
 
-def fitted(samples: Sequence[Sample], *, reads_all: bool, mirrors: bool = False) -> Rate:
+def fitted(
+    samples: Sequence[Sample], *, reads_all: bool, shares: bool = False, looks_up: bool = False
+) -> Rate:
     """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
 
     Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
-    nothing. `reads_all` is whether a pass reads every edge. With `mirrors`, what each of those costs is told
-    apart, by shares of hubs, which have many, and of others.
+    nothing. `reads_all` is whether a pass reads every edge. With `shares`, what a mirror costs is told apart,
+    by those of hubs, which have many, and of others; `looks_up` is whether a vertex stops at an edge.
     """
     # What a run takes however little there is to do is less than the shortest took; of that we take half.
     fixed = min(sample.seconds for sample in samples) / 2
@@ -47,7 +49,7 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, mirrors: bool = False)
     for scale in sorted({sample.scale for sample in samples}):
         own = [sample for sample in samples if sample.scale == scale]
         sizes = np.array([(one.connected, one.edges, one.mirrors) for one in own], dtype=float)
-        if not mirrors:
+        if not shares:
             sizes[:, 2] = 0
         times = np.array([sample.seconds for sample in own]) - fixed
         # Never less than nothing: if one seems to, the other costs all of it.
@@ -55,10 +57,11 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, mirrors: bool = False)
         edge_seconds.append(each_edge)
         vertex_seconds.append(each_vertex)
         mirror_seconds.append(each_mirror)
-        most = max(own, key=lambda sample: sample.edges)
-        # What reads every edge pays for every edge; if that is lost in the noise, a bound is better. What
-        # hubs' edges cost where most are skipped, shares of hubs have told.
-        known = mirrors or (reads_all and each_edge > 0)
+        # Whole graphs of many edges, or hubs.
+        most = max(own, key=lambda one: one.edges / max(one.connected, 1) if shares else one.edges)
+        # What reads every edge pays for every edge; if that is lost in the noise, a bound is better. Where
+        # vertices stop at an edge, hubs' edges need cost nothing: what hubs took is told by their mirrors.
+        known = (reads_all and each_edge > 0) or (shares and looks_up)
         least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
         counts.append(max(sample.touched for sample in own))
     return Rate(
@@ -67,7 +70,7 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, mirrors: bool = False)
         tuple(vertex_seconds),
         tuple(least_seconds),
         fixed,
-        tuple(mirror_seconds) if mirrors else (),
+        tuple(mirror_seconds) if shares else (),
     )
 
 

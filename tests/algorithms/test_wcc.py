@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -97,3 +99,22 @@ def test_a_graph_placed_in_one_direction_is_refused():
     g = ev.Graph.from_edges([0, 1], [1, 2])
     with pytest.raises(ev.ArgumentError, match=r'needs edges in direction "both".*placed with "out"'):
         ev.wcc(ev.partition(g, directions="out"))
+
+
+def test_an_edge_between_mirrors_of_hubs_is_not_skipped_from_both_ends(monkeypatch):
+    """Two elements have stars of hubs that a third one owns, and are joined by the edge of two leaves alone.
+
+    In the rows of leaves, hubs come first, then the other leaf, which is a mirror too, then what is owned.
+    """
+    leaves = 50
+    ends = []
+    for first, hubs in ((4, (0, 1)), (4 + leaves, (2, 3))):
+        ends += [(hub, first + i) for hub in hubs for i in range(leaves)]
+        ends += [(first + i, first + i + 1) for i in range(leaves - 1)]
+    ends += [(4, 4 + leaves)]
+    graph = ev.Graph.from_edges(*np.transpose(ends), directed=False)
+    owner = np.repeat([0, 1, 2], [4, leaves, leaves]).astype(np.uint8)
+    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    result = ev.wcc(ev.partition(graph, on=["cpu:1"] * 3))
+    assert result.outcome["components"] == 1
+    assert (result["component"] == 0).all()

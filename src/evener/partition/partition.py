@@ -54,9 +54,8 @@ class Edges:
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or Renumbered
         Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
-        Where the hubs are mirrors, and none of these rows goes into blocks of columns, mirrors come first,
-        ascending, and then owned neighbours. Until the partition is placed, what they, and the weights, will
-        be written from.
+        Where the hubs are mirrors, a CPU's rows have mirrors first, ascending, and then owned neighbours.
+        Until the partition is placed, what they, and the weights, will be written from.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of runs of rows with about equal work.

@@ -109,6 +109,7 @@ def compress(component):
 
 @inline_step
 def _link_rest_share(offsets, targets, owned, linked, giant, component, turn):
+    mirrors = np.uint64(len(component)) > owned
     first = take(turn, _RUN)
     while first < owned:
         for v in range(first, min(first + _RUN, owned)):
@@ -118,12 +119,17 @@ def _link_rest_share(offsets, targets, owned, linked, giant, component, turn):
                 while e > begin:
                     e -= _ONE
                     _link(component, v, targets[e])
-            else:
-                # The owner of a mirror may skip this edge too, so one end has to see to it.
+            elif mirrors:
+                # The owner of a mirror may skip this edge too, so one end has to see to it. Mirrors are the
+                # last of a row, or the first.
                 while e > begin and targets[e - _ONE] >= owned:
                     e -= _ONE
                     if load(component, targets[e]) != giant:
                         _link(component, v, targets[e])
+                while begin < e and targets[begin] >= owned:
+                    if load(component, targets[begin]) != giant:
+                        _link(component, v, targets[begin])
+                    begin += _ONE
         first = take(turn, _RUN)
 
 

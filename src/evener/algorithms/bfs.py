@@ -37,7 +37,7 @@ __all__ = ["bfs", "searched"]
 EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
 # From 1/60 on where the frontier's vertices are hubs, with 8 times as many edges as the mean: what looks up
-# finds them first. Of 16 searches of R-MAT 26 on 16 cores the slowest took 79 ms, not 112, most as long as
+# finds them first. Of 16 searches of R-MAT 26 on 16 cores the slowest took 82 ms, not 112, most as long as
 # before. Uniform 20 took 22 ms from 1/60 on, not 16, as most vertices look through their rows in vain.
 EDGES_TO_TURN_UP_FROM_HUBS = 60
 A_HUB_HAS = 8

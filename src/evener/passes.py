@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from evener.partition import PartitionedGraph
     from evener.result import Result
 
-__all__ = ["LOOK_UP", "PASSES", "READ_ALL", "SKIP_SOME", "Run", "repeated"]
+__all__ = ["FROM_A_SOURCE", "LOOK_UP", "PASSES", "READ_ALL", "SKIP_SOME", "Run", "repeated"]
 
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
 # Two of five searches of an R-MAT graph take up to twice as long as the others, so the median of nine, from
-# as many sources, was now that of these and now of those.
-_ITERATIONS, _REPEATS = 8, 3
+# as many sources, was now that of these and now of those; from several sources there are more runs at least.
+_ITERATIONS, _REPEATS, _FROM_SEVERAL = 8, 3, 7
 _MORE_REPEATS, _SECONDS = 25, 0.5
 
 
@@ -56,7 +56,8 @@ def repeated(
     """Runs enough to take a median of, after one that may compile: from one source after another."""
     run(placed, sources[0])
     runs: list[Run] = []
-    while len(runs) < _REPEATS or (len(runs) < _MORE_REPEATS and sum(one.seconds for one in runs) < _SECONDS):
+    least = _FROM_SEVERAL if len(sources) > 1 else _REPEATS
+    while len(runs) < least or (len(runs) < _MORE_REPEATS and sum(one.seconds for one in runs) < _SECONDS):
         runs.append(Run.of(run(placed, sources[len(runs) % len(sources)])))
     return runs
 
@@ -71,6 +72,8 @@ PASSES: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
 }
 # Those that read every edge in a pass; on a GPU from blocks of columns where it has room for them.
 READ_ALL = ("pagerank",)
+# Those whose time hangs on where they begin.
+FROM_A_SOURCE = ("bfs", "sssp", "betweenness")
 # Those in which a vertex is done with its edges once it has found one, so that many more cost little more.
 LOOK_UP = ("bfs",)
 # Those that do not read every edge.

@@ -29,7 +29,7 @@ from evener.link import copy_speed, exchange_speeds
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.passes import LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
+from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
 from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
@@ -46,7 +46,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 6
+_METHOD = 7
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -216,7 +216,9 @@ class _Measured:
             # took 14 ns for each of R-MAT 22, where graphs of one and four edges a vertex said 0 to 3.
             densest = {sample.scale: sample for sample in sorted(samples, key=lambda one: one.edges)}
             samples = [*densest.values(), *shares]
-        return fitted(samples, reads_all=name in READ_ALL, shares=tier == "search", looks_up=name in LOOK_UP)
+        return fitted(
+            samples, reads_all=name in READ_ALL, mirrors_apart=tier == "search", looks_up=name in LOOK_UP
+        )
 
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:
@@ -238,12 +240,13 @@ def _room(on_gpu: str, scale: int, factor: int) -> tuple[int, int]:
 
 
 def _drawn(graph: Graph) -> list[Any]:
-    """Vertices to search from: some take twice as long as others. They have two neighbours, or more.
+    """Vertices to search from, for searches from some take twice as long as those from others.
 
-    Of those that have one, some lie in a component of two.
+    They have two neighbours or more: of those that have one, some lie in a component of two.
     """
     candidates = np.flatnonzero(graph.out_degree() > 1)
-    drawn: list[Any] = graph.ids[np.random.default_rng(5).choice(candidates, _SOURCES)].tolist()
+    count = min(_SOURCES, len(candidates))
+    drawn: list[Any] = graph.ids[np.random.default_rng(5).choice(candidates, count, replace=False)].tolist()
     return drawn
 
 
@@ -270,7 +273,7 @@ def _measure(
         for name, (run, passes) in PASSES.items():
             if tier == "pulled" and name not in READ_ALL:
                 continue
-            runs = repeated(run, placed, sources)
+            runs = repeated(run, placed, sources if name in FROM_A_SOURCE else (None,))
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier == "mapped":
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
@@ -357,7 +360,7 @@ def _measure_search(
     visited, mirrors = own.connected + own.mirrors, sum(one.mirrors for one in placed.partitions)
     for name in SKIP_SOME:
         run, passes = PASSES[name]
-        runs = repeated(run, placed, sources)
+        runs = repeated(run, placed, sources if name in FROM_A_SOURCE else (None,))
         computes, more = (
             statistics.median(one) / passes
             for one in zip(*[(one.first_computes, one.beside_computing) for one in runs], strict=True)

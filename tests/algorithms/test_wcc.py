@@ -101,7 +101,8 @@ def test_a_graph_placed_in_one_direction_is_refused():
         ev.wcc(ev.partition(g, directions="out"))
 
 
-def test_an_edge_between_mirrors_of_hubs_is_not_skipped_from_both_ends(monkeypatch):
+@pytest.mark.parametrize("directed", [True, False])
+def test_an_edge_between_mirrors_of_hubs_is_not_skipped_from_both_ends(monkeypatch, directed):
     """Two elements have stars of hubs that a third one owns, and are joined by the edge of two leaves alone.
 
     In the rows of leaves, hubs come first, then the other leaf, which is a mirror too, then what is owned.
@@ -112,7 +113,7 @@ def test_an_edge_between_mirrors_of_hubs_is_not_skipped_from_both_ends(monkeypat
         ends += [(hub, first + i) for hub in hubs for i in range(leaves)]
         ends += [(first + i, first + i + 1) for i in range(leaves - 1)]
     ends += [(4, 4 + leaves)]
-    graph = ev.Graph.from_edges(*np.transpose(ends), directed=False)
+    graph = ev.Graph.from_edges(*np.transpose(ends), directed=directed)
     owner = np.repeat([0, 1, 2], [4, leaves, leaves]).astype(np.uint8)
     monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
     result = ev.wcc(ev.partition(graph, on=["cpu:1"] * 3))

@@ -380,3 +380,13 @@ def test_what_fits_in_a_table(shared, columns):
     loader = Loader.__new__(Loader)
     loader._most_shared = shared
     assert loader.table_columns == columns
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("policy", ["high", "low"])
+def test_rows_ascend_where_there_are_tables(policy):
+    """Blocks are made of them by bisection; elsewhere rows begin with hubs, whoever owns those."""
+    for p in ev.partition(GRAPHS["rmat"](), on=["cpu:1"] * 3, policy=policy).partitions:
+        assert p.mirrors > 0
+        for row in np.split(p.in_.targets.astype(int), p.in_.offsets[1:-1].astype(int)):
+            assert (np.diff(row) >= 0).all()

@@ -84,12 +84,11 @@ def check_rows(p, degree):
         assert edges.offsets[0] == 0
         assert edges.offsets[-1] == edges.count == len(edges.targets)
         assert (edges.targets < max(len(p.vertices), 1)).all()
-        # Mirrors come first where one of them has more out-edges than each that is owned.
-        owned, mirrored = degree[p.vertices[: p.owned]], degree[p.vertices[p.owned :]]
-        hubs_are_mirrors = mirrored.max(initial=0) > owned.max(initial=0)
+        # Those come first that begin with the vertex of most out-edges: what is owned, or an owner's mirrors.
+        begins = [0, *(int(q) for q, r in pairwise(p.mirror_bounds) if q < r)] if p.owned else [0]
+        first = begins[np.argmax(degree[p.vertices[begins]])] if p.owned else 0
         for row in np.split(edges.targets.astype(int), edges.offsets[1:-1].astype(int)):
-            place = (row - p.owned) % max(len(p.vertices), 1) if hubs_are_mirrors else row
-            assert (np.diff(place) >= 0).all()
+            assert (np.diff((row - first) % max(len(p.vertices), 1)) >= 0).all()
         lengths = np.diff(edges.offsets.astype(int))
         assert edges.rows == (np.flatnonzero(lengths).max() + 1 if lengths.any() else 0)
         assert edges.blocks[0] == 0

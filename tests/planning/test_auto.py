@@ -719,9 +719,19 @@ def test_what_is_measured_of_searches_on_both(monkeypatch):
     ]
 
 
-@pytest.mark.parametrize(("seconds", "runs"), [(1.0, 3), (0.2, 3), (0.11, 5), (0.001, 25)])
-def test_short_runs_are_measured_more_often(seconds, runs):
-    """Three times, up to 25 until all together took 0.5 s; and before that once to compile."""
+@pytest.mark.parametrize(
+    ("given", "seconds", "runs"),
+    [
+        ("abcde", 1.0, 7),
+        ("abcde", 0.08, 7),
+        ("abcde", 0.06, 9),
+        ("abcde", 0.001, 25),
+        ("a", 1.0, 3),
+        ("a", 0.11, 5),
+    ],
+)
+def test_short_runs_are_measured_more_often(given, seconds, runs):
+    """Three times, seven from several sources, up to 25 until all took 0.5 s; and before once to compile."""
     made, sources = [], []
 
     class Ran:
@@ -736,10 +746,10 @@ def test_short_runs_are_measured_more_often(seconds, runs):
         made.append(weakref.ref(result))
         return result
 
-    found = repeated(run, None, "abcde")
+    found = repeated(run, None, given)
     assert (len(found), len(made)) == (runs, runs + 1)
     assert found == [(seconds, 1, seconds / 2, seconds / 2)] * runs
-    assert "".join(sources) == "a" + ("abcde" * 5)[:runs]
+    assert "".join(sources) == "a" + (given * 9)[:runs]
 
 
 def test_how_fast_values_travel_is_what_many_take_more_than_few(monkeypatch):

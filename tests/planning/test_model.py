@@ -378,6 +378,16 @@ def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped(name, leas
     assert rate.seconds(6000, 1, 500) == pytest.approx(20 + max(2 + 60 + 50, 6000 * least))
 
 
+def test_mirrors_do_not_become_dearer_beyond_the_largest_graph():
+    """By hand: 1 s each on a graph of 10, 3 s on one of 20; halfway, by the logarithm, 2 s."""
+    nothing = (0.0, 0.0)
+    rate = Rate((10, 20), nothing, nothing, nothing, 0.0, (1.0, 3.0))
+    for mirrors, each in ((5, 1), (10, 1), (14.142, 2), (20, 3), (40, 3)):
+        assert rate.seconds(0, 0, mirrors) == pytest.approx(mirrors * each, rel=1e-4)
+    cheaper = replace(rate, mirror_seconds=(4.0, 3.0))
+    assert cheaper.seconds(0, 0, 40) == pytest.approx(100)  # as vertices: of 10 all 40, of 20 all 60
+
+
 def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
     shares = [cpu_share(10**9), gpu_share(10**9)]
     reading = [cpu_share(10**9), gpu_share(10**9, mapped=10**8)]

@@ -22,17 +22,17 @@ from truth import Truth, source_alone, truth_of
 # Not `evener.partition`, which is the function of that name.
 partition_home = import_module("evener.partition.partition")
 
-SPLITS = [(elements, policy, alpha) for elements in (2, 4) for policy, alpha in product(POLICIES, ALPHAS)]
+SPLITS = [(elements, policy, alpha) for elements in (2, 3, 4) for policy, alpha in product(POLICIES, ALPHAS)]
 
 
 @directions
 @small_graphs
 def test_small_graphs(name, directed):
-    """One element, and for two and four elements every policy, each with two of the shares in turn."""
+    """One element, and for two to four elements every policy, each with two of the shares in turn."""
     truth = truth_of(zoo.SMALL[name](), directed=directed)
     truth.check(on=["cpu:1"])
     turn = cycle(ALPHAS)
-    for elements, policy, _ in product([2, 4], POLICIES, range(2)):
+    for elements, policy, _ in product([2, 3, 4], POLICIES, range(2)):
         truth.check(on=["cpu:1"] * elements, policy=policy, alpha=next(turn))
 
 

@@ -36,9 +36,9 @@ __all__ = ["bfs", "searched"]
 # and top-down again when the frontier holds fewer than 1/18 of the vertices and shrinks.
 EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
-# From 1/60 on where the frontier's vertices are hubs, with 8 times as many edges as the mean: what looks up
-# finds them first. Of 16 searches of R-MAT 26 on 16 cores the slowest took 82 ms, not 112, most as long as
-# before. Uniform 20 took 22 ms from 1/60 on, not 16, as most vertices look through their rows in vain.
+# From 1/60 on where the frontier is one of hubs, on average with 8 times as many edges as all vertices: what
+# looks up finds them first. Of 16 searches of R-MAT 26 on 16 cores the slowest took 82 ms, not 112, most as
+# long as before. Uniform 20 took 22 ms from 1/60 on, not 16, as most vertices look through rows in vain.
 EDGES_TO_TURN_UP_FROM_HUBS = 60
 A_HUB_HAS = 8
 # A GPU by itself turns up from 1/60 on: of 16 searches of R-MAT 26 the slowest took 2.4 ms, not 2.9, with all

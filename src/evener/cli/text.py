@@ -244,7 +244,10 @@ def rates(found: Rates) -> str:
     ]
     lines = [columns(("element", "algorithm", "an edge, ns", "a vertex, ns"), rows, left=2)]
     if any(rate.edge_seconds[-1] == 0 for tier in tiers.values() for rate in tier.values()):
-        lines += ["", "Where an edge takes 0, the vertices' share tells all of the time."]
+        lines += [
+            "",
+            "Where an edge takes 0, vertices tell all of the time, or mirrors too where they are told.",
+        ]
     if found.bytes_per_second:
         speeds = ", ".join(f"from {kind} {c / 1e9:.1f} GB/s" for kind, c in found.bytes_per_second.items())
         copied, delay = found.copied_bytes_per_second / 1e9, seconds_text(found.exchange_seconds)

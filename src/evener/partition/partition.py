@@ -54,7 +54,7 @@ class Edges:
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or Renumbered
         Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
-        Where the hubs are mirrors, a CPU's rows have mirrors first, ascending, and then owned neighbours.
+        If another owner has greater hubs, a CPU's rows begin with its mirrors, and those after them.
         Until the partition is placed, what they, and the weights, will be written from.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
@@ -114,8 +114,9 @@ class Renumbered:
         The partition's number of each of the graph's vertices.
     vertices : int
         How many the partition has, with mirrors.
-    hubs_are_mirrors : bool
-        Whether a mirror has more out-edges than each vertex that is owned.
+    first : int
+        The vertex that those of highest degree begin with: 0, or the first of an owner's mirrors, if that has
+        more out-edges than the first of each other owner, and than the first that is owned.
     """
 
     graph: Graph
@@ -124,7 +125,7 @@ class Renumbered:
     blocks: NDArray[np.uint32]
     position: NDArray[np.uint32]
     vertices: int
-    hubs_are_mirrors: bool
+    first: int
 
     def __len__(self) -> int:
         return int(self.bounds[-1])
@@ -270,7 +271,6 @@ def build_partition(
     boundary = [0] * len(wanted)
     partitions = len(numbering.bounds) - 1
     vertices, mirror_bounds, position = owned, np.full(partitions + 1, len(owned), np.int64), numbering.local
-    own_degree, hubs_are_mirrors = out_degree[owned], False
     if partitions > 1:
         needed = np.zeros(graph.n, dtype=np.uint8)
         boundary = [
@@ -278,13 +278,14 @@ def build_partition(
             for g, runs in zip(wanted, blocks, strict=True)
         ]
         _fill_gaps(p, numbering, needed)
-        most_of_mirrors = np.max(out_degree, where=needed.view(bool), initial=0)
-        hubs_are_mirrors = bool(most_of_mirrors > own_degree.max(initial=0))
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
+    # Each owner's vertices come in descending degree.
+    begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
+    first = max(begins, key=lambda begin: out_degree[vertices[begin]]) if len(owned) else 0
     stored = [
         Edges(
             offsets=rows,
-            targets=Renumbered(g, owned, rows, runs, position, len(vertices), hubs_are_mirrors),
+            targets=Renumbered(g, owned, rows, runs, position, len(vertices), first),
             weights=None,
             blocks=runs,
             rows=int(np.searchsorted(rows, rows[-1])),
@@ -292,6 +293,7 @@ def build_partition(
         )
         for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
     ]
+    own_degree = out_degree[owned]
     connected = max(edges.rows for edges in stored)
     if not graph.directed:
         return Partition(p, vertices, mirror_bounds, own_degree, connected, stored[0], stored[0])

@@ -80,10 +80,9 @@ def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     targets = element.edges(len(edges), np.dtype(np.uint32), far)
     weights = None if graph.weights is None else element.edges(len(edges), graph.weights.dtype, far)
     # What searches look for comes first in a row: with half of R-MAT 26's edges, those of low degree, on 16
-    # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there. A GPU's rows
-    # ascend: blocks of columns are made of them, and components look for their mirrors by halves.
-    mirrors_first = edges.hubs_are_mirrors and element.kind == "cpu" and not element.table_columns
-    first = np.uint64(len(edges.owned) if mirrors_first else 0)
+    # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there. Rows ascend
+    # on an element with tables, a GPU: it makes blocks of columns of them, and finds mirrors by bisection.
+    first = np.uint64(0 if element.table_columns else edges.first)
     none = np.empty(0, np.float32)
     given = read_only(none if graph.weights is None else graph.weights)
     ends = edges.bounds[edges.blocks]

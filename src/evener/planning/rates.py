@@ -65,13 +65,15 @@ class Rate:
         each_edge = _between(self.vertices, self.edge_seconds, at)
         # PageRank on 15 cores of two hosts, R-MAT 22, 24 and 26: an edge 0.14, 0.16 and 0.16 ns on one, 0.10,
         # 0.16 and 0.20 on the other; a vertex 0.5, 1.0 and 1.3 ns, and 1.2, 2.1 and 1.2. Vertices' times were
-        # disturbed the most, so their line is not followed upwards beyond what was measured.
+        # disturbed the most, so their line is not followed upwards beyond what was measured, nor mirrors'.
         each_vertex = _between(self.vertices, self.vertex_seconds, at)
-        if at > self.vertices[-1]:
+        last = self.vertices[-1]
+        if at > last:
             each_vertex = min(each_vertex, self.vertex_seconds[-1])
         told = edges * each_edge + vertices * each_vertex
         if self.mirror_seconds:
-            told += mirrors * _between(self.vertices, self.mirror_seconds, at)
+            each_mirror = _between(self.vertices, self.mirror_seconds, at)
+            told += mirrors * (each_mirror if at <= last else min(each_mirror, self.mirror_seconds[-1]))
         least = edges * _between(self.vertices, self.least_edge_seconds, at)
         return self.fixed_seconds + max(told, least)
 

@@ -17,7 +17,7 @@ from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.turns import SHARES, first_turn, part_of_queue, parts_of_queue, run_of_queue, take
+from evener.kernels.cpu.turns import SHARES, first_turn, part_of_queue, parts_of_queue, take
 
 __all__ = [
     "arrive",
@@ -58,20 +58,18 @@ def begin(offsets, vertices, source, distance, parent, visited, queue, length):
 
 @inline_step
 def _down_share(
-    offsets, targets, vertices, owned, queue, queued, level, distance, parent, visited, arrived, offered,
-    next_queue, next_length, turn,
+    offsets, targets, vertices, owned, queue, pieces, parts, run, level, distance, parent, visited, arrived,
+    offered, next_queue, next_length, turn,
 ):  # fmt: skip
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
     awake = _ZERO
     scout = _ZERO
     offers = _ZERO
-    parts = parts_of_queue(offsets, queue, queued)
-    run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
     first = take(turn, run)
     while first < parts:
         for i in range(first, min(first + run, parts)):
-            u, begin, end = part_of_queue(offsets, queue, queued, i)
+            u, begin, end = part_of_queue(offsets, queue, pieces, i)
             name = vertices[u]
             for e in range(begin, end):
                 v = np.uint64(targets[e])
@@ -112,11 +110,12 @@ def top_down_step(
     awake = _ZERO
     scout = _ZERO
     offers = _ZERO
+    pieces, parts, run = parts_of_queue(offsets, queue, length[_ZERO], _QUEUE_RUN)
     turn = first_turn()
     for _ in prange(SHARES):
         a, s, o = _down_share(
-            offsets, targets, vertices, np.uint64(owned), queue, length[_ZERO], np.int32(level), distance,
-            parent, visited, arrived, offered, next_queue, next_length, turn,
+            offsets, targets, vertices, np.uint64(owned), queue, pieces, parts, run, np.int32(level),
+            distance, parent, visited, arrived, offered, next_queue, next_length, turn,
         )  # fmt: skip
         awake += a
         scout += s
@@ -126,13 +125,13 @@ def top_down_step(
 
 
 @inline_step
-def _flood_share(offsets, targets, vertices, owned, queue, queued, parent, visited, offered, turn):
-    parts = parts_of_queue(offsets, queue, queued)
-    run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
+def _flood_share(
+    offsets, targets, vertices, owned, queue, pieces, parts, run, parent, visited, offered, turn
+):
     first = take(turn, run)
     while first < parts:
         for i in range(first, min(first + run, parts)):
-            u, begin, end = part_of_queue(offsets, queue, queued, i)
+            u, begin, end = part_of_queue(offsets, queue, pieces, i)
             name = vertices[u]
             for e in range(begin, end):
                 v = np.uint64(targets[e])
@@ -154,11 +153,13 @@ def flood_step(offsets, targets, vertices, owned, queue, length, parent, visited
 
     Every write here goes to a random place, so each one that can wait until its place comes by does.
     """
+    pieces, parts, run = parts_of_queue(offsets, queue, length[_ZERO], _QUEUE_RUN)
     turn = first_turn()
     for _ in prange(SHARES):
         _flood_share(
-            offsets, targets, vertices, np.uint64(owned), queue, length[_ZERO], parent, visited, offered, turn
-        )
+            offsets, targets, vertices, np.uint64(owned), queue, pieces, parts, run, parent, visited, offered,
+            turn,
+        )  # fmt: skip
     length[_ZERO] = _ZERO
 
 
@@ -308,7 +309,7 @@ def _up_share(
 def bottom_up_step(
     offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
 ):
-    """Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
+    """Let each unvisited vertex look for a neighbour in the frontier, in the order of its row.
 
     `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier
     count as visited: no later step need offer them to their owners. A word of 64 vertices is one thread's, so

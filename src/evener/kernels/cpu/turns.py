@@ -25,7 +25,8 @@ SHARES = max(128, os.cpu_count() or 1)
 _ENOUGH = np.uint64(1 << 10)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-# Of a queue of no more than so many vertices, rows are taken in pieces of so many edges, some 25 us each.
+# Of a queue of no more than so many vertices, long rows are taken by pieces of so many edges, some 25 us:
+# a turn costs next to nothing beside that. More vertices are work enough for all threads as they are.
 _FEW = np.uint64(64)
 _PIECE = np.uint64(1 << 13)
 # A step over fewer edges is done by one thread: waking the others costs 3.5 us, and far more where they share
@@ -55,35 +56,40 @@ def run_of_queue(offsets, queue, queued, most):
 
 
 @inline_step
-def parts_of_queue(offsets, queue, queued):
-    """How many parts a queue has: its vertices, or pieces of their rows where they are few.
+def parts_of_queue(offsets, queue, queued, most):
+    """How a queue is shared out: whether by pieces of rows, how many parts it has, how many to take at once.
 
-    It may be four hubs of a million edges each. A thread took 3.5 ms for one of them.
+    Parts are vertices, unless there are few, and one with a long row among them: a step down may be from four
+    hubs of a million edges each, of which one took a thread 3.5 ms. See `run_of_queue` for vertices.
     """
-    if queued > _FEW:
-        return queued
+    longest = _ZERO
     parts = _ZERO
-    for i in range(queued):
-        u = np.uint64(queue[i])
-        parts += (offsets[u + _ONE] - offsets[u] + _PIECE - _ONE) // _PIECE
-    return parts
+    if queued <= _FEW:
+        for i in range(queued):
+            u = np.uint64(queue[i])
+            length = offsets[u + _ONE] - offsets[u]
+            longest = max(longest, length)
+            parts += (length + _PIECE - _ONE) // _PIECE
+    if longest > _PIECE:
+        return True, parts, _ONE
+    return False, queued, run_of_queue(offsets, queue, queued, most)
 
 
 @inline_step
-def part_of_queue(offsets, queue, queued, part):
-    """A part of a queue: its vertex, and the edges from where to where."""
-    if queued > _FEW:
+def part_of_queue(offsets, queue, pieces, part):
+    """A part of a queue, a vertex or one of `pieces` of rows: the vertex, and edges from where to where."""
+    if not pieces:
         u = np.uint64(queue[part])
         return u, offsets[u], offsets[u + _ONE]
     i = _ZERO
     while True:
         u = np.uint64(queue[i])
         begin, end = offsets[u], offsets[u + _ONE]
-        pieces = (end - begin + _PIECE - _ONE) // _PIECE
-        if part < pieces:
+        own = (end - begin + _PIECE - _ONE) // _PIECE
+        if part < own:
             begin += part * _PIECE
             return u, begin, min(begin + _PIECE, end)
-        part -= pieces
+        part -= own
         i += _ONE
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "place_by_plan", "plan"]
 
-# Measuring a machine with a GPU takes a minute or two. With fewer edges than this, a hundred iterations of
+# Measuring a machine with a GPU takes a few minutes. With fewer edges than this, a hundred iterations of
 # PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
 _WORTH_MEASURING = 1 << 22
 _ITERATIONS = 100
@@ -46,7 +46,7 @@ def plan(
 ) -> Plan:
     """Say, before a run, what would go where, what it takes up there, and how long the run would take.
 
-    The first plan on a machine measures it, which takes a minute or two, and is logged; the rates are kept.
+    The first plan on a machine measures it, which takes a few minutes, and is logged; the rates are kept.
 
     Parameters
     ----------

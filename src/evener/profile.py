@@ -13,8 +13,8 @@ from __future__ import annotations
 import logging
 import platform
 import statistics
-from collections import defaultdict
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,12 @@ from evener.elements import parse_elements, usable_cores
 from evener.elements.failure import failed
 from evener.errors import DeviceError, DeviceOutOfMemory
 from evener.link import copy_speed, exchange_speeds
+from evener.measured import Measured
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
-from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
+from evener.passes import FROM_A_SOURCE, PASSES, READ_ALL, SKIP_SOME, repeated
+from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from evener.graph import Graph
-    from evener.planning.rates import Carried, Mapped, Rate
 
 __all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
 
@@ -109,14 +109,14 @@ def rates_kept(*, with_gpus: bool = True) -> Rates | None:
 
 
 def rates_of_this_machine(gpu: str | None = "cuda:0") -> Rates:
-    """The rates kept for this machine; measured now, which takes a minute or two, if there are none.
+    """The rates kept for this machine; measured now, which takes a few minutes, if there are none.
 
     That is told to the log "evener": once as a warning, and each step. `gpu` is the one to measure, which
     stands for all; None where no rates of GPUs are needed.
     """
     found = rates_kept(with_gpus=gpu is not None)
     if found is None:
-        _log.warning("measuring this machine, once, for a minute or two: plans go by its rates")
+        _log.warning("measuring this machine, once, for a few minutes: plans go by its rates")
         found = calibrate(gpu, say=lambda step: _log.info("measuring this machine, once: %s", step))
     return found
 
@@ -146,10 +146,10 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
     # Beside a GPU the CPU element leaves it a core, so it is measured without that core.
     cpu = parse_elements("cpu" if on_gpu is None else f"cpu,{on_gpu}")[0]
     on_cpu = f"cpu:{cpu.threads}"
-    measured = _Measured(_scales(on_gpu))
+    measured = Measured(_scales(on_gpu))
     if on_gpu is not None:
-        _require_room(on_gpu, *measured.graphs[-1])
-    for scale, factor in measured.graphs:
+        _require_room(on_gpu, measured.scales[-1], _MANY)
+    for scale, factor in product(measured.scales, (_FEW, _MANY)):
         _measure(measured, scale, factor, on_cpu, on_gpu, say)
     if len(measured.scales) == len(_SCALES) and _in_memory(_BEYOND, max(_BEYOND_EDGES)):
         _measure_beyond(measured, on_cpu, on_gpu, say)
@@ -161,8 +161,8 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
     rates = Rates(
         machine=here,
         threads=cpu.threads,
-        cpu=measured.rates("cpu"),
-        gpu=measured.rates("gpu") if on_gpu else {},
+        cpu={name: measured.rate(name, "cpu") for name in PASSES},
+        gpu={name: measured.rate(name, "gpu") for name in PASSES} if on_gpu else {},
         pulled={name: measured.rate(name, "pulled") for name in READ_ALL} if on_gpu else {},
         beside={name: measured.rate(name, "beside") for name in READ_ALL} if on_gpu else {},
         shares={name: measured.rate(name, "search") for name in SKIP_SOME} if on_gpu else {},
@@ -178,47 +178,6 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
     except (OSError, RuntimeError) as error:
         _log.warning("the rates of this machine cannot be kept: %s", error)
     return rates
-
-
-class _Measured:
-    """What came of the runs, by algorithm and tier, in the order of `graphs`."""
-
-    def __init__(self, scales: tuple[int, ...]) -> None:
-        self.scales = scales
-        self.graphs = [(scale, factor) for scale in scales for factor in (_FEW, _MANY)]
-        self.samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
-        self.supersteps: dict[str, float] = {}
-        # The edges and rows that lay in the host's memory, and what a pass took.
-        self.in_host_memory: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
-        # The mirrors there were, the CPU's vertices, and what a pass took beside computing.
-        self.beside_computing: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
-
-    def rates(self, tier: str) -> dict[str, Rate]:
-        """The rate of each algorithm."""
-        return {name: self.rate(name, tier) for name in PASSES}
-
-    def mapped(self, name: str) -> Mapped:
-        """What edges cost more in the host's memory, and the rows they are of."""
-        near = self.samples[name, "pulled" if name in READ_ALL else "gpu"][-1].seconds
-        return fitted_mapped(
-            [(edges, rows, seconds - near) for edges, rows, seconds in self.in_host_memory[name]]
-        )
-
-    def carried(self, name: str) -> Carried:
-        """What CPU and GPU take beside computing."""
-        return fitted_carried(self.beside_computing[name])
-
-    def rate(self, name: str, tier: str) -> Rate:
-        """What an edge costs there, and a vertex."""
-        samples = self.samples[name, tier]
-        if tier == "cpu" and (shares := self.samples[name, "share"]):
-            # A vertex of a share costs several times what one of a sparse graph does: on one thread, PageRank
-            # took 14 ns for each of R-MAT 22, where graphs of one and four edges a vertex said 0 to 3.
-            densest = {sample.scale: sample for sample in sorted(samples, key=lambda one: one.edges)}
-            samples = [*densest.values(), *shares]
-        return fitted(
-            samples, reads_all=name in READ_ALL, mirrors_apart=tier == "search", looks_up=name in LOOK_UP
-        )
 
 
 def _require_room(on_gpu: str, scale: int, factor: int) -> None:
@@ -251,7 +210,7 @@ def _drawn(graph: Graph) -> list[Any]:
 
 
 def _measure(
-    measured: _Measured, scale: int, factor: int, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]
+    measured: Measured, scale: int, factor: int, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]
 ) -> None:
     """Run every algorithm on one graph, in each tier of memory."""
     say(f"a graph of {1 << scale:,} vertices")
@@ -262,7 +221,7 @@ def _measure(
     if on_gpu is not None:
         edges = graph.m * _TARGET_AND_WEIGHT
         tiers += [("gpu", on_gpu, None), ("pulled", on_gpu, edges)]
-        if (scale, factor) == measured.graphs[-1]:
+        if (scale, factor) == (measured.scales[-1], _MANY):
             tiers += [("mapped", on_gpu, int(edges * (1 - far))) for far in _MAPPED]
     sources = _drawn(graph)
     beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
@@ -316,7 +275,7 @@ def _split(
             yield tier, partition(graph, on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
 
 
-def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
+def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
     """What reads every edge, on a CPU whose caches hold a small part of the values."""
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.
@@ -340,7 +299,7 @@ def _measure_beyond(measured: _Measured, on_cpu: str, on_gpu: str | None, say: C
 
 
 def _measure_share(
-    measured: _Measured, tier: str, scale: int, placed: PartitionedGraph, size: int | None = None
+    measured: Measured, tier: str, scale: int, placed: PartitionedGraph, size: int | None = None
 ) -> None:
     """What a CPU's share takes."""
     own = placed.partitions[0]
@@ -352,9 +311,7 @@ def _measure_share(
         measured.samples[name, tier].append(sample)
 
 
-def _measure_search(
-    measured: _Measured, scale: int, placed: PartitionedGraph, sources: Sequence[Any]
-) -> None:
+def _measure_search(measured: Measured, scale: int, placed: PartitionedGraph, sources: Sequence[Any]) -> None:
     """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
     own = placed.partitions[0]
     visited, mirrors = own.connected + own.mirrors, sum(one.mirrors for one in placed.partitions)
@@ -370,7 +327,7 @@ def _measure_search(
         measured.beside_computing[name].append((mirrors, own.connected, more))
 
 
-def _count_supersteps(measured: _Measured, placed: PartitionedGraph, source: Any) -> None:
+def _count_supersteps(measured: Measured, placed: PartitionedGraph, source: Any) -> None:
     """How often several elements exchange: one by itself takes many levels, or buckets, in one superstep."""
     for name, (run, passes) in PASSES.items():
         measured.supersteps[name] = run(placed, source).timeline.supersteps / passes

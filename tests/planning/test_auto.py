@@ -28,6 +28,7 @@ from evener.planning.model import Share
 from evener.timeline import Span
 
 home = import_module("evener.partition")
+of_runs = import_module("evener.measured")
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
 FULL = DeviceOutOfMemory("cuda:0 has 2.0 MiB free and 3.0 GiB more are needed", needed=3, available=2)
@@ -164,7 +165,7 @@ def test_measuring_is_logged_once_and_its_steps_for_who_wants_them(graph, caplog
     with caplog.at_level(logging.INFO, "evener"):
         ev.wcc(graph)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "measuring this machine, once, for a minute or two: plans go by its rates"),
+        ("WARNING", "measuring this machine, once, for a few minutes: plans go by its rates"),
         ("INFO", "measuring this machine, once: cpu on a graph"),
     ]
 
@@ -175,7 +176,7 @@ def test_the_command_line_shows_measuring_as_a_stage(evener, monkeypatch):
     monkeypatch.setattr(job, "stage", lambda _, what: stages.append(what))
     done = evener("run", "wcc", "rmat:6")
     assert done.status == 0
-    assert done.err == "evener: measuring this machine, once, for a minute or two: plans go by its rates\n"
+    assert done.err == "evener: measuring this machine, once, for a few minutes: plans go by its rates\n"
     assert stages[1:] == ["preparing wcc", "measuring this machine, once: cpu on a graph"]
     assert not logging.getLogger("evener").handlers
 
@@ -592,8 +593,8 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
     monkeypatch.setattr(profile, "_scales", lambda _: scales)
     monkeypatch.setattr(profile, "_BEYOND", 10)
     monkeypatch.setattr(profile.memory, "available", lambda: memory)
-    fit = profile.fitted
-    monkeypatch.setattr(profile, "fitted", lambda own, **more: samples.append(own) or fit(own, **more))
+    fit = of_runs.fitted
+    monkeypatch.setattr(of_runs, "fitted", lambda own, **more: samples.append(own) or fit(own, **more))
     found = CALIBRATE(gpu)
     assert len(found.cpu["pagerank"].vertices) == sizes
     assert all(len(found.cpu[name].vertices) == len(scales) for name in found.cpu if name != "pagerank")
@@ -646,8 +647,8 @@ def test_what_is_measured_of_runs(monkeypatch):
     timed = Timed(99.0, 4.0, 12.0, 8.0, 5.0)  # the last counts supersteps, where there are several elements
     monkeypatch.setattr(profile, "PASSES", {"pagerank": (timed, 4)})
     monkeypatch.setattr(profile, "SKIP_SOME", ())
-    monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
-    monkeypatch.setattr(profile, "fitted_mapped", seen.append)
+    monkeypatch.setattr(of_runs, "fitted", lambda samples, **_: seen.append(samples))
+    monkeypatch.setattr(of_runs, "fitted_mapped", seen.append)
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
     monkeypatch.setattr(Partition, "mapped_rows", property(lambda _: 7))
     tiers = []
@@ -696,8 +697,8 @@ def test_what_is_measured_of_searches_on_both(monkeypatch):
     monkeypatch.setattr(profile, "PASSES", {"wcc": (timed, 2)})
     monkeypatch.setattr(profile, "READ_ALL", ())
     monkeypatch.setattr(profile, "SKIP_SOME", ("wcc",))
-    monkeypatch.setattr(profile, "fitted", lambda samples, **_: seen.append(samples))
-    monkeypatch.setattr(profile, "fitted_carried", carried.append)
+    monkeypatch.setattr(of_runs, "fitted", lambda samples, **_: seen.append(samples))
+    monkeypatch.setattr(of_runs, "fitted_carried", carried.append)
     CALIBRATE("cuda:0")
     searches = seen[2]  # after those of CPU and of GPU
     kinds = [[element.kind for element in pg.elements] for pg in timed.placements]

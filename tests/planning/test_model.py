@@ -12,6 +12,7 @@ import pytest
 
 import evener as ev
 from evener import profile
+from evener.measured import Measured
 from evener.planning.fit import Sample, fitted_carried, fitted_mapped
 from evener.planning.model import (
     Degrees,
@@ -279,7 +280,7 @@ def test_vertices_without_an_edge_take_no_time():
     ],
 )
 def test_a_rate_is_taken_from_few_edges_and_from_many(few, many, edge, vertex):
-    measured = profile._Measured((10,))
+    measured = Measured((10,))
     # Half of the shortest time is taken for what a run takes without any work.
     measured.samples["wcc", "cpu"] = [
         Sample(10, 40, 40, 30, 2 * few),
@@ -294,7 +295,7 @@ def test_a_rate_is_taken_from_few_edges_and_from_many(few, many, edge, vertex):
 
 @pytest.mark.parametrize(("name", "least"), [("pagerank", 5), ("wcc", (60 * 2 + 300 * 5) / 300)])
 def test_what_reads_every_edge_pays_for_every_edge_and_no_vertex(name, least):
-    measured = profile._Measured((10,))
+    measured = Measured((10,))
     times = [40 * 2 + 30 * 5, 60 * 2 + 300 * 5]
     measured.samples[name, "gpu"] = [
         Sample(10, 40, 40, 30, 2 * times[0]),
@@ -305,7 +306,7 @@ def test_what_reads_every_edge_pays_for_every_edge_and_no_vertex(name, least):
 
 def test_edges_that_seem_free_are_not_foreseen_to_be():
     """A pass over a small graph takes a GPU as long as launching it."""
-    measured = profile._Measured((10,))
+    measured = Measured((10,))
     measured.samples["pagerank", "gpu"] = [
         Sample(10, 40, 40, 30, 10.0),
         Sample(10, 60, 60, 300, 11.0),
@@ -317,7 +318,7 @@ def test_edges_that_seem_free_are_not_foreseen_to_be():
 
 def test_what_edges_and_rows_cost_more_in_the_hosts_memory():
     """By hand, of the largest graph in both placements; PageRank is compared without blocks of columns."""
-    measured = profile._Measured((10,))
+    measured = Measured((10,))
     for name in ("bfs", "pagerank", "wcc"):
         for tier, largest in (("gpu", 40.0), ("pulled", 70.0)):
             measured.samples[name, tier] = [Sample(10, 40, 40, 30, 1.0), Sample(10, 60, 60, 300, largest)]
@@ -343,7 +344,7 @@ def test_neither_edges_nor_rows_make_up_for_the_other():
 
 def test_shares_of_a_graph_say_what_edges_and_vertices_cost_beside_a_gpu():
     """By hand: a share with few edges to a vertex, and one with many that reads as much of the graph."""
-    measured = profile._Measured((10,))
+    measured = Measured((10,))
     measured.samples["pagerank", "beside"] = [
         Sample(10, 500, 400, 100, 20 + 400 * 2 + 100 * 3),
         Sample(10, 450, 1, 6, 20 + 1 * 2 + 6 * 3),
@@ -361,7 +362,7 @@ def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped(name, leas
 
     Not where vertices look up: however many edges hubs have, they need few.
     """
-    measured = profile._Measured((10,))
+    measured = Measured((10,))
     sizes = [(400, 2000, 0), (600, 9000, 0), (300, 700, 90), (1, 3000, 500)]
     measured.samples[name, "search"] = [
         Sample(10, own + mirrors, own, edges, 20 + own * 2 + edges / 100 + mirrors / 10, mirrors)

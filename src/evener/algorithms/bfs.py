@@ -38,7 +38,10 @@ EDGES_TO_TURN_UP = 15
 VERTICES_TO_TURN_DOWN = 18
 # From 1/60 on where the frontier is one of hubs, on average with 8 times as many edges as all vertices: what
 # looks up finds them first. Of 16 searches of R-MAT 26 on 16 cores the slowest took 82 ms, not 112, most as
-# long as before. Uniform 20 took 22 ms from 1/60 on, not 16, as most vertices look through rows in vain.
+# long as before. Uniform 20 took 22 ms from 1/60 on, not 16, as most vertices look through rows in vain. What
+# lies between 1/60 and 1/15 has 70 to 136 times the mean in R-MAT 20 and 22, once it in uniform graphs, 1.5
+# times at most in nine of ten on web-NotreDame, which 1/60 slows too, and 4 to 18 times on soc-Epinions1, to
+# which it makes no difference.
 EDGES_TO_TURN_UP_FROM_HUBS = 60
 A_HUB_HAS = 8
 # A GPU by itself turns up from 1/60 on: of 16 searches of R-MAT 26 the slowest took 2.4 ms, not 2.9, with all

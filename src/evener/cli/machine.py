@@ -83,7 +83,7 @@ def plan(
     Beta is the share of the edges that cross partitions: before aggregation, and after it, when what is sent
     to one vertex travels once. With --for, the elements, the policy and alpha are chosen for the least
     predicted time, unless they are given, and the times are printed; the first such plan on a machine takes
-    a minute or two to measure its rates.
+    a few minutes to measure its rates.
     """
     place = placement(given)
     if algorithm is not None:
@@ -136,7 +136,7 @@ def profile(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine again, which takes a minute or two: the rates that plans go by.
+    """Measure this machine again, which takes a few minutes: the rates that plans go by.
 
     The first plan on a machine does it as well. An edge and a vertex are said to cost what they did on the
     largest graph that was measured.

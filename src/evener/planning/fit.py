@@ -30,16 +30,14 @@ class Sample(NamedTuple):
     mirrors: int = 0
 
 
-def fitted(
-    samples: Sequence[Sample], *, reads_all: bool, mirrors_apart: bool = False, looks_up: bool = False
-) -> Rate:
+def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False) -> Rate:
     """What an edge costs, and a vertex that has one: by what has many edges for each and what has few.
 
     Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
-    nothing. `reads_all` is whether a pass reads every edge. With `mirrors_apart`, what a mirror costs is
-    told apart, by shares of hubs, which have many, and of others. `looks_up` is whether a vertex is done as
-    soon as it has found an edge.
+    nothing. `reads_all` is whether a pass reads every edge, `looks_up` whether a vertex is done as soon as it
+    has found one. Where there are shares with mirrors, those of hubs have many, and tell what one costs.
     """
+    with_mirrors = any(sample.mirrors for sample in samples)
     # What a run takes however little there is to do is less than the shortest took; of that we take half.
     fixed = min(sample.seconds for sample in samples) / 2
     edge_seconds: list[float] = []
@@ -50,8 +48,6 @@ def fitted(
     for scale in sorted({sample.scale for sample in samples}):
         own = [sample for sample in samples if sample.scale == scale]
         sizes = np.array([(one.connected, one.edges, one.mirrors) for one in own], dtype=float)
-        if not mirrors_apart:
-            sizes[:, 2] = 0
         times = np.array([sample.seconds for sample in own]) - fixed
         # Never less than nothing: if one seems to, the other costs all of it.
         each_vertex, each_edge, each_mirror = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
@@ -59,10 +55,10 @@ def fitted(
         vertex_seconds.append(each_vertex)
         mirror_seconds.append(each_mirror)
         # Whole graphs of many edges, or hubs.
-        most = max(own, key=lambda one: one.edges / max(one.connected, 1) if mirrors_apart else one.edges)
+        most = max(own, key=lambda one: one.edges / max(one.connected, 1) if with_mirrors else one.edges)
         # What reads every edge pays for every edge; if that is lost in the noise, a bound is better. Where
         # vertices stop at an edge, hubs' edges need cost nothing: what hubs took is told by their mirrors.
-        known = (reads_all and each_edge > 0) or (mirrors_apart and looks_up)
+        known = (reads_all and each_edge > 0) or (with_mirrors and looks_up)
         least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
         counts.append(max(sample.touched for sample in own))
     return Rate(
@@ -71,7 +67,7 @@ def fitted(
         tuple(vertex_seconds),
         tuple(least_seconds),
         fixed,
-        tuple(mirror_seconds) if mirrors_apart else (),
+        tuple(mirror_seconds) if with_mirrors else (),
     )
 
 

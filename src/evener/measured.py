@@ -26,8 +26,9 @@ class Measured:
         Of a pass of each algorithm.
     in_host_memory : dict of str to list of (int, int, float)
         The edges and rows that lay in the host's memory, and the seconds of a pass.
-    beside_computing : dict of str to list of (int, int, float)
-        The mirrors there were, the CPU's vertices, and the seconds of a pass beside computing.
+    beside_computing : dict of str to list of (int, int, int, float)
+        The graph's scale, the mirrors there were, the CPU's vertices, and the seconds of a pass beside
+        computing.
     """
 
     def __init__(self, scales: tuple[int, ...]) -> None:
@@ -35,7 +36,7 @@ class Measured:
         self.samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
         self.supersteps: dict[str, float] = {}
         self.in_host_memory: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
-        self.beside_computing: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        self.beside_computing: defaultdict[str, list[tuple[int, int, int, float]]] = defaultdict(list)
 
     def mapped(self, name: str) -> Mapped:
         """What edges cost more in the host's memory, and the rows they are of."""

@@ -5,7 +5,8 @@ benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or th
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
 grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths, and
 PageRank without room for blocks of columns; on CPU and GPU together; and on the CPU of a large machine,
-alone and beside a GPU, PageRank on graphs whose values fit no cache.
+alone and beside a GPU, PageRank on graphs whose values fit no cache, and what searches take there beside
+their kernels.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from evener.measured import Measured
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.passes import FROM_A_SOURCE, PASSES, READ_ALL, SKIP_SOME, repeated
+from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
 from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from evener.graph import Graph
+    from evener.passes import Run
 
 __all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
 
@@ -46,7 +48,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 7
+_METHOD = 8
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -229,10 +231,10 @@ def _measure(
         say(f"{tier} on {graph!r}")
         placed = partition(graph, on, gpu_memory=None if room is None else beside + room)
         own = placed.partitions[0]
-        for name, (run, passes) in PASSES.items():
+        for name, (_, passes) in PASSES.items():
             if tier == "pulled" and name not in READ_ALL:
                 continue
-            runs = repeated(run, placed, sources if name in FROM_A_SOURCE else (None,))
+            runs = _searches(placed, name, sources)
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier == "mapped":
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
@@ -276,7 +278,10 @@ def _split(
 
 
 def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
-    """What reads every edge, on a CPU whose caches hold a small part of the values."""
+    """What reads every edge, on a CPU whose caches hold a small part of the values.
+
+    And what looks up beside a GPU, whose kernels take so little that what else there is decides.
+    """
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.
     size = measured.samples[READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
@@ -292,8 +297,12 @@ def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Ca
             measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
         del placed  # before the next one is made
         if on_gpu is not None:
+            sources = _drawn(graph)
             for tier, placed in _split(graph, on_cpu, on_gpu, say):
                 _measure_share(measured, tier, _BEYOND, placed, size)
+                if tier == "share":
+                    for name in LOOK_UP:
+                        _note_beside(measured, _BEYOND, placed, name, _searches(placed, name, sources))
                 del placed
         del graph
 
@@ -314,17 +323,27 @@ def _measure_share(
 def _measure_search(measured: Measured, scale: int, placed: PartitionedGraph, sources: Sequence[Any]) -> None:
     """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
     own = placed.partitions[0]
-    visited, mirrors = own.connected + own.mirrors, sum(one.mirrors for one in placed.partitions)
+    visited = own.connected + own.mirrors
     for name in SKIP_SOME:
-        run, passes = PASSES[name]
-        runs = repeated(run, placed, sources if name in FROM_A_SOURCE else (None,))
-        computes, more = (
-            statistics.median(one) / passes
-            for one in zip(*[(one.first_computes, one.beside_computing) for one in runs], strict=True)
-        )
+        runs = _searches(placed, name, sources)
+        computes = statistics.median(one.first_computes for one in runs) / PASSES[name][1]
         sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
         measured.samples[name, "search"].append(sample)
-        measured.beside_computing[name].append((mirrors, own.connected, more))
+        _note_beside(measured, scale, placed, name, runs)
+
+
+def _searches(placed: PartitionedGraph, name: str, sources: Sequence[Any]) -> list[Run]:
+    """Runs of an algorithm, from these sources if it has one."""
+    return repeated(PASSES[name][0], placed, sources if name in FROM_A_SOURCE else (None,))
+
+
+def _note_beside(
+    measured: Measured, scale: int, placed: PartitionedGraph, name: str, runs: Sequence[Run]
+) -> None:
+    """What CPU and GPU took beside kernels."""
+    mirrors = sum(one.mirrors for one in placed.partitions)
+    seconds = statistics.median(one.beside_computing for one in runs) / PASSES[name][1]
+    measured.beside_computing[name].append((scale, mirrors, placed.partitions[0].connected, seconds))
 
 
 def _count_supersteps(measured: Measured, placed: PartitionedGraph, source: Any) -> None:

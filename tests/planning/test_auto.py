@@ -593,8 +593,9 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
     monkeypatch.setattr(profile, "_scales", lambda _: scales)
     monkeypatch.setattr(profile, "_BEYOND", 10)
     monkeypatch.setattr(profile.memory, "available", lambda: memory)
-    fit = of_runs.fitted
+    fit, fit_carried, carried = of_runs.fitted, of_runs.fitted_carried, []
     monkeypatch.setattr(of_runs, "fitted", lambda own, **more: samples.append(own) or fit(own, **more))
+    monkeypatch.setattr(of_runs, "fitted_carried", lambda own: carried.append(own) or fit_carried(own))
     found = CALIBRATE(gpu)
     assert len(found.cpu["pagerank"].vertices) == sizes
     assert all(len(found.cpu[name].vertices) == len(scales) for name in found.cpu if name != "pagerank")
@@ -618,6 +619,11 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
         shares = [(pg.partitions[0].connected, pg.partitions[0].stored_edges) for pg in placed]
         assert [whole[1], *shares] in sizes
         assert shares in sizes
+        # What searches of these shares take beside computing, where looking up takes little.
+        mirrors = [sum(own.mirrors for own in pg.partitions) for pg in placed]
+        expected = {"bfs": [(10, count, own) for count, (own, _) in zip(mirrors, shares, strict=True)]}
+        for name, own in zip(found.carried, carried, strict=True):
+            assert [one[:3] for one in own if one[0] == 10] == expected.get(name, [])
 
 
 @pytest.fixture
@@ -714,7 +720,7 @@ def test_what_is_measured_of_searches_on_both(monkeypatch):
     mirrors = [sum(own.mirrors for own in pg.partitions) for pg in shares]
     assert carried == [
         [
-            (count, pg.partitions[0].connected, (50.0 - 32.0) / 2)
+            (8, count, pg.partitions[0].connected, (50.0 - 32.0) / 2)
             for count, pg in zip(mirrors, shares, strict=True)
         ]
     ]

@@ -34,6 +34,11 @@ def flat(edge, vertex=0.0, fixed=0.0):
     return Rate((1,), (edge,), (vertex,), (edge,), fixed)
 
 
+def carries(fixed, mirror, vertex):
+    """What is carried on a graph of any size."""
+    return Carried((1,), (fixed,), mirror, vertex)
+
+
 def rates(
     *, cpu=1e-9, gpu=1e-10, mapped=1e-9, mapped_row=0.0, c=4e9, copied=4e9, delay=0.0, steps=1.0,
     pulled=None, beside=None, share=None, carried=None,
@@ -47,7 +52,7 @@ def rates(
         {} if pulled is None else {"pagerank": flat(pulled)},
         {} if beside is None else {"pagerank": flat(beside)},
         {} if share is None else {"bfs": flat(*share)},
-        {} if carried is None else {"bfs": Carried(*carried)},
+        {} if carried is None else {"bfs": carries(*carried)},
         dict.fromkeys(names, Mapped(mapped, mapped_row)),
         dict.fromkeys(names, steps),
         c if isinstance(c, dict) else {"cpu": c, "cuda": c},
@@ -379,6 +384,26 @@ def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped(name, leas
     assert rate.seconds(6000, 1, 500) == pytest.approx(20 + max(2 + 60 + 50, 6000 * least))
 
 
+def test_where_vertices_look_for_one_neighbour_few_edges_cost_more_than_many():
+    """By hand: 2 s for each of 400 vertices with 5 edges and of 600 with 15, and 30 s over these numbers."""
+    measured = Measured((10,))
+    measured.samples["bfs", "gpu"] = [
+        Sample(10, own, own, edges, 20 + own * (2 + 30 * own / edges))
+        for own, edges in [(1, 30 / 18), (400, 2000), (600, 9000)]  # the first takes twice what is fixed
+    ]
+    rate = measured.rate("bfs", "gpu")
+    assert rate.fixed_seconds == 20
+    assert rate.edge_seconds == (0,)
+    assert rate.vertex_seconds == pytest.approx([2])
+    assert rate.thin_seconds == pytest.approx([30])
+    assert rate.seconds(8000, 800) == pytest.approx(20 + 800 * (2 + 30 / 10))
+    assert rate.seconds(0, 0) == 20
+    # A share of hubs takes what its edges do, but no more than if all it reads were vertices of its own.
+    assert rate.least_edge_seconds == pytest.approx([600 * 4 / 9000])
+    assert rate.seconds(9000, 1, 2000) == pytest.approx(20 + 600 * 4)
+    assert rate.seconds(90_000, 1, 2000) == pytest.approx(20 + 2001 * 2)
+
+
 def test_mirrors_do_not_become_dearer_beyond_the_largest_graph():
     """By hand: 1 s each on a graph of 10, 3 s on one of 20; halfway, by the logarithm, 2 s."""
     nothing = (0.0, 0.0)
@@ -424,13 +449,31 @@ def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
 
 def test_what_is_carried_is_told_from_what_carrying_takes():
     sizes = [(100, 9), (1000, 2), (10, 40), (500, 500)]
-    found = fitted_carried([(mirrors, own, 7 + 3.0 * mirrors + 5.0 * own) for mirrors, own in sizes])
-    assert (found.fixed_seconds, found.mirror_seconds, found.vertex_seconds) == pytest.approx((7, 3, 5))
+    found = fitted_carried([(8, mirrors, own, 7 + 3.0 * mirrors + 5.0 * own) for mirrors, own in sizes])
+    assert found.fixed_seconds == pytest.approx((7,))
+    assert (found.mirror_seconds, found.vertex_seconds) == pytest.approx((3, 5))
     # By how many times it is off, not by how much: 4/3 over 10/9.
-    assert fitted_carried([(0, 0, 1.0), (0, 0, 3.0)]).fixed_seconds == pytest.approx(1.2)
+    assert fitted_carried([(8, 0, 0, 1.0), (8, 0, 0, 3.0)]).fixed_seconds == pytest.approx((1.2,))
     # However the clock runs, nothing takes less than no time.
-    assert fitted_carried([(100, 1, -1.0), (1000, 1, 5.0), (10, 1, 0.0)]) == fitted_carried([(1000, 1, 5.0)])
-    assert fitted_carried([(100, 1, -1.0)]) == Carried(0.0, 0.0, 0.0)
+    assert fitted_carried([(8, 100, 1, -1.0), (8, 1000, 1, 5.0), (8, 10, 1, 0.0)]) == fitted_carried(
+        [(8, 1000, 1, 5.0)]
+    )
+    assert fitted_carried([(8, 100, 1, -1.0)]) == carries(0.0, 0.0, 0.0)
+
+
+def test_a_small_graph_takes_less_to_begin_with():
+    """By hand: 2 s up to 100 values, 6 s from 10,000 on, 4 s halfway by the logarithm; 0.5 a mirror, 3 each."""
+    sizes = [(8, 60, 40), (8, 80, 1), (12, 4_000, 6_000), (12, 30_000, 0), (14, 1_000, 50_000)]
+    anyhow = {8: 2, 12: 6, 14: 6}
+    samples = [(*one, anyhow[one[0]] + 0.5 * one[1] + 3.0 * one[2]) for one in sizes]
+    found = fitted_carried(samples)
+    assert found.values == (100, 10_000)
+    assert found.fixed_seconds == pytest.approx((2, 6))
+    assert (found.mirror_seconds, found.vertex_seconds) == pytest.approx((0.5, 3))
+    for mirrors, own, fixed in ((0, 0, 2), (10, 10, 2), (1000, 0, 4), (0, 1000, 4), (10**6, 10**6, 6)):
+        assert found.seconds(mirrors, own) == pytest.approx(fixed + 0.5 * mirrors + 3 * own)
+    # If not all that is larger has more, one number stands for all.
+    assert fitted_carried([(8, 60, 40, 5.0), (9, 60, 40, 5.0)]).values == (100,)
 
 
 def test_values_travel_as_fast_as_their_sender_picks_them_out():
@@ -491,6 +534,7 @@ def test_rates_that_were_changed_or_are_another_machines_are_measured_anew(tmp_p
         {"vertex_seconds": (-1.0, 1.0)},
         {"fixed_seconds": math.inf},
         {"mirror_seconds": (0.0, -1.0)},
+        {"thin_seconds": (0.0, -1.0)},
     ],
     ids=str,
 )
@@ -510,10 +554,20 @@ def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(tmp_path
         assert (kept(MACHINE) is not None) == expected
 
 
-@pytest.mark.parametrize("wrong", [Carried(-1e-9, 0.0, 0.0), Carried(0.0, math.nan, 0.0)], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        carries(-1e-9, 0.0, 0.0),
+        carries(0.0, math.nan, 0.0),
+        carries(0.0, 0.0, -1.0),
+        Carried((4, 4), (0.0, 0.0), 0.0, 0.0),
+        Carried((), (), 0.0, 0.0),
+    ],
+    ids=str,
+)
 def test_carrying_values_is_not_believed_to_save_time(tmp_path, monkeypatch, wrong):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for more, expected in ((Carried(0.0, 1e-9, 0.0), True), (wrong, False)):
+    for more, expected in ((carries(0.0, 1e-9, 0.0), True), (wrong, False)):
         keep(replace(rates(), carried={"bfs": more}))
         assert (kept(MACHINE) is not None) == expected
 

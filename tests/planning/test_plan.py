@@ -383,7 +383,7 @@ def test_the_command_line_measures_this_machine_again(quick, evener):
     assert f"Kept in {place}." in done.out
     rates = json.loads(before)["rates"]
     for name in ("bfs", "pagerank", "wcc", "sssp", "betweenness"):
-        (line,) = [line for line in done.out.splitlines() if f" {name} " in line]
+        (line,) = [line for line in done.out.splitlines() if f"  {name}  " in line]
         assert float(line.split()[-2]) == pytest.approx(
             rates["cpu"][name]["edge_seconds"][-1] * 1e9, rel=0.01
         )
@@ -430,7 +430,9 @@ def test_rates_of_a_gpu_are_written_as_well():
 def test_rates_of_searches_on_both_are_written_as_well():
     known = rates(share=(2e-9, 3e-9), carried=(1e-3, 4e-9, 2e-9))
     known.shares["bfs"] = replace(known.shares["bfs"], mirror_seconds=(5e-9,))
+    known.gpu["bfs"] = replace(known.gpu["bfs"], thin_seconds=(7e-9, 9e-9))
     lines = text.rates(known).splitlines()
+    assert "A vertex takes more, over the edges that vertices have on average: bfs on cuda 9 ns." in lines
     found = [re.split(r"  +", line.strip()) for line in lines]
     assert ["cpu:4, its kernels beside a GPU", "bfs", "2", "3"] in found
     together = "bfs 1 ms, 4 ns a mirror and 2 ns a vertex of the CPU."

@@ -248,6 +248,14 @@ def rates(found: Rates) -> str:
             "",
             "Where an edge takes 0, vertices tell all of the time, or mirrors too where they are told.",
         ]
+    thin = ", ".join(
+        f"{name} on {element} {_nanoseconds(rate.thin_seconds[-1])} ns"
+        for element, tier in tiers.items()
+        for name, rate in tier.items()
+        if rate.thin_seconds
+    )
+    if thin:
+        lines += [f"A vertex takes more, over the edges that vertices have on average: {thin}."]
     if found.bytes_per_second:
         speeds = ", ".join(f"from {kind} {c / 1e9:.1f} GB/s" for kind, c in found.bytes_per_second.items())
         copied, delay = found.copied_bytes_per_second / 1e9, seconds_text(found.exchange_seconds)
@@ -255,8 +263,8 @@ def rates(found: Rates) -> str:
         lines += ["", f"{said}; an exchange takes {delay} more."]
     if found.carried:
         took = ", ".join(
-            f"{name} {seconds_text(more.fixed_seconds)}, {_nanoseconds(more.mirror_seconds)} ns a mirror and "
-            f"{_nanoseconds(more.vertex_seconds)} ns a vertex of the CPU"
+            f"{name} {seconds_text(more.fixed_seconds[-1])}, {_nanoseconds(more.mirror_seconds)} ns a mirror "
+            f"and {_nanoseconds(more.vertex_seconds)} ns a vertex of the CPU"
             for name, more in found.carried.items()
         )
         lines += [f"Beside computing, CPU and GPU together take, in a pass: {took}."]

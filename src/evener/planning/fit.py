@@ -38,20 +38,26 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
     has found one. Where there are shares with mirrors, those of hubs have many, and tell what one costs.
     """
     with_mirrors = any(sample.mirrors for sample in samples)
+    # Where vertices look for a neighbour, few edges make it longer, not shorter.
+    thin = looks_up and not with_mirrors
     # What a run takes however little there is to do is less than the shortest took; of that we take half.
     fixed = min(sample.seconds for sample in samples) / 2
     edge_seconds: list[float] = []
     vertex_seconds: list[float] = []
     mirror_seconds: list[float] = []
     least_seconds: list[float] = []
+    thin_seconds: list[float] = []
     counts: list[int] = []
     for scale in sorted({sample.scale for sample in samples}):
         own = [sample for sample in samples if sample.scale == scale]
-        sizes = np.array([(one.connected, one.edges, one.mirrors) for one in own], dtype=float)
+        sizes = np.array([_sizes(one, thin=thin) for one in own], dtype=float)
         times = np.array([sample.seconds for sample in own]) - fixed
         # Never less than nothing: if one seems to, the other costs all of it.
-        each_vertex, each_edge, each_mirror = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
+        each_vertex, each_edge, each_mirror, each_thin = nnls(sizes / times[:, None], np.ones(len(own)))[
+            0
+        ].tolist()
         edge_seconds.append(each_edge)
+        thin_seconds.append(each_thin)
         vertex_seconds.append(each_vertex)
         mirror_seconds.append(each_mirror)
         # Whole graphs of many edges, or hubs.
@@ -68,7 +74,15 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
         tuple(least_seconds),
         fixed,
         tuple(mirror_seconds) if with_mirrors else (),
+        tuple(thin_seconds) if thin else (),
     )
+
+
+def _sizes(sample: Sample, *, thin: bool) -> tuple[float, float, float, float]:
+    """The vertices, edges and mirrors that cost something, and vertices over their mean number of edges."""
+    if thin:
+        return sample.connected, 0, 0, sample.connected**2 / sample.edges
+    return sample.connected, sample.edges, sample.mirrors, 0
 
 
 def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
@@ -79,14 +93,24 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
     return Mapped(each_edge, each_row)
 
 
-def fitted_carried(samples: Sequence[tuple[int, int, float]]) -> Carried:
-    """What a pass takes beside computing, by mirrors and the CPU's vertices: each sample's, and seconds.
+def fitted_carried(samples: Sequence[tuple[int, int, int, float]]) -> Carried:
+    """What a pass takes beside computing, by mirrors and the CPU's vertices.
 
-    A sample that took no time is one that the clock did not tell.
+    Each sample has the scale of the graph, the mirrors there were, the CPU's vertices, and seconds. One that
+    took no time is one that the clock did not tell.
     """
-    told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 3)
+    told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 4)
     if not len(told):
-        return Carried(0.0, 0.0, 0.0)
-    by = np.insert(told[:, :2], 0, 1, axis=1) / told[:, 2:]
-    fixed, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0].tolist()
-    return Carried(fixed, each_mirror, each_vertex)
+        return Carried((1,), (0.0,), 0.0, 0.0)
+    scales, mirrors, vertices, seconds = told.T
+    values = mirrors + vertices
+    # A small graph's, and a large one's: between them what it takes anyhow grows with the logarithm.
+    small = scales == scales.min()
+    ends = [max(values[small].max(), 1)]
+    if not small.all() and values[~small].min() > ends[0]:
+        ends.append(values[~small].min())
+    part = np.interp(np.log(np.maximum(values, 1)), np.log(ends), np.arange(len(ends)))
+    anyhow = [1 - np.abs(part - k) for k in range(len(ends))]
+    by = np.stack([*anyhow, mirrors, vertices], axis=1) / seconds[:, None]
+    *fixed, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0].tolist()
+    return Carried(tuple(int(end) for end in ends), tuple(fixed), each_mirror, each_vertex)

@@ -462,7 +462,7 @@ def test_what_is_carried_is_told_from_what_carrying_takes():
 
 
 def test_a_small_graph_takes_less_to_begin_with():
-    """By hand: 2 s up to 100 values, 6 s from 10,000 on, 4 s halfway by the logarithm; 0.5 a mirror, 3 each."""
+    """By hand: 2 s up to 100 values, 6 s from 10,000 on, 4 s by logarithm 4 halfway; 0.5 a mirror, 3 each."""
     sizes = [(8, 60, 40), (8, 80, 1), (12, 4_000, 6_000), (12, 30_000, 0), (14, 1_000, 50_000)]
     anyhow = {8: 2, 12: 6, 14: 6}
     samples = [(*one, anyhow[one[0]] + 0.5 * one[1] + 3.0 * one[2]) for one in sizes]

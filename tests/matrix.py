@@ -35,6 +35,38 @@ _WIDE = {
 }
 
 
+def giants_apart(test):
+    """Two giant trees that an edge joins or does not, directed or not."""
+    return directions(pytest.mark.parametrize("joined", [True, False])(test))
+
+
+def check_giants_apart(monkeypatch, on, *, directed, joined):
+    """Two elements have stars of hubs that a third one owns, and are joined by the edge of two leaves alone.
+
+    These two have so many neighbours that threads of a GPU share their rows. Where rows begin with hubs, the
+    other leaf comes third, and where they begin with what is owned, last. So that edge is skipped from both
+    its ends, for both are in the giant tree of their element by then, and is looked at after all. Where it is
+    missing, that is in vain.
+    """
+    leaves = 700
+    ends = []
+    for first, hubs in ((4, (0, 1)), (4 + leaves, (2, 3))):
+        ends += [(first + i, hub) for hub in hubs for i in range(leaves)]
+        ends += [(first, first + i) for i in range(1, leaves)]
+        ends += [(first + i, first + i + 1) for i in range(1, leaves - 1)]
+    ends += [(4, 4 + leaves)] * joined
+    graph = ev.Graph.from_edges(*np.transpose(ends), directed=directed)
+    owner = np.repeat([0, 1, 2], [4, leaves, leaves]).astype(np.uint8)
+    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    result = ev.wcc(ev.partition(graph, on=on))
+    assert result.outcome["components"] == 2 - joined
+    assert (result["component"] == (0 if joined else np.repeat([0, 2, 0, 2], [2, 2, leaves, leaves]))).all()
+    assert [step.phases for step in result.timeline.by_superstep()] == [
+        *[("link",), ("merge",)],
+        *[("link giants",), ("merge",)],
+    ]
+
+
 def check_the_empty_graph(on, *, directed):
     pg = ev.partition(zoo.build(zoo.SMALL["empty"](), directed=directed), on)
     assert len(ev.wcc(pg)["component"]) == 0

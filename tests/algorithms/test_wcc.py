@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import networkx as nx
 import numpy as np
 import pytest
 
 import evener as ev
+import matrix
 import reference
 from reference import as_networkx, random_graph
 
@@ -101,21 +100,14 @@ def test_a_graph_placed_in_one_direction_is_refused():
         ev.wcc(ev.partition(g, directions="out"))
 
 
-@pytest.mark.parametrize("directed", [True, False])
-def test_an_edge_between_mirrors_of_hubs_is_not_skipped_from_both_ends(monkeypatch, directed):
-    """Two elements have stars of hubs that a third one owns, and are joined by the edge of two leaves alone.
+@matrix.giants_apart
+def test_giant_trees_that_one_edge_joins_are_not_taken_for_two_components(monkeypatch, directed, joined):
+    matrix.check_giants_apart(monkeypatch, ["cpu:1"] * 3, directed=directed, joined=joined)
 
-    In the rows of leaves, hubs come first, then the other leaf, which is a mirror too, then what is owned.
-    """
-    leaves = 50
-    ends = []
-    for first, hubs in ((4, (0, 1)), (4 + leaves, (2, 3))):
-        ends += [(hub, first + i) for hub in hubs for i in range(leaves)]
-        ends += [(first + i, first + i + 1) for i in range(leaves - 1)]
-    ends += [(4, 4 + leaves)]
-    graph = ev.Graph.from_edges(*np.transpose(ends), directed=directed)
-    owner = np.repeat([0, 1, 2], [4, leaves, leaves]).astype(np.uint8)
-    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
-    result = ev.wcc(ev.partition(graph, on=["cpu:1"] * 3))
-    assert result.outcome["components"] == 1
-    assert (result["component"] == 0).all()
+
+def test_edges_between_giant_trees_need_not_be_looked_at():
+    """In an R-MAT graph some vertex is linked first with a hub that another element owns."""
+    g = ev.read("rmat:12")
+    for policy, on in (("high", 2), ("random", 3), ("low", 4)):
+        result = ev.wcc(ev.partition(g, ["cpu:1"] * on, policy=policy))
+        assert result.timeline.supersteps == 2

@@ -362,6 +362,12 @@ def test_ids_of_the_graphs_own():
         assert ev.wcc(pg)["component"].tolist() == [0, 0, 0, 3, 3]
 
 
+@matrix.giants_apart
+@pytest.mark.parametrize("kinds", ["cuda:0 cuda:0 cuda:0", "cpu:1 cuda:0 cuda:0", "cuda:0 cpu:1 cuda:0"])
+def test_giant_trees_that_one_edge_joins(monkeypatch, kinds, directed, joined):
+    matrix.check_giants_apart(monkeypatch, kinds.split(), directed=directed, joined=joined)
+
+
 # ---- again and again ---------------------------------------------------------------------------------
 
 

@@ -4,7 +4,8 @@ Idea: each partition links its own edges, mirrors taken for vertices, into trees
 vertex's edges to its neighbours of highest degree, which joins most of a skewed graph; then the rest,
 skipping the giant tree). A mirror's tree and its owner's tree are one component, so the pairs of their
 labels form a small graph of trees; its components rename the labels. One exchange does, whatever the
-graph's diameter.
+graph's diameter: an edge between the giant trees of two partitions is skipped from both ends, and in vain
+where nothing else joins the two. If they turn out apart, the giants are linked as well, and it is done again.
 
 Encoding: `component` uint32, a union-find forest in local numbers; `label` uint32, the smallest vertex number
 in the tree, then in the component.
@@ -14,7 +15,7 @@ Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via S
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -109,24 +110,61 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         engine.compute("wcc.compress", component)
     giant = engine.counter()
     engine.compute("wcc.commonest", component, engine.out_rows, giant)
-    engine.compute("wcc.link_rest", *engine.out[:2], engine.owned, LINKED_FIRST, giant, component)
+    engine.compute("wcc.link_rest", offsets, targets, engine.owned, LINKED_FIRST, giant, 0, component)
     if directed:
-        engine.compute("wcc.link_rest", *engine.in_[:2], engine.owned, 0, giant, component)
-    engine.compute("wcc.compress", component)
+        engine.compute("wcc.link_rest", *engine.in_[:2], engine.owned, 0, giant, 0, component)
+    _name(engine, component, label)
+    if engine.routes:
+        names, smallest = _merge(engine, component, label)
+        if _giants_apart(engine, giant, label, names, smallest):
+            engine.superstep("link giants", active=engine.owned)
+            roots = engine.hold([own.astype(np.uint64) for own in _at(engine, component, giant)])
+            engine.compute("wcc.link_rest", offsets, targets, engine.owned, LINKED_FIRST, roots, 1, component)
+            _name(engine, component, label)
+            names, smallest = _merge(engine, component, label)
+        everywhere = (engine.hold([array] * len(engine.elements)) for array in (names, smallest))
+        engine.compute("wcc.rename", label, *everywhere)
+    return label
 
-    # label = min of the numbers in the tree
+
+def _name(engine: Engine, component: Spread, label: Spread) -> None:
+    """Make trees flat, and label = min of the labels in the tree."""
+    engine.compute("wcc.compress", component)
     engine.compute("wcc.smallest", component, label)
     engine.compute("wcc.spread", component, label)
-    if engine.routes:
-        engine.superstep("merge", active=engine.owned)
-        owner_label = engine.copy(label)
-        engine.pull(owner_label)
-        pairs, length = engine.mirror_array("uint32", 2), engine.counter()
-        engine.compute("wcc.boundary_pairs", engine.owned, label, owner_label, pairs, length)
-        lists = engine.fetch(pairs.first([int(k[0]) for k in engine.fetch(length)]))
-        names, smallest = (engine.hold([array] * len(engine.elements)) for array in _join(lists))
-        engine.compute("wcc.rename", label, names, smallest)
-    return label
+
+
+def _merge(engine: Engine, component: Spread, label: Spread) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Labels of trees that mirrors join, ascending, and the smallest label of the component of each."""
+    engine.superstep("merge", active=engine.owned)
+    owner_label = engine.copy(label)
+    engine.pull(owner_label)
+    pairs, length = engine.mirror_array("uint32", 2), engine.counter()
+    engine.compute("wcc.boundary_pairs", engine.owned, component, label, owner_label, pairs, length)
+    return _join(engine.fetch(pairs.first([int(k[0]) for k in engine.fetch(length)])))
+
+
+def _giants_apart(
+    engine: Engine,
+    giant: Spread,
+    label: Spread,
+    names: NDArray[np.uint32],
+    smallest: NDArray[np.uint32],
+) -> bool:
+    """Whether two giant trees, of partitions that share an edge, are in two components so far."""
+    before = [int(own[0]) if len(own) else 0 for own in _at(engine, label, giant)]
+    places = np.searchsorted(names, before)
+    found = [
+        int(smallest[k]) if k < len(names) and names[k] == name else name
+        for k, name in zip(places.tolist(), before, strict=True)
+    ]
+    return any(found[route.holder] != found[route.owner] for route in engine.routes)
+
+
+def _at(engine: Engine, values: Spread, places: Spread) -> list[NDArray[Any]]:
+    """Each partition's value at the place that its counter holds, in an array of one; of none without any."""
+    held = [int(own[0]) for own in engine.fetch(places)]
+    return engine.fetch(Spread([part[k : k + 1] for part, k in zip(values.parts, held, strict=True)]))
 
 
 def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -108,28 +108,14 @@ def compress(component):
 
 
 @inline_step
-def _link_rest_share(offsets, targets, owned, linked, giant, component, turn):
-    mirrors = np.uint64(len(component)) > owned
+def _link_rest_share(offsets, targets, owned, linked, tree, inside, component, turn):
     first = take(turn, _RUN)
     while first < owned:
         for v in range(first, min(first + _RUN, owned)):
-            begin = offsets[v] + linked
-            e = offsets[v + _ONE]
-            if load(component, v) != giant:
-                while e > begin:
-                    e -= _ONE
+            # The root may have been hung under another since.
+            if (v == tree or load(component, v) == tree) == inside:
+                for e in range(offsets[v] + linked, offsets[v + _ONE]):
                     _link(component, v, targets[e])
-            elif mirrors:
-                # The owner of a mirror may skip this edge too, so one end has to see to it. Mirrors are the
-                # last of a row, or the first.
-                while e > begin and targets[e - _ONE] >= owned:
-                    e -= _ONE
-                    if load(component, targets[e]) != giant:
-                        _link(component, v, targets[e])
-                while begin < e and targets[begin] >= owned:
-                    if load(component, targets[begin]) != giant:
-                        _link(component, v, targets[begin])
-                    begin += _ONE
         first = take(turn, _RUN)
 
 
@@ -151,18 +137,20 @@ def commonest(component, rows, giant):
 
 
 @parallel
-def link_rest(offsets, targets, owned, linked, giant, component):
-    """Link every vertex with its neighbours from the `linked`-th on.
+def link_rest(offsets, targets, owned, linked, giant, inside, component):
+    """Link every vertex outside the tree ``giant[0]`` with its neighbours from the `linked`-th on.
 
-    Most vertices share the tree ``giant[0]`` by now: a neighbour that does not will link to them itself, so
-    they are skipped, but for the edges that lead to mirrors. A neighbour sees a directed edge from its other
-    end: both directions must be given one `giant`, for an edge between two is skipped from both its ends.
+    Most vertices share that tree by now. Where a neighbour does not, it will link to them itself, so they are
+    skipped. A neighbour sees a directed edge from its other end: both directions must be given one `giant`,
+    for an edge between two in it is skipped from both its ends. With `inside`, only vertices of that tree are
+    linked: trees are flat, and ``giant[0]`` is the root.
     """
     turn = first_turn()
     for _ in prange(SHARES):
         _link_rest_share(
-            offsets, targets, np.uint64(owned), np.uint64(linked), np.uint32(giant[_ZERO]), component, turn
-        )
+            offsets, targets, np.uint64(owned), np.uint64(linked), np.uint32(giant[_ZERO]), inside != 0,
+            component, turn,
+        )  # fmt: skip
 
 
 @inline_step
@@ -204,7 +192,7 @@ def _append(buffer, held, pairs, length):
 
 
 @inline_step
-def _pairs_run(label, owner_label, pairs, length, first, last):
+def _pairs_run(component, label, owner_label, pairs, length, first, last):
     buffer = np.empty((_BUFFER, 2), np.uint32)
     held = 0
     previous = np.uint32(0)
@@ -212,7 +200,7 @@ def _pairs_run(label, owner_label, pairs, length, first, last):
     for v in range(first, last):
         mine = label[v]
         theirs = owner_label[v]
-        if mine == theirs or (mine == previous and theirs == previous_owner):
+        if mine == theirs or (mine == previous and theirs == previous_owner) or component[v] == v:
             continue
         previous = mine
         previous_owner = theirs
@@ -227,15 +215,18 @@ def _pairs_run(label, owner_label, pairs, length, first, last):
 
 
 @parallel
-def boundary_pairs(owned, label, owner_label, pairs, length):
+def boundary_pairs(owned, component, label, owner_label, pairs, length):
     """List the pairs of labels that a mirror's tree has here and at its owner, runs of one pair once.
 
-    `pairs` (M, 2) uint32 receives ``length[0]`` of them.
+    `pairs` (M, 2) uint32 receives ``length[0]`` of them. A mirror that is a root has nobody in its tree: it
+    has only been linked with owned vertices, whose numbers are smaller, if at all.
     """
     mirrors = np.uint64(len(label)) - np.uint64(owned)
     for r in prange(runs(mirrors, _RUN)):
         first = np.uint64(owned) + np.uint64(r) * _RUN
-        _pairs_run(label, owner_label, pairs, length, first, min(first + _RUN, np.uint64(len(label))))
+        _pairs_run(
+            component, label, owner_label, pairs, length, first, min(first + _RUN, np.uint64(len(label)))
+        )
 
 
 @inline_step

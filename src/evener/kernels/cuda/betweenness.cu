@@ -156,7 +156,7 @@ __global__ void PARALLEL(256) step_up(
             start = offsets[v];
             edges = offsets[v + 1] - start;
         }
-        long_rows.put_aside((u32)v, 0, pieces_of(edges));
+        long_rows.put_aside((u32)v, pieces_of(edges));
         double total = sum_of_row(targets, value, frontier, start, edges > LONG ? 0 : (u32)edges);
         if (total > 0) arriving[v] = total;
         // The flags of an octet are a byte of half a word.
@@ -301,7 +301,7 @@ __global__ void PARALLEL(256) gather(
             start = offsets[v];
             count = offsets[v + 1] - start;
         }
-        long_rows.put_aside((u32)v, 0, pieces_of(count));
+        long_rows.put_aside((u32)v, pieces_of(count));
         double total = sum_of_row(targets, value, frontier, start, count > LONG ? 0 : (u32)count);
         if (i < rows) arriving[v] = total;  // to which the pieces of a long row are added
     }

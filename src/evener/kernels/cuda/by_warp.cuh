@@ -31,10 +31,9 @@ struct LongRows {
         if (first_of_grid()) *pieces.count_of_next_launch = 0;
     }
 
-    // Put aside the pieces ``first:last`` of row `v`, of PIECE edges each from the start of the row. All
-    // lanes come here together, those without a long row with no pieces.
-    __device__ void put_aside(u32 v, u32 first, u32 last) const {
-        u32 count = last - first;
+    // Put aside the first `count` pieces of row `v`, of PIECE edges each. All lanes come here together, those
+    // without a long row with no pieces.
+    __device__ void put_aside(u32 v, u32 count) const {
         u32 waiting = __ballot_sync(ALL, count > 0);
         if (waiting == 0) return;
         u64 end = count;
@@ -49,9 +48,8 @@ struct LongRows {
             u32 from = __ffs(waiting) - 1;
             u64 place = __shfl_sync(ALL, start, from);
             u64 row = __shfl_sync(ALL, v, from);
-            u32 skipped = __shfl_sync(ALL, first, from);
             u32 room = __shfl_sync(ALL, count, from);
-            for (u32 p = lane(); p < room; p += WARP) pieces.list[place + p] = row << 32 | (skipped + p);
+            for (u32 p = lane(); p < room; p += WARP) pieces.list[place + p] = row << 32 | p;
         }
     }
 

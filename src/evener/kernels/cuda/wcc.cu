@@ -108,56 +108,37 @@ template <typename Visit> __device__ inline void share_edges(u32 v, u64 begin, u
     }
 }
 
-// The first of the edges ``begin:end`` of one row that leads to a mirror.
-__device__ inline u64 first_to_mirror(Tiered<u32> targets, u64 owned, u64 begin, u64 end) {
-    if (begin == end || targets[end - 1] < owned) return end;
-    while (begin < end) {
-        u64 middle = begin + (end - begin) / 2;
-        if (targets[middle] < owned) begin = middle + 1;
-        else end = middle;
-    }
-    return begin;
-}
-
-// Link every vertex with its neighbours from the `linked`-th on.
+// Link every vertex outside the tree ``giant[0]`` with its neighbours from the `linked`-th on.
 //
-// Most vertices share the tree ``giant[0]`` by now: a neighbour that does not will link to them itself, so
-// they are skipped, but for the edges that lead to mirrors: a mirror's owner may skip these too, so one end
-// has to see to them. A neighbour sees a directed edge from its other end: both directions must be given one
-// `giant`, for an edge between two is skipped from both its ends.
+// Most vertices share that tree by now. Where a neighbour does not, it will link to them itself, so they are
+// skipped. A neighbour sees a directed edge from its other end: both directions must be given one `giant`,
+// for an edge between two in it is skipped from both its ends. With `inside`, only vertices of that tree are
+// linked: trees are flat, and ``giant[0]`` is the root.
 __global__ void PARALLEL(256) link_rest(
-    Array<const u64> offsets, Tiered<u32> targets, u64 owned, u64 linked, Array<const u64> giant,
+    Array<const u64> offsets, Tiered<u32> targets, u64 owned, u64 linked, Array<const u64> giant, u64 inside,
     Array<u32> component, Grid grid, Pieces pieces
 ) {
     LongRows long_rows(pieces, grid);
-    u32 skipped = (u32)giant[0];
-    bool mirrors = component.length > owned;
+    u32 tree = (u32)giant[0];
+    // The root may have been hung under another since.
+    auto taken = [&](u64 v) { return (v == tree || look(component[v]) == tree) == (inside != 0); };
     for (u64 batch = 0; first_of_batch(batch) < owned; batch++) {
         u64 v = row_of_batch(batch);
-        u64 begin = 0, end = 0, row = 0;
-        if (v < owned) {
-            bool apart = look(component[v]) != skipped;
-            if (apart || mirrors) {
-                row = offsets[v];
-                end = offsets[v + 1];
-                begin = least(row + linked, end);
-                if (!apart) begin = first_to_mirror(targets, owned, begin, end);
-            }
+        u64 row = 0, begin = 0, end = 0;
+        if (v < owned && taken(v)) {
+            row = offsets[v];
+            end = offsets[v + 1];
+            begin = least(row + linked, end);
         }
         bool aside = end - begin > LONG;
-        u32 first = aside ? (u32)((begin - row) / PIECE) : 0;
-        u32 last = aside ? pieces_of(end - row) : 0;
-        long_rows.put_aside((u32)v, first, last);
+        long_rows.put_aside((u32)v, aside ? pieces_of(end - row) : 0);
         share_edges((u32)v, begin, aside ? 0 : (u32)(end - begin), [&](u32 u, u64 e) {
             link(component, u, targets[e]);
         });
     }
     long_rows.over(offsets, [&](u32 v, u64 begin, u64 end) {
-        bool apart = look(component[v]) != skipped;
-        for (u64 e = begin + lane(); e < end; e += WARP) {
-            u32 u = targets[e];
-            if (apart || u >= owned) link(component, v, u);
-        }
+        if (!taken(v)) return;  // it has come into the tree since
+        for (u64 e = begin + lane(); e < end; e += WARP) link(component, v, targets[e]);
     });
 }
 
@@ -198,16 +179,20 @@ __global__ void PARALLEL(256) spread(Array<const u32> component, Array<u32> labe
 
 // List the pairs of labels that a mirror's tree has here and at its owner, runs of one pair once.
 //
-// `pairs` (M, 2) uint32 receives ``length[0]`` of them. A pair is left out where the mirror before has it,
-// or the one that its thread has last listed: the first mirror with a pair is never left out.
+// `pairs` (M, 2) uint32 receives ``length[0]`` of them. A mirror that is a root has nobody in its tree: it has
+// only been linked with owned vertices, whose numbers are smaller, if at all. A pair is left out where the
+// mirror before has listed it, or its thread has listed it last: the first mirror with a pair is never left
+// out.
 __global__ void PARALLEL(256) boundary_pairs(
-    u64 owned, Array<const u32> label, Array<const u32> owner_label, Array<u32> pairs, Array<u64> length
+    u64 owned, Array<const u32> component, Array<const u32> label, Array<const u32> owner_label,
+    Array<u32> pairs, Array<u64> length
 ) {
     u32 last = 0, last_owner = 0;
     for (u64 v = owned + thread_of_grid(); v < label.length; v += threads_of_grid()) {
         u32 mine = label[v];
         u32 theirs = owner_label[v];
-        if (mine == theirs || (mine == last && theirs == last_owner)) continue;
+        if (mine == theirs || (mine == last && theirs == last_owner) || component[v] == v) continue;
+        // One that is a root has a label that no other has.
         if (v > owned && label[v - 1] == mine && owner_label[v - 1] == theirs) continue;
         last = mine;
         last_owner = theirs;

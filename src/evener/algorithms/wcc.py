@@ -15,7 +15,7 @@ Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via S
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -118,12 +118,12 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         names, smallest = _merge(engine, component, label)
         if _giants_apart(engine, giant, label, names, smallest):
             engine.superstep("link giants", active=engine.owned)
-            roots = engine.hold([own.astype(np.uint64) for own in _at(engine, component, giant)])
+            roots = engine.hold([np.array([root], np.uint64) for root in _at(engine, component, giant)])
             engine.compute("wcc.link_rest", offsets, targets, engine.owned, LINKED_FIRST, roots, 1, component)
             _name(engine, component, label)
             names, smallest = _merge(engine, component, label)
         everywhere = (engine.hold([array] * len(engine.elements)) for array in (names, smallest))
-        engine.compute("wcc.rename", label, *everywhere)
+        engine.compute("wcc.rename", engine.connected, label, *everywhere)
     return label
 
 
@@ -152,7 +152,7 @@ def _giants_apart(
     smallest: NDArray[np.uint32],
 ) -> bool:
     """Whether two giant trees, of partitions that share an edge, are in two components so far."""
-    before = [int(own[0]) if len(own) else 0 for own in _at(engine, label, giant)]
+    before = _at(engine, label, giant)
     places = np.searchsorted(names, before)
     found = [
         int(smallest[k]) if k < len(names) and names[k] == name else name
@@ -161,10 +161,11 @@ def _giants_apart(
     return any(found[route.holder] != found[route.owner] for route in engine.routes)
 
 
-def _at(engine: Engine, values: Spread, places: Spread) -> list[NDArray[Any]]:
-    """Each partition's value at the place that its counter holds, in an array of one; of none without any."""
+def _at(engine: Engine, values: Spread, places: Spread) -> list[int]:
+    """Each partition's value at the place that its counter holds; 0 where it has no vertices."""
     held = [int(own[0]) for own in engine.fetch(places)]
-    return engine.fetch(Spread([part[k : k + 1] for part, k in zip(values.parts, held, strict=True)]))
+    found = engine.fetch(Spread([part[k : k + 1] for part, k in zip(values.parts, held, strict=True)]))
+    return [int(own[0]) if len(own) else 0 for own in found]
 
 
 def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -232,25 +232,32 @@ def boundary_pairs(owned, component, label, owner_label, pairs, length):
 @inline_step
 def _rename_run(label, before, after, first, last):
     count = np.uint64(len(before))
+    old = label[first]
+    new = old
     for v in range(first, last):
-        low = _ZERO
-        high = count
-        while low < high:
-            middle = (low + high) >> _ONE
-            if before[middle] < label[v]:
-                low = middle + _ONE
-            else:
-                high = middle
-        if low < count and before[low] == label[v]:
-            label[v] = after[low]
+        if v == first or label[v] != old:  # most have the same
+            old = label[v]
+            low = _ZERO
+            high = count
+            while low < high:
+                middle = (low + high) >> _ONE
+                if before[middle] < old:
+                    low = middle + _ONE
+                else:
+                    high = middle
+            new = after[low] if low < count and before[low] == old else old
+        label[v] = new
 
 
 @parallel
-def rename(label, before, after):
-    """Replace each label found in `before`, ascending, by its partner in `after`."""
-    for r in prange(runs(len(label), _RUN)):
+def rename(connected, label, before, after):
+    """Replace each label found in `before`, ascending, by its partner in `after`.
+
+    Those of vertices from `connected` on, which have no edge, and of mirrors are left alone.
+    """
+    for r in prange(runs(connected, _RUN)):
         first = np.uint64(r) * _RUN
-        _rename_run(label, before, after, first, min(first + _RUN, np.uint64(len(label))))
+        _rename_run(label, before, after, first, min(first + _RUN, np.uint64(connected)))
 
 
 @inline_step

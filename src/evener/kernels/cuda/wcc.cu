@@ -203,8 +203,12 @@ __global__ void PARALLEL(256) boundary_pairs(
 }
 
 // Replace each label found in `before`, ascending, by its partner in `after`.
-__global__ void PARALLEL(256) rename(Array<u32> label, Array<const u32> before, Array<const u32> after) {
-    for (u64 v = thread_of_grid(); v < label.length; v += threads_of_grid()) {
+//
+// Those of vertices from `connected` on, which have no edge, and of mirrors are left alone.
+__global__ void PARALLEL(256) rename(
+    u64 connected, Array<u32> label, Array<const u32> before, Array<const u32> after
+) {
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
         u32 name = label[v];
         u64 low = 0, high = before.length;
         while (low < high) {

@@ -234,7 +234,7 @@ def _measure(
         for name, (_, passes) in PASSES.items():
             if tier == "pulled" and name not in READ_ALL:
                 continue
-            runs = _searches(placed, name, sources)
+            runs = _runs_of(placed, name, sources)
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier == "mapped":
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
@@ -302,7 +302,7 @@ def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Ca
                 _measure_share(measured, tier, _BEYOND, placed, size)
                 if tier == "share":
                     for name in LOOK_UP:
-                        _note_beside(measured, _BEYOND, placed, name, _searches(placed, name, sources))
+                        _note_beside(measured, _BEYOND, placed, name, _runs_of(placed, name, sources))
                 del placed
         del graph
 
@@ -325,14 +325,14 @@ def _measure_search(measured: Measured, scale: int, placed: PartitionedGraph, so
     own = placed.partitions[0]
     visited = own.connected + own.mirrors
     for name in SKIP_SOME:
-        runs = _searches(placed, name, sources)
+        runs = _runs_of(placed, name, sources)
         computes = statistics.median(one.first_computes for one in runs) / PASSES[name][1]
         sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
         measured.samples[name, "search"].append(sample)
         _note_beside(measured, scale, placed, name, runs)
 
 
-def _searches(placed: PartitionedGraph, name: str, sources: Sequence[Any]) -> list[Run]:
+def _runs_of(placed: PartitionedGraph, name: str, sources: Sequence[Any]) -> list[Run]:
     """Runs of an algorithm, from these sources if it has one."""
     return repeated(PASSES[name][0], placed, sources if name in FROM_A_SOURCE else (None,))
 

@@ -53,9 +53,8 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
         sizes = np.array([_sizes(one, thin=thin) for one in own], dtype=float)
         times = np.array([sample.seconds for sample in own]) - fixed
         # Never less than nothing: if one seems to, the other costs all of it.
-        each_vertex, each_edge, each_mirror, each_thin = nnls(sizes / times[:, None], np.ones(len(own)))[
-            0
-        ].tolist()
+        costs: list[float] = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
+        each_vertex, each_edge, each_mirror, each_thin = costs
         edge_seconds.append(each_edge)
         thin_seconds.append(each_thin)
         vertex_seconds.append(each_vertex)

@@ -41,30 +41,43 @@ def giants_apart(test):
 
 
 def check_giants_apart(monkeypatch, on, *, directed, joined):
-    """Two elements have stars of hubs that a third one owns, and are joined by the edge of two leaves alone.
+    """An edge that two giant trees skip from both ends is found after all, or found to be missing.
 
-    These two have so many neighbours that threads of a GPU share their rows. Where rows begin with hubs, the
-    other leaf comes third, and where they begin with what is owned, last. So that edge is skipped from both
-    its ends, for both are in the giant tree of their element by then, and is looked at after all. Where it is
-    missing, that is in vain.
+    Two elements have the leaves of two hubs each, which a third element owns, and so a giant tree each. A
+    leaf in it, its centre, has a long row: two pieces on a GPU. The edge of both centres is the only one
+    between the two. While giants are skipped, the root of each, a leaf with a longer row, is hung under a
+    lower one: the middle of a star, to which a leaf has an edge.
     """
-    leaves = 700
-    ends = []
-    for first, hubs in ((4, (0, 1)), (4 + leaves, (2, 3))):
-        ends += [(first + i, hub) for hub in hubs for i in range(leaves)]
-        ends += [(first, first + i) for i in range(1, leaves)]
-        ends += [(first + i, first + i + 1) for i in range(1, leaves - 1)]
-    ends += [(4, 4 + leaves)] * joined
+    hubs, leaves, of_root, of_centre, of_star, of_ray = 2, 1500, 1110, 1100, 1120, 20
+    ends, owner, centres = [], [0] * 2 * hubs, []
+    for group in range(2):
+        centre = len(owner)
+        star = centre + leaves
+        rays = star + 1 + of_star
+        last = rays + 2 * of_ray
+        ends += [(leaf, group * hubs + hub) for hub in range(hubs) for leaf in range(centre, star)]
+        ends += [(leaf, leaf + 1) for leaf in range(centre, star - 1)]
+        ends += [(centre, leaf) for leaf in range(centre + 2, centre + 2 + of_centre)]
+        ends += [(centre + 300, leaf) for leaf in range(centre + 302, centre + 302 + of_root)]
+        ends += [(star, own) for own in range(star + 1, rays)]
+        # Two neighbours of higher degree come before the leaf in the star's row.
+        ends += [(star + 1 + k // of_ray, rays + k) for k in range(2 * of_ray)]
+        ends += [(star, star - 1)]
+        owner += [1 + group] * (last - centre)
+        centres.append(centre)
+    ends += [tuple(centres[::-1])] * joined
     graph = ev.Graph.from_edges(*np.transpose(ends), directed=directed)
-    owner = np.repeat([0, 1, 2], [4, leaves, leaves]).astype(np.uint8)
-    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
-    result = ev.wcc(ev.partition(graph, on=on))
+    monkeypatch.setattr(
+        import_module("evener.partition"), "owners", lambda *_, **__: np.array(owner, np.uint8)
+    )
+    pg = ev.partition(graph, on=on)
+    result = ev.wcc(pg)
     assert result.outcome["components"] == 2 - joined
-    assert (result["component"] == (0 if joined else np.repeat([0, 2, 0, 2], [2, 2, leaves, leaves]))).all()
-    assert [step.phases for step in result.timeline.by_superstep()] == [
-        *[("link",), ("merge",)],
-        *[("link giants",), ("merge",)],
-    ]
+    group = np.maximum(np.array(owner), 1) - 1
+    group[hubs : 2 * hubs] = 1
+    assert (result["component"] == (0 if joined else group * hubs)).all()
+    assert result.timeline.supersteps == 2
+    return pg, centres
 
 
 def check_the_empty_graph(on, *, directed):

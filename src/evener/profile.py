@@ -48,7 +48,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 8
+_METHOD = 9
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -280,7 +280,7 @@ def _split(
 def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
     """What reads every edge, on a CPU whose caches hold a small part of the values.
 
-    And what looks up beside a GPU, whose kernels take so little that what else there is decides.
+    And what searches that look up take there beside their kernels, which is most of their time.
     """
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.

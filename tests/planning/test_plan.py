@@ -432,12 +432,15 @@ def test_rates_of_searches_on_both_are_written_as_well():
     known.shares["bfs"] = replace(known.shares["bfs"], mirror_seconds=(5e-9,))
     known.gpu["bfs"] = replace(known.gpu["bfs"], thin_seconds=(7e-9, 9e-9))
     lines = text.rates(known).splitlines()
-    assert "A vertex takes more, over the edges that vertices have on average: bfs on cuda 9 ns." in lines
+    assert (
+        "A vertex takes more in a sparse graph; divide by the mean number of edges: bfs on cuda 9 ns."
+        in lines
+    )
     found = [re.split(r"  +", line.strip()) for line in lines]
     assert ["cpu:4, its kernels beside a GPU", "bfs", "2", "3"] in found
     together = "bfs 1 ms, 4 ns a mirror and 2 ns a vertex of the CPU."
     assert lines[-2:] == [
-        f"Beside computing, CPU and GPU together take, in a pass: {together}",
+        f"Beside computing, CPU and GPU together take, in a pass over a large graph: {together}",
         "For a mirror, the CPU's kernels take beside a GPU: bfs 5 ns.",
     ]
 

@@ -4,8 +4,11 @@ Idea: each partition links its own edges, mirrors taken for vertices, into trees
 vertex's edges to its neighbours of highest degree, which joins most of a skewed graph; then the rest,
 skipping the giant tree). A mirror's tree and its owner's tree are one component, so the pairs of their
 labels form a small graph of trees; its components rename the labels. One exchange does, whatever the
-graph's diameter: an edge between the giant trees of two partitions is skipped from both ends, and in vain
-where nothing else joins the two. If they turn out apart, the giants are linked as well, and it is done again.
+graph's diameter.
+
+An edge between the giant trees of two partitions is skipped from both its ends. Mostly something else joins
+the two, as one hub's mirror does. Where nothing has, as between two halves of a lattice, or where trees are
+many and none is a giant, these edges are looked for after all.
 
 Encoding: `component` uint32, a union-find forest in local numbers; `label` uint32, the smallest vertex number
 in the tree, then in the component.
@@ -15,6 +18,7 @@ Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via S
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,62 +114,69 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         engine.compute("wcc.compress", component)
     giant = engine.counter()
     engine.compute("wcc.commonest", component, engine.out_rows, giant)
-    engine.compute("wcc.link_rest", offsets, targets, engine.owned, LINKED_FIRST, giant, 0, component)
+    engine.compute("wcc.link_rest", offsets, targets, engine.owned, LINKED_FIRST, giant, component)
     if directed:
-        engine.compute("wcc.link_rest", *engine.in_[:2], engine.owned, 0, giant, 0, component)
-    _name(engine, component, label)
+        engine.compute("wcc.link_rest", *engine.in_[:2], engine.owned, 0, giant, component)
+    engine.compute("wcc.compress", component)
+
+    # label = min of the numbers in the tree
+    engine.compute("wcc.smallest", component, label)
+    engine.compute("wcc.spread", component, label)
     if engine.routes:
-        names, smallest = _merge(engine, component, label)
-        if _giants_apart(engine, giant, label, names, smallest):
-            engine.superstep("link giants", active=engine.owned)
-            roots = engine.hold([np.array([root], np.uint64) for root in _at(engine, component, giant)])
-            engine.compute("wcc.link_rest", offsets, targets, engine.owned, LINKED_FIRST, roots, 1, component)
-            _name(engine, component, label)
-            names, smallest = _merge(engine, component, label)
-        everywhere = (engine.hold([array] * len(engine.elements)) for array in (names, smallest))
-        engine.compute("wcc.rename", engine.connected, label, *everywhere)
+        engine.superstep("merge", active=engine.owned)
+        owner_label = engine.copy(label)
+        engine.pull(owner_label)
+        pairs, length = engine.mirror_array("uint32", 2), engine.counter()
+        engine.compute("wcc.boundary_pairs", engine.owned, component, label, owner_label, pairs, length)
+        joined = _join(engine.fetch(pairs.first([int(k[0]) for k in engine.fetch(length)])))
+        if met := _giants_met(engine, giant, component, label, owner_label, joined):
+            joined = _join([np.stack(joined, axis=1), np.array(met, np.uint32)])
+        names, smallest = (engine.hold([array] * len(engine.elements)) for array in joined)
+        engine.compute("wcc.rename", engine.connected, label, names, smallest)
     return label
 
 
-def _name(engine: Engine, component: Spread, label: Spread) -> None:
-    """Make trees flat, and label = min of the labels in the tree."""
-    engine.compute("wcc.compress", component)
-    engine.compute("wcc.smallest", component, label)
-    engine.compute("wcc.spread", component, label)
-
-
-def _merge(engine: Engine, component: Spread, label: Spread) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Labels of trees that mirrors join, ascending, and the smallest label of the component of each."""
-    engine.superstep("merge", active=engine.owned)
-    owner_label = engine.copy(label)
-    engine.pull(owner_label)
-    pairs, length = engine.mirror_array("uint32", 2), engine.counter()
-    engine.compute("wcc.boundary_pairs", engine.owned, component, label, owner_label, pairs, length)
-    return _join(engine.fetch(pairs.first([int(k[0]) for k in engine.fetch(length)])))
-
-
-def _giants_apart(
+def _giants_met(
     engine: Engine,
     giant: Spread,
+    component: Spread,
     label: Spread,
-    names: NDArray[np.uint32],
-    smallest: NDArray[np.uint32],
-) -> bool:
-    """Whether two giant trees, of partitions that share an edge, are in two components so far."""
-    before = _at(engine, label, giant)
-    places = np.searchsorted(names, before)
-    found = [
-        int(smallest[k]) if k < len(names) and names[k] == name else name
-        for k, name in zip(places.tolist(), before, strict=True)
+    owner_label: Spread,
+    joined: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+) -> list[tuple[int, int]]:
+    """The labels of giant trees that have an edge between them, by two, of those not yet `joined`."""
+    places = [int(own[0]) for own in engine.fetch(giant)]
+    ones = [part[place : place + 1] for part, place in zip(label.parts, places, strict=True)]
+    giants = [int(own[0]) if len(own) else 0 for own in engine.fetch(Spread(ones))]
+    ends = _renamed(giants, *joined)
+    apart = {
+        pair
+        for route in engine.routes
+        for pair in permutations((route.holder, route.owner))
+        if ends[route.holder] != ends[route.owner]
+    }
+    met: list[tuple[int, int]] = []
+    # Each partition looks for the giant of the next one, then of the one after that.
+    for step in range(1, len(giants) if apart else 0):
+        others = [(p + step) % len(giants) for p in range(len(giants))]
+        looks = [pair in apart for pair in enumerate(others)]
+        rows = Spread([count if own else 0 for count, own in zip(engine.out_rows.parts, looks, strict=True)])
+        names = Spread([giants[q] for q in others])
+        edges = engine.compute(
+            "wcc.edges_between", *engine.out[:2], rows, giant, component, owner_label, names,
+            reduce=list,
+        )  # fmt: skip
+        met += [(giants[p], giants[q]) for p, q in enumerate(others) if edges[p]]
+    return met
+
+
+def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray[np.uint32]) -> list[int]:
+    """Each label, or its partner in `smallest` if it is among the `names`."""
+    places = np.searchsorted(names, labels).tolist()
+    return [
+        int(smallest[k]) if k < len(names) and names[k] == label else label
+        for k, label in zip(places, labels, strict=True)
     ]
-    return any(found[route.holder] != found[route.owner] for route in engine.routes)
-
-
-def _at(engine: Engine, values: Spread, places: Spread) -> list[int]:
-    """Each partition's value at the place that its counter holds; 0 where it has no vertices."""
-    held = [int(own[0]) for own in engine.fetch(places)]
-    found = engine.fetch(Spread([part[k : k + 1] for part, k in zip(values.parts, held, strict=True)]))
-    return [int(own[0]) if len(own) else 0 for own in found]
 
 
 def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

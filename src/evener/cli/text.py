@@ -252,10 +252,10 @@ def rates(found: Rates) -> str:
         f"{name} on {element} {_nanoseconds(rate.thin_seconds[-1])} ns"
         for element, tier in tiers.items()
         for name, rate in tier.items()
-        if rate.thin_seconds
+        if rate.thin_seconds and rate.thin_seconds[-1] > 0
     )
     if thin:
-        lines += [f"A vertex takes more, over the edges that vertices have on average: {thin}."]
+        lines += [f"A vertex takes more in a sparse graph; divide by the mean number of edges: {thin}."]
     if found.bytes_per_second:
         speeds = ", ".join(f"from {kind} {c / 1e9:.1f} GB/s" for kind, c in found.bytes_per_second.items())
         copied, delay = found.copied_bytes_per_second / 1e9, seconds_text(found.exchange_seconds)
@@ -267,7 +267,7 @@ def rates(found: Rates) -> str:
             f"and {_nanoseconds(more.vertex_seconds)} ns a vertex of the CPU"
             for name, more in found.carried.items()
         )
-        lines += [f"Beside computing, CPU and GPU together take, in a pass: {took}."]
+        lines += [f"Beside computing, CPU and GPU together take, in a pass over a large graph: {took}."]
     told = {name: rate.mirror_seconds[-1] for name, rate in found.shares.items() if rate.mirror_seconds}
     if told:
         each = ", ".join(f"{name} {_nanoseconds(seconds)} ns" for name, seconds in told.items())

@@ -80,7 +80,7 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
 def _sizes(sample: Sample, *, thin: bool) -> tuple[float, float, float, float]:
     """The vertices, edges and mirrors that cost something, and vertices over their mean number of edges."""
     if thin:
-        return sample.connected, 0, 0, sample.connected**2 / sample.edges
+        return sample.connected, 0, 0, sample.connected**2 / max(sample.edges, 1)
     return sample.connected, sample.edges, sample.mirrors, 0
 
 
@@ -102,14 +102,14 @@ def fitted_carried(samples: Sequence[tuple[int, int, int, float]]) -> Carried:
     if not len(told):
         return Carried((1,), (0.0,), 0.0, 0.0)
     scales, mirrors, vertices, seconds = told.T
-    values = mirrors + vertices
+    sizes = np.maximum(mirrors + vertices, 1)
     # A small graph's, and a large one's: between them what it takes anyhow grows with the logarithm.
     small = scales == scales.min()
-    ends = [max(values[small].max(), 1)]
-    if not small.all() and values[~small].min() > ends[0]:
-        ends.append(values[~small].min())
-    part = np.interp(np.log(np.maximum(values, 1)), np.log(ends), np.arange(len(ends)))
-    anyhow = [1 - np.abs(part - k) for k in range(len(ends))]
-    by = np.stack([*anyhow, mirrors, vertices], axis=1) / seconds[:, None]
-    *fixed, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0].tolist()
-    return Carried(tuple(int(end) for end in ends), tuple(fixed), each_mirror, each_vertex)
+    ends = [sizes[small].max()]
+    if not small.all() and sizes[~small].min() > ends[0]:
+        ends.append(sizes[~small].min())
+    more = np.interp(np.log(sizes), np.log(ends), np.arange(len(ends)))
+    by = np.stack([np.ones(len(told)), more, mirrors, vertices], axis=1) / seconds[:, None]
+    least, growth, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0].tolist()
+    fixed = (least, least + growth)[: len(ends)]
+    return Carried(tuple(int(end) for end in ends), fixed, each_mirror, each_vertex)

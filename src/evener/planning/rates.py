@@ -47,9 +47,9 @@ class Rate:
     mirror_seconds : tuple of float
         Seconds for each mirror, at each of these sizes, where they were told apart from vertices.
     thin_seconds : tuple of float
-        Seconds for each vertex, over the edges that vertices have on average, at each of these sizes: for
-        what is done with a vertex once an edge is found, and looks through more of them in vain in a sparse
-        graph.
+        What a vertex takes beside that, to be divided by the mean number of edges, at each of these sizes:
+        for edges looked at in vain, by what is done with a vertex once it has found one, as sparse graphs
+        have more of them.
     """
 
     vertices: tuple[int, ...]
@@ -67,22 +67,26 @@ class Rate:
         hubs has next to none, but the edges are no cheaper for that.
         """
         at = vertices + mirrors  # whose values it reads
-        each_edge = _between(self.vertices, self.edge_seconds, at)
-        # PageRank on 15 cores of two hosts, R-MAT 22, 24 and 26: an edge 0.14, 0.16 and 0.16 ns on one, 0.10,
-        # 0.16 and 0.20 on the other; a vertex 0.5, 1.0 and 1.3 ns, and 1.2, 2.1 and 1.2. Vertices' times were
-        # disturbed the most, so their line is not followed upwards beyond what was measured, nor mirrors'.
-        each_vertex = _between(self.vertices, self.vertex_seconds, at)
-        last = self.vertices[-1]
-        if at > last:
-            each_vertex = min(each_vertex, self.vertex_seconds[-1])
-        told = edges * each_edge + vertices * each_vertex
-        if self.mirror_seconds:
-            each_mirror = _between(self.vertices, self.mirror_seconds, at)
-            told += mirrors * (each_mirror if at <= last else min(each_mirror, self.mirror_seconds[-1]))
+
+        def each(values: tuple[float, ...]) -> float:
+            """At this size; no more than on the largest graph that was measured.
+
+            PageRank on 15 cores of two hosts, R-MAT 22, 24 and 26: an edge 0.14, 0.16 and 0.16 ns on one,
+            0.10, 0.16 and 0.20 on the other; a vertex 0.5, 1.0 and 1.3 ns, and 1.2, 2.1 and 1.2. Vertices'
+            and mirrors' times were disturbed so much that their line is not followed upwards.
+            """
+            found = _between(self.vertices, values, at)
+            return min(found, values[-1]) if at > self.vertices[-1] else found
+
+        each_vertex = each(self.vertex_seconds)
+        told = edges * _between(self.vertices, self.edge_seconds, at) + vertices * each_vertex
         least = edges * _between(self.vertices, self.least_edge_seconds, at)
+        if self.mirror_seconds:
+            told += mirrors * each(self.mirror_seconds)
         if self.thin_seconds and edges:
             told += vertices**2 / edges * _between(self.vertices, self.thin_seconds, at)
-            least = min(least, at * each_vertex)  # vertices that have found an edge read no other
+            if each_vertex:
+                least = min(least, at * each_vertex)  # what has found an edge reads no other
         return self.fixed_seconds + max(told, least)
 
 
@@ -114,28 +118,28 @@ class Carried:
 
     Attributes
     ----------
-    values : tuple of int
-        Mirrors and vertices of the CPU that there were on a small graph and on a large one: on the small one
-        a search has fewer levels, and all lies in caches.
+    sizes : tuple of int
+        Mirrors and vertices of the CPU, together, on a small graph and on a large one, if there was one: on
+        the small one a search has fewer levels, and all lies in caches.
     fixed_seconds : tuple of float
-        What it takes anyhow, at each of these sizes. It does not grow beyond the last: so an H200 and 15
-        cores took 3.1 to 3.9 ms on R-MAT 18, and with the hubs on the CPU 5.6 on R-MAT 22, 6.4 on 24 and 7.1
-        on 26, with four times as many mirrors each time.
+        What a pass takes anyhow, at each of these sizes. Beyond the last, mirrors and vertices tell all that
+        it takes longer. With the hubs on the CPU an H200 and 15 cores took 3.1 ms on R-MAT 18, 5.6 on 22, 6.4
+        on 24 and 7.1 on 26, with four times as many mirrors each time from 22 on.
     mirror_seconds : float
         For each mirror, on whichever element.
     vertex_seconds : float
         For each vertex of the CPU that has an edge: what it reached, and its state before the run.
     """
 
-    values: tuple[int, ...]
+    sizes: tuple[int, ...]
     fixed_seconds: tuple[float, ...]
     mirror_seconds: float
     vertex_seconds: float
 
     def seconds(self, mirrors: float, vertices: float) -> float:
         """The time for so many mirrors on all elements, and vertices of the CPU."""
-        at = min(mirrors + vertices, self.values[-1])
-        fixed = _between(self.values, self.fixed_seconds, at)
+        at = min(mirrors + vertices, self.sizes[-1])
+        fixed = _between(self.sizes, self.fixed_seconds, at)
         return fixed + mirrors * self.mirror_seconds + vertices * self.vertex_seconds
 
 
@@ -248,34 +252,42 @@ def _rate(document: dict[str, Any]) -> Rate:
         *(found.edge_seconds, found.vertex_seconds, found.least_edge_seconds),
         *(found.mirror_seconds, found.thin_seconds),
     )
-    _require_measured(found.vertices, [*chain.from_iterable(each), found.fixed_seconds])
+    _require_sizes(found.vertices)
+    _require_seconds([*chain.from_iterable(each), found.fixed_seconds])
     return found
 
 
 def _mapped(document: dict[str, Any]) -> Mapped:
     """As `_rate`."""
     found = Mapped(**document)
-    _require_measured((1,), [found.edge_seconds, found.row_seconds])
+    _require_seconds([found.edge_seconds, found.row_seconds])
     return found
 
 
 def _carried(document: dict[str, Any]) -> Carried:
     """As `_rate`."""
     found = Carried(
-        tuple(document["values"]),
+        tuple(document["sizes"]),
         tuple(document["fixed_seconds"]),
         document["mirror_seconds"],
         document["vertex_seconds"],
     )
-    _require_measured(found.values, [*found.fixed_seconds, found.mirror_seconds, found.vertex_seconds])
+    _require_sizes(found.sizes)
+    _require_seconds([*found.fixed_seconds, found.mirror_seconds, found.vertex_seconds])
     return found
 
 
-def _require_measured(sizes: Sequence[int], seconds: Sequence[float]) -> None:
-    """Refuse what nobody can have measured, on graphs of these sizes."""
-    ascending = all(one < other for one, other in pairwise((0, *sizes)))
-    if not (sizes and ascending and all(0 <= one < math.inf for one in seconds)):
-        msg = f"no rates are measured on graphs of these sizes, {sizes}, or take {seconds} seconds"
+def _require_sizes(sizes: Sequence[int]) -> None:
+    """Refuse sizes of graphs that nobody can have measured one after the other."""
+    if not sizes or not all(one < other for one, other in pairwise((0, *sizes))):
+        msg = f"no rates are measured on graphs of these sizes: {sizes}"
+        raise ValueError(msg)
+
+
+def _require_seconds(seconds: Sequence[float]) -> None:
+    """Refuse times that nobody can have measured."""
+    if not all(0 <= one < math.inf for one in seconds):
+        msg = f"nothing takes these times: {seconds}"
         raise ValueError(msg)
 
 

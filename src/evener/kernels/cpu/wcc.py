@@ -20,6 +20,7 @@ __all__ = [
     "commonest",
     "compress",
     "count_roots",
+    "edges_between",
     "link_one",
     "link_rest",
     "rename",
@@ -108,12 +109,11 @@ def compress(component):
 
 
 @inline_step
-def _link_rest_share(offsets, targets, owned, linked, tree, inside, component, turn):
+def _link_rest_share(offsets, targets, owned, linked, giant, component, turn):
     first = take(turn, _RUN)
     while first < owned:
         for v in range(first, min(first + _RUN, owned)):
-            # The root may have been hung under another since.
-            if (v == tree or load(component, v) == tree) == inside:
+            if load(component, v) != giant:
                 for e in range(offsets[v] + linked, offsets[v + _ONE]):
                     _link(component, v, targets[e])
         first = take(turn, _RUN)
@@ -137,20 +137,48 @@ def commonest(component, rows, giant):
 
 
 @parallel
-def link_rest(offsets, targets, owned, linked, giant, inside, component):
+def link_rest(offsets, targets, owned, linked, giant, component):
     """Link every vertex outside the tree ``giant[0]`` with its neighbours from the `linked`-th on.
 
     Most vertices share that tree by now. Where a neighbour does not, it will link to them itself, so they are
     skipped. A neighbour sees a directed edge from its other end: both directions must be given one `giant`,
-    for an edge between two in it is skipped from both its ends. With `inside`, only vertices of that tree are
-    linked: trees are flat, and ``giant[0]`` is the root.
+    for an edge between two in it is skipped from both its ends.
     """
     turn = first_turn()
     for _ in prange(SHARES):
         _link_rest_share(
-            offsets, targets, np.uint64(owned), np.uint64(linked), np.uint32(giant[_ZERO]), inside != 0,
-            component, turn,
-        )  # fmt: skip
+            offsets, targets, np.uint64(owned), np.uint64(linked), np.uint32(giant[_ZERO]), component, turn
+        )
+
+
+@inline_step
+def _edges_between_share(offsets, targets, rows, root, component, owner_label, name, turn):
+    found = _ZERO
+    first = take(turn, _RUN)
+    while first < rows:
+        for v in range(first, min(first + _RUN, rows)):
+            if component[v] == root:
+                for e in range(offsets[v], offsets[v + _ONE]):
+                    found += np.uint64(owner_label[targets[e]] == name)
+        first = take(turn, _RUN)
+    return found
+
+
+@parallel
+def edges_between(offsets, targets, rows, giant, component, owner_label, name):
+    """How many edges lead from the tree of ``giant[0]`` to a vertex that is in its owner's tree `name`.
+
+    Trees are flat. Rows from `rows` on are not looked at.
+    """
+    found = _ZERO
+    if rows > 0:
+        root = component[giant[_ZERO]]
+        turn = first_turn()
+        for _ in prange(SHARES):
+            found += _edges_between_share(
+                offsets, targets, np.uint64(rows), root, component, owner_label, np.uint32(name), turn
+            )
+    return found
 
 
 @inline_step

@@ -108,38 +108,61 @@ template <typename Visit> __device__ inline void share_edges(u32 v, u64 begin, u
     }
 }
 
+// Calls ``visit(v, e)`` for the edges from the `skipped`-th on of each of the `rows` that are ``taken(v)``,
+// also with earlier ones where a row is long. All blocks come here.
+template <typename Taken, typename Visit> __device__ inline void over_edges(
+    Array<const u64> offsets, u64 rows, u64 skipped, Taken taken, Grid grid, Pieces pieces, Visit visit
+) {
+    LongRows long_rows(pieces, grid);
+    for (u64 batch = 0; first_of_batch(batch) < rows; batch++) {
+        u64 v = row_of_batch(batch);
+        u64 row = 0, begin = 0, end = 0;
+        if (v < rows && taken(v)) {
+            row = offsets[v];
+            end = offsets[v + 1];
+            begin = least(row + skipped, end);
+        }
+        bool aside = end - begin > LONG;
+        long_rows.put_aside((u32)v, aside ? pieces_of(end - row) : 0);
+        share_edges((u32)v, begin, aside ? 0 : (u32)(end - begin), visit);
+    }
+    long_rows.over(offsets, [&](u32 v, u64 begin, u64 end) {
+        if (!taken(v)) return;  // any more
+        for (u64 e = begin + lane(); e < end; e += WARP) visit(v, e);
+    });
+}
+
 // Link every vertex outside the tree ``giant[0]`` with its neighbours from the `linked`-th on.
 //
 // Most vertices share that tree by now. Where a neighbour does not, it will link to them itself, so they are
 // skipped. A neighbour sees a directed edge from its other end: both directions must be given one `giant`,
-// for an edge between two in it is skipped from both its ends. With `inside`, only vertices of that tree are
-// linked: trees are flat, and ``giant[0]`` is the root.
+// for an edge between two in it is skipped from both its ends.
 __global__ void PARALLEL(256) link_rest(
-    Array<const u64> offsets, Tiered<u32> targets, u64 owned, u64 linked, Array<const u64> giant, u64 inside,
+    Array<const u64> offsets, Tiered<u32> targets, u64 owned, u64 linked, Array<const u64> giant,
     Array<u32> component, Grid grid, Pieces pieces
 ) {
-    LongRows long_rows(pieces, grid);
-    u32 tree = (u32)giant[0];
-    // The root may have been hung under another since.
-    auto taken = [&](u64 v) { return (v == tree || look(component[v]) == tree) == (inside != 0); };
-    for (u64 batch = 0; first_of_batch(batch) < owned; batch++) {
-        u64 v = row_of_batch(batch);
-        u64 row = 0, begin = 0, end = 0;
-        if (v < owned && taken(v)) {
-            row = offsets[v];
-            end = offsets[v + 1];
-            begin = least(row + linked, end);
-        }
-        bool aside = end - begin > LONG;
-        long_rows.put_aside((u32)v, aside ? pieces_of(end - row) : 0);
-        share_edges((u32)v, begin, aside ? 0 : (u32)(end - begin), [&](u32 u, u64 e) {
-            link(component, u, targets[e]);
-        });
-    }
-    long_rows.over(offsets, [&](u32 v, u64 begin, u64 end) {
-        if (!taken(v)) return;  // it has come into the tree since
-        for (u64 e = begin + lane(); e < end; e += WARP) link(component, v, targets[e]);
+    u32 root = (u32)giant[0];
+    auto outside = [&](u64 v) { return look(component[v]) != root; };
+    over_edges(offsets, owned, linked, outside, grid, pieces, [&](u32 v, u64 e) {
+        link(component, v, targets[e]);
     });
+}
+
+// How many edges lead from the tree of ``giant[0]`` to a vertex that is in its owner's tree `name`.
+//
+// Trees are flat. Rows from `rows` on are not looked at.
+__global__ void PARALLEL(256) edges_between(
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<const u64> giant,
+    Array<const u32> component, Array<const u32> owner_label, u32 name, Votes<u64> votes, Grid grid,
+    Pieces pieces
+) {
+    u32 root = rows > 0 ? component[giant[0]] : 0;
+    u64 found = 0;
+    auto inside = [&](u64 v) { return component[v] == root; };
+    over_edges(offsets, rows, 0, inside, grid, pieces, [&](u32, u64 e) {
+        found += owner_label[targets[e]] == name;
+    });
+    votes.sum(found);
 }
 
 // Lower the label of a root.

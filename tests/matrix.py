@@ -46,38 +46,39 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
     Two elements have the leaves of two hubs each, which a third element owns, and so a giant tree each. A
     leaf in it, its centre, has a long row: two pieces on a GPU. The edge of both centres is the only one
     between the two. While giants are skipped, the root of each, a leaf with a longer row, is hung under a
-    lower one: the middle of a star, to which a leaf has an edge.
+    lower one: the middle of a star, to which a leaf has an edge. Returns where the graph was placed, the
+    owners of its vertices, and the edges that must not be among the first of their rows for that.
     """
     hubs, leaves, of_root, of_centre, of_star, of_ray = 2, 1500, 1110, 1100, 1120, 20
-    ends, owner, centres = [], [0] * 2 * hubs, []
-    for group in range(2):
+    ends, owner, centres, late = [], [0] * 2 * hubs, [], []
+    for side in range(2):
         centre = len(owner)
         star = centre + leaves
         rays = star + 1 + of_star
         last = rays + 2 * of_ray
-        ends += [(leaf, group * hubs + hub) for hub in range(hubs) for leaf in range(centre, star)]
+        ends += [(leaf, side * hubs + hub) for hub in range(hubs) for leaf in range(centre, star)]
         ends += [(leaf, leaf + 1) for leaf in range(centre, star - 1)]
         ends += [(centre, leaf) for leaf in range(centre + 2, centre + 2 + of_centre)]
         ends += [(centre + 300, leaf) for leaf in range(centre + 302, centre + 302 + of_root)]
         ends += [(star, own) for own in range(star + 1, rays)]
         # Two neighbours of higher degree come before the leaf in the star's row.
         ends += [(star + 1 + k // of_ray, rays + k) for k in range(2 * of_ray)]
-        ends += [(star, star - 1)]
-        owner += [1 + group] * (last - centre)
+        owner += [1 + side] * (last - centre)
         centres.append(centre)
-    ends += [tuple(centres[::-1])] * joined
-    graph = ev.Graph.from_edges(*np.transpose(ends), directed=directed)
+        late.append((star, star - 1))
+    if joined:
+        late.append((centres[1], centres[0]))
+    graph = ev.Graph.from_edges(*np.transpose(ends + late), directed=directed)
     monkeypatch.setattr(
         import_module("evener.partition"), "owners", lambda *_, **__: np.array(owner, np.uint8)
     )
     pg = ev.partition(graph, on=on)
     result = ev.wcc(pg)
     assert result.outcome["components"] == 2 - joined
-    group = np.maximum(np.array(owner), 1) - 1
-    group[hubs : 2 * hubs] = 1
-    assert (result["component"] == (0 if joined else group * hubs)).all()
+    first_of_side = [0] * hubs + [hubs] * hubs + [(p - 1) * hubs for p in owner[2 * hubs :]]
+    assert result["component"].tolist() == ([0] * graph.n if joined else first_of_side)
     assert result.timeline.supersteps == 2
-    return pg, centres
+    return pg, owner, late
 
 
 def check_the_empty_graph(on, *, directed):

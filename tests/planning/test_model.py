@@ -402,6 +402,8 @@ def test_where_vertices_look_for_one_neighbour_few_edges_cost_more_than_many():
     assert rate.least_edge_seconds == pytest.approx([600 * 4 / 9000])
     assert rate.seconds(9000, 1, 2000) == pytest.approx(20 + 600 * 4)
     assert rate.seconds(90_000, 1, 2000) == pytest.approx(20 + 2001 * 2)
+    # It is not free where vertices seem to be.
+    assert replace(rate, vertex_seconds=(0.0,)).seconds(9000, 1, 2000) == pytest.approx(20 + 600 * 4)
 
 
 def test_mirrors_do_not_become_dearer_beyond_the_largest_graph():

@@ -144,7 +144,7 @@ def _giants_met(
     owner_label: Spread,
     joined: tuple[NDArray[np.uint32], NDArray[np.uint32]],
 ) -> list[tuple[int, int]]:
-    """The labels of giant trees that have an edge between them, by two, of those not yet `joined`."""
+    """Labels of giant trees, two by two, that have an edge between them and are not yet `joined`."""
     places = [int(own[0]) for own in engine.fetch(giant)]
     ones = [part[place : place + 1] for part, place in zip(label.parts, places, strict=True)]
     giants = [int(own[0]) if len(own) else 0 for own in engine.fetch(Spread(ones))]

@@ -81,7 +81,7 @@ def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     weights = None if graph.weights is None else element.edges(len(edges), graph.weights.dtype, far)
     # What searches look for comes first in a row: with half of R-MAT 26's edges, those of low degree, on 16
     # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there. Rows ascend
-    # on an element with tables, a GPU: it makes blocks of columns of them, and finds mirrors by bisection.
+    # on an element with tables, a GPU: it finds blocks of columns in them by bisection.
     first = np.uint64(0 if element.table_columns else edges.first)
     none = np.empty(0, np.float32)
     given = read_only(none if graph.weights is None else graph.weights)

@@ -85,8 +85,9 @@ class Rate:
             told += mirrors * each(self.mirror_seconds)
         if self.thin_seconds and edges:
             told += vertices**2 / edges * _between(self.vertices, self.thin_seconds, at)
-            if each_vertex:
-                least = min(least, at * each_vertex)  # what has found an edge reads no other
+            # What has found an edge reads no other. Where few edges tell all of the time, nobody knows more.
+            if each_vertex > 0:
+                least = min(least, at * each_vertex)
         return self.fixed_seconds + max(told, least)
 
 

@@ -43,14 +43,14 @@ def giants_apart(test):
 def check_giants_apart(monkeypatch, on, *, directed, joined):
     """An edge that two giant trees skip from both ends is found after all, or found to be missing.
 
-    Two elements have the leaves of two hubs each, which a third element owns, and so a giant tree each. A
+    Two elements have the leaves of two hubs each, which the one between owns, and so a giant tree each. A
     leaf in it, its centre, has a long row: two pieces on a GPU. The edge of both centres is the only one
     between the two. While giants are skipped, the root of each, a leaf with a longer row, is hung under a
     lower one: the middle of a star, to which a leaf has an edge. Returns where the graph was placed, the
     owners of its vertices, and the edges that must not be among the first of their rows for that.
     """
     hubs, leaves, of_root, of_centre, of_star, of_ray = 2, 1500, 1110, 1100, 1120, 20
-    ends, owner, centres, late = [], [0] * 2 * hubs, [], []
+    ends, owner, centres, late = [], [1] * 2 * hubs, [], []
     for side in range(2):
         centre = len(owner)
         star = centre + leaves
@@ -63,11 +63,11 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
         ends += [(star, own) for own in range(star + 1, rays)]
         # Two neighbours of higher degree come before the leaf in the star's row.
         ends += [(star + 1 + k // of_ray, rays + k) for k in range(2 * of_ray)]
-        owner += [1 + side] * (last - centre)
+        owner += [2 * side] * (last - centre)
         centres.append(centre)
         late.append((star, star - 1))
     if joined:
-        late.append((centres[1], centres[0]))
+        late.append((centres[0], centres[1]))
     graph = ev.Graph.from_edges(*np.transpose(ends + late), directed=directed)
     monkeypatch.setattr(
         import_module("evener.partition"), "owners", lambda *_, **__: np.array(owner, np.uint8)
@@ -75,7 +75,7 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
     pg = ev.partition(graph, on=on)
     result = ev.wcc(pg)
     assert result.outcome["components"] == 2 - joined
-    first_of_side = [0] * hubs + [hubs] * hubs + [(p - 1) * hubs for p in owner[2 * hubs :]]
+    first_of_side = [0] * hubs + [hubs] * hubs + [p // 2 * hubs for p in owner[2 * hubs :]]
     assert result["component"].tolist() == ([0] * graph.n if joined else first_of_side)
     assert result.timeline.supersteps == 2
     return pg, owner, late

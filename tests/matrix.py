@@ -298,19 +298,20 @@ def check_values(truth, pg):
     truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
 
 
-def check_that_every_kernel_is_reached(monkeypatch, kind, splits, *, apart):
-    """By the small graphs on these splits of elements of a kind, and by a source in a partition apart."""
+def check_that_every_kernel_is_reached(monkeypatch, kind, splits):
+    """By the small graphs on splits of elements of a kind, one alone first, and by two graphs for the rest."""
     asked = set()
     every = list(product([name for name in zoo.SMALL if name != "empty"], splits))
-    # Levels narrow for long are those of a chain, which one element takes many of at once; trees that are no
-    # giants are apart.
-    few = [*product(["rmat", "star"], splits), ("chain", splits[0]), ("duplicates", splits[1])]
+    # Levels narrow for long are those of a chain, which one element takes many of at once.
+    few = [*product(["rmat", "star"], splits), ("chain", splits[0])]
     kernel = kind.kernel
     monkeypatch.setattr(kind, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
     for (name, on), directed in product(sized(every, few), [True, False]):
         truth_of(zoo.SMALL[name](), directed=directed).check(on=on, alpha=0.5)
     for directed in (True, False):
-        source_alone(directed=directed).check(on=apart, policy="low", alpha=0.001)
+        source_alone(directed=directed).check(on=splits[0] * 2, policy="low", alpha=0.001)
+    with monkeypatch.context() as placing:
+        check_giants_apart(placing, splits[0] * 3, directed=True, joined=True)
     reachable = set(kernels()) - OF_NO_ALGORITHM - OF_TABLES - OF_GPUS
     assert sorted(reachable - asked) == []
     assert sorted(asked - OF_CPUS - OF_GPUS - reachable) == []

@@ -398,4 +398,4 @@ def test_one_gpu_gives_the_same_ranks_to_the_bit(dtype):
 
 def test_the_matrix_reaches_every_kernel(monkeypatch):
     splits = [["cuda:0"], ["cuda:0"] * 4, ["cpu:1", "cuda:0"]]
-    matrix.check_that_every_kernel_is_reached(monkeypatch, CudaElement, splits, apart=["cuda:0"] * 2)
+    matrix.check_that_every_kernel_is_reached(monkeypatch, CudaElement, splits)

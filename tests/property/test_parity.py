@@ -194,4 +194,4 @@ def test_a_search_that_turns_up_twice(monkeypatch, on):
 @pytest.mark.usefixtures("apart_elements")
 def test_the_matrix_reaches_every_kernel(monkeypatch):
     splits = [["apart:0"], ["apart:0"] * 4, ["apart:0", "apart:1"]]
-    matrix.check_that_every_kernel_is_reached(monkeypatch, CpuElement, splits, apart=["apart:0"] * 2)
+    matrix.check_that_every_kernel_is_reached(monkeypatch, CpuElement, splits)

@@ -299,7 +299,7 @@ def check_values(truth, pg):
 
 
 def check_that_every_kernel_is_reached(monkeypatch, kind, splits):
-    """By the small graphs on splits of elements of a kind, one alone first, and by two graphs for the rest."""
+    """By the small graphs on splits of elements of a kind, one alone first, and by two graphs beside them."""
     asked = set()
     every = list(product([name for name in zoo.SMALL if name != "empty"], splits))
     # Levels narrow for long are those of a chain, which one element takes many of at once.

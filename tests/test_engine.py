@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import evener as ev
 from evener.elements import CpuElement, crew, usable_cores
 from evener.engine import WORTH_WAKING, Engine, Spread
 from evener.exchange import memory
+from evener.kernels.cuda.source import declaration
 from evener.timeline import Progress
 
 
@@ -60,6 +62,12 @@ def test_votes_are_summed(engine, kernels):
     assert kernels.compute(lambda p: p + 10, kernels.places) == 10 * count + sum(range(count))
     assert kernels.compute(lambda p: (1, p, 0.5), kernels.places) == (count, sum(range(count)), count / 2)
     assert kernels.compute(lambda: None) is None
+
+
+@pytest.mark.parametrize("reduce", [list, tuple, sorted, len, sum, min, max])
+def test_votes_are_reduced_alike_on_any_number_of_elements(engine, kernels, reduce):
+    votes = range(10, 10 + len(engine.elements))
+    assert kernels.compute(lambda p: p + 10, kernels.places, reduce=reduce) == reduce(votes)
 
 
 def test_each_element_gets_its_part_of_a_spread_and_the_same_of_all_else(engine, kernels):
@@ -339,6 +347,28 @@ def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch
     with pytest.raises(ev.ArgumentError, match="only there"):
         engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pulled=array)
     assert asked == []
+
+
+def test_what_is_for_another_placement_is_refused(graph):
+    engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
+    other = Engine(ev.partition(graph, "cpu:1,cpu:1,cpu:1"), "test").array("uint32", 0)
+    engine.superstep("first")
+    for call in (
+        partial(engine.superstep, "second", active=Spread([1])),
+        partial(engine.compute, "bits.copy", other, other),
+        partial(engine.fetch, other),
+        partial(engine.copy, other),
+        partial(engine.hold, other.parts),
+    ):
+        with pytest.raises(ev.ArgumentError, match=r"each of 2 partitions has one part of .*, not [13] in"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["wcc.nothing", "nothing.wcc", "nothing", "", ".", "wcc."])
+def test_a_kernel_that_there_is_not_is_refused_by_name(engine, name):
+    for ask in (engine.compute, declaration):
+        with pytest.raises(ev.ArgumentError, match=re.escape(f'"{name}" is none of the kernels for a ')):
+            ask(name)
 
 
 def test_what_is_carried_is_a_spread(graph):

@@ -41,6 +41,8 @@ __all__ = ["Engine", "Spread"]
 WORTH_WAKING = 1 << 14
 
 _KERNELS = (str, Kernel)
+# Of one vote these make that vote.
+_OF_ONE_THAT_ONE = (sum, min, max)
 _REDUCTIONS = ("add", "min", "or", "set")
 
 
@@ -142,13 +144,14 @@ class Engine(State):
             The part of the run that is done, where it can be known.
         """
         self._superstep += 1
-        counts = self._awake if active is None else active.parts
+        counts = self._awake if active is None else self._own(active.parts)
         self._awake = [0] * len(self.elements)
         self._spans = [
             Span(self._superstep, phase, element.name, active=count)
             for element, count in zip(self.elements, counts, strict=True)
         ]
-        self.timeline.spans.extend(self._spans)
+        for span in self._spans:
+            self.timeline.add(span)
         if self._progress is not None:
             seconds = perf_counter() - self._began
             rate = self._edges / self._ends / seconds if self._edges else None
@@ -205,8 +208,9 @@ class Engine(State):
         ------
         ArgumentError
             If it is no kernel, or a `Kernel` that one of the elements has no side of; if its vote is to
-            count for two supersteps, or for one where it has none; if `reduce` cannot be called; or if an
-            array is carried that has no value for each owned vertex and each mirror.
+            count for two supersteps, or for one where it has none; if `reduce` cannot be called; if an
+            array is for another number of partitions; or if one is carried that has no value for each owned
+            vertex and each mirror.
         """
         if wakes and worked:
             msg = (
@@ -227,8 +231,11 @@ class Engine(State):
             vote = self._compute_alone(kernel, args)
             if wakes or worked:
                 self._count_active([vote], worked=worked)
-            return vote if reduce is not list else _reduced([vote], reduce)
+            return vote if reduce in _OF_ONE_THAT_ONE else _reduced([vote], reduce)
         functions = [element.kernel(kernel) for element in self.elements]
+        for arg in args:
+            if isinstance(arg, Spread):
+                self._own(arg.parts)
         sends, steps = nothing(self.elements), nothing(self.elements)
         if pulled and self.routes:
             sends, steps = self._exchange.pull(pulled, None)

@@ -92,7 +92,7 @@ class State:
 
     def copy(self, array: Spread) -> Spread:
         """The same values again."""
-        pairs = zip(self.elements, array.parts, strict=True)
+        pairs = zip(self.elements, self._own(array.parts), strict=True)
         copied = [e.array(len(part), part.dtype, travels=True) for e, part in pairs]
         for element, part, copy in zip(self.elements, array.parts, copied, strict=True):
             element.call(copy.__setitem__, slice(None), part)
@@ -100,11 +100,14 @@ class State:
 
     def hold(self, values: Sequence[NDArray[Any]]) -> Spread:
         """One of the host's arrays on each element; not to be written to while the algorithm runs."""
-        return Spread([element.hold(own) for element, own in zip(self.elements, values, strict=True)])
+        return Spread(
+            [element.hold(own) for element, own in zip(self.elements, self._own(values), strict=True)]
+        )
 
     def fetch(self, array: Spread) -> list[NDArray[Any]]:
         """The parts in the host's memory."""
-        return [element.fetch(part) for element, part in zip(self.elements, array.parts, strict=True)]
+        pairs = zip(self.elements, self._own(array.parts), strict=True)
+        return [element.fetch(part) for element, part in pairs]
 
     def bits(self) -> Spread:
         """A flag for each owned vertex and each mirror, all clear."""
@@ -125,6 +128,13 @@ class State:
     def _zeros(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
         on_each = [e.zeros(count, length) for e, length in zip(self.elements, lengths, strict=True)]
         return [Spread(parts, bits=bits) for parts in zip(*on_each, strict=True)]
+
+    def _own(self, parts: Sequence[Any]) -> Sequence[Any]:
+        """One for each partition; refuses what is for another placement."""
+        if len(parts) != len(self.elements):
+            msg = f"each of {len(self.elements)} partitions has one part of its own, not {len(parts)} in all"
+            raise ArgumentError(msg)
+        return parts
 
     def _check_carried(self, array: Spread, changed: Spread | None = None) -> None:
         """Refuse what is too short: kernels would read and write beyond it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,7 @@ from evener.elements.base import words_apart
 from evener.elements.memory import locked_array, locked_words
 from evener.elements.pool import LEAST, Pool
 from evener.kernels.cpu import jit
-from evener.kernels.kernel import Kernel
+from evener.kernels.kernel import Kernel, no_such_kernel
 from evener.kernels.ready import making_ready
 from evener.memory import not_given, on_shortage
 
@@ -83,9 +84,13 @@ class CpuElement:
         if isinstance(name, Kernel):
             return cast("Callable[..., Any]", name.side(self))
         if name not in self._kernels:
-            file, function = name.split(".")
+            file, _, function = name.partition(".")
             with making_ready():
-                self._kernels[name] = getattr(import_module(f"evener.kernels.cpu.{file}"), function)
+                module = f"evener.kernels.cpu.{file}"
+                found = getattr(import_module(module), function, None) if find_spec(module) else None
+            if found is None:
+                raise no_such_kernel(name, "a CPU")
+            self._kernels[name] = found
         return self._kernels[name]
 
     def room(self) -> None:

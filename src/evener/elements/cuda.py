@@ -20,7 +20,7 @@ from evener.elements.memory import TieredArray, locked_array, locked_words
 from evener.elements.scratch import Scratch, pieces_for
 from evener.elements.staging import LARGE, Staging
 from evener.errors import ArgumentError, DeviceError
-from evener.kernels.cuda.source import OwnSource, declarations, declared_in
+from evener.kernels.cuda.source import OwnSource, declaration, declared_in
 from evener.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -266,8 +266,7 @@ class CudaElement:
                 file = OwnSource.read(Path(side))
                 declared = declared_in(file, name.name)
             else:
-                file, function = name.split(".")
-                declared = declarations(file)[function]
+                file, declared = name.partition(".")[0], declaration(name)
             self._kernels[name] = Launcher(self, file, declared)
         return self._kernels[name]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evener.elements.base import Element
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "no_such_kernel"]
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,12 @@ class Kernel:
             )
             raise ArgumentError(msg)
         return side
+
+
+def no_such_kernel(name: str, where: str) -> ArgumentError:
+    """For the name of a kernel that Evener does not have."""
+    msg = (
+        f'"{name}" is none of the kernels for {where} that Evener has, such as "wcc.compress"; '
+        "one of your own is given as evener.Kernel"
+    )
+    return ArgumentError(msg)

@@ -8,8 +8,18 @@ from functools import cache
 from pathlib import Path
 
 from evener.errors import ArgumentError, FileError
+from evener.kernels.kernel import no_such_kernel
 
-__all__ = ["SCALARS", "Declaration", "OwnSource", "Parameter", "declarations", "declared_in", "source_of"]
+__all__ = [
+    "SCALARS",
+    "Declaration",
+    "OwnSource",
+    "Parameter",
+    "declaration",
+    "declarations",
+    "declared_in",
+    "source_of",
+]
 
 _FOLDER = Path(__file__).parent
 
@@ -115,6 +125,21 @@ def declarations(file: str | OwnSource) -> dict[str, Declaration]:
         threads, one_block = int(match["threads"] or 1), match["how"] != "PARALLEL"
         found[match["name"]] = Declaration(match["name"], types, threads, one_block, parameters)
     return found
+
+
+def declaration(name: str) -> Declaration:
+    """That of Evener's kernel ``"file.function"``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+    """
+    file, _, function = name.partition(".")
+    found = declarations(file) if (_FOLDER / f"{file}.cu").is_file() else {}
+    if function not in found:
+        raise no_such_kernel(name, "a GPU")
+    return found[function]
 
 
 def declared_in(file: OwnSource, name: str) -> Declaration:

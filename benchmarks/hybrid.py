@@ -178,7 +178,7 @@ class _Bench:
         return rows
 
     def _row(self, placed, fits, task, *, automatic):
-        taken, result = self._times(placed, task)
+        taken, busy = self._times(placed, task)
         shares = Share.all_of(placed)
         several = len(placed.elements) > 1
         row = {
@@ -194,16 +194,17 @@ class _Bench:
             "mapped_share": sum(s.mapped for s in shares) / self.graph.m,
             "median_seconds": harness.median(taken),
             "seconds": taken,
-            "elements": _busy(result, ITERATIONS if task == "pagerank" else 1),
+            "elements": busy,
             **_predicted(shares, task, self.rates),
         }
         _show(row)
         return row
 
     def _times(self, placed, task):
-        """Seconds of each run after one that does not count, and the last result."""
-        taken, result = [], None
+        """Seconds of each run after one that does not count, and those of the elements in the median one."""
+        taken, busy, result = [], [], None
         rounds = len(self.sources) if task == "bfs" else self.options.rounds
+        passes = ITERATIONS if task == "pagerank" else 1
         for i in range(-1, rounds):
             result = None  # its arrays are the next run's
             if task == "bfs":
@@ -213,8 +214,9 @@ class _Bench:
             if not self.options.no_verify:
                 self._check(result, last=i == rounds - 1)
             if i >= 0:
-                taken.append(result.seconds / (ITERATIONS if task == "pagerank" else 1))
-        return taken, result
+                taken.append(result.seconds / passes)
+                busy.append(_busy(result, passes))
+        return taken, busy[int(np.argsort(taken)[len(taken) // 2])]
 
     def _check(self, result, *, last):
         """Verify what is new, and the last parents on a placement; compare the others with those."""
@@ -228,7 +230,7 @@ class _Bench:
 
 
 def _busy(result, passes):
-    """Seconds of each element in a pass of the last run, by what they went to."""
+    """Seconds of each element in a pass, by what they went to."""
     sums = {}
     for (_, element), span in result.timeline.by_phase().items():
         own = sums.setdefault(element, dict.fromkeys(("compute", "send", "receive", "wait"), 0.0))

@@ -398,7 +398,7 @@ def test_gather_of_more_than_a_threads_piece():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"policy": "medium"}, "policy 'medium' does not exist; choose one of high, low, random"),
+        ({"policy": "medium"}, "policy 'medium' does not exist; choose one of high, low, random, or auto"),
         ({"alpha": -0.1}, "number from 0 to 1, not -0.1"),
         ({"alpha": 1.5}, "number from 0 to 1, not 1.5"),
         ({"alpha": float("nan")}, "number from 0 to 1, not nan"),

@@ -65,8 +65,8 @@ def wcc(
     Returns
     -------
     Result
-        ``component``: int64, shape (n,), the smallest vertex in the component, by the graph's own ids. Its
-        `outcome` has the number of ``components``.
+        ``component``: int64, shape (n,), the smallest vertex in the component, by the graph's own ids; their
+        positions in its `ids` if these are strings. Its `outcome` has the number of ``components``.
 
     Raises
     ------

@@ -243,8 +243,10 @@ def partition(
         msg = f'directions is "both", "out" or "in", not {directions!r}'
         raise ArgumentError(msg)
     if not isinstance(policy, str) or policy not in POLICIES:
-        whose = "'auto' is for algorithms and plans" if policy == "auto" else f"{policy!r} does not exist"
-        msg = f"policy {whose}; choose one of {', '.join(sorted(POLICIES))}"
+        known = ", ".join(sorted(POLICIES))
+        msg = f"policy {policy!r} does not exist; choose one of {known}, or auto for an algorithm or a plan"
+        if policy == "auto":
+            msg = f"policy 'auto' is for algorithms and plans; choose one of {known}"
         raise ArgumentError(msg)
     seed = check_seed(seed)
     most = None if gpu_memory is None else nbytes_of(gpu_memory, "gpu_memory")

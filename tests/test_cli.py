@@ -186,6 +186,17 @@ class TestRun:
         assert (done.status, done.out) == (2, "")
         assert "there is no folder" in done.err
 
+    @pytest.mark.parametrize(("option", "suffix"), [("-o", "csv"), ("--report", "html"), ("--trace", "json")])
+    def test_a_read_only_file_is_refused_before_the_work(self, evener, tmp_path, monkeypatch, option, suffix):
+        path = tmp_path / f"kept.{suffix}"
+        path.write_text("kept")
+        # As for anybody but root, to whom no file is read-only.
+        monkeypatch.setattr(os, "access", lambda asked, mode: mode != os.W_OK or str(asked) != str(path))
+        done = evener("run", "wcc", "rmat:22", option, path)
+        assert (done.status, done.out) == (2, "")
+        assert f"cannot write {path}: it is read-only; make it writable" in done.err
+        assert path.read_text() == "kept"
+
     def test_a_long_timeline_shows_its_ends(self, evener, karate):
         done = evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 100)
         assert "\n… 61 more …\n" in done.out  # of 101 supersteps, 20 at each end are shown

@@ -47,6 +47,18 @@ def test_permissions_and_links_stay(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o604
 
 
+def test_a_read_only_file_is_left_alone(tmp_path, monkeypatch):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    target.chmod(0o444)
+    # As for anybody but root.
+    monkeypatch.setattr(os, "access", lambda path, _: bool(os.stat(path).st_mode & 0o200))  # noqa: PTH116
+    with pytest.raises(ev.FileError, match=r"cannot write .*a\.txt: it is read-only; "), replacing(target):
+        pytest.fail("there is something to write")
+    assert target.read_text() == "old"
+    assert _names(tmp_path) == ["a.txt"]
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_after_an_error_all_is_as_before(error, tmp_path):
     (tmp_path / "a.txt").write_text("old")

@@ -15,7 +15,7 @@ import evener as ev
 from evener.cli.options import vertex, vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
-from evener.formats.atomic import NO_UTF8, named_in_utf8
+from evener.formats.atomic import NO_UTF8, named_in_utf8, refuse_read_only
 from evener.kernels.cpu.jit import KEEP
 from evener.report.names import check_name
 
@@ -185,7 +185,7 @@ def check_outputs(
         _refuse_the_same(option, path, taken)
         _refuse_within(option, path, graph)
         taken[option] = path
-        _check_folder(path)
+        _check_place(path)
 
 
 def _refuse_no_name(option: str, path: str) -> None:
@@ -234,18 +234,19 @@ def _refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
             raise FileError(msg)
 
 
-def _check_folder(path: str) -> None:
+def _check_place(path: str) -> None:
     """Make sure that a file can be made where the output is to go.
 
     Raises
     ------
     FileError
-        If the folder does not exist or takes no files.
+        If the folder does not exist or takes no files, or a read-only one is there.
     """
     folder = Path(path).parent
     if not folder.is_dir():
         msg = f"cannot write {path}: there is no folder {folder}"
         raise FileError(msg)
+    refuse_read_only(Path(path), path)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -270,7 +271,7 @@ def check_graph_output(graph: str, path: str) -> None:
         _refuse_the_same("the output", str(written.with_suffix("")), taken)
     _refuse_the_same("the output", path, {"the graph itself": graph})
     _refuse_within("the output", path, graph)
-    _check_folder(path)
+    _check_place(path)
 
 
 def repeat(

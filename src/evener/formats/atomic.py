@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_UTF8",
     "named_in_utf8",
+    "refuse_read_only",
     "remove_unfinished",
     "replacing",
     "replacing_folder",
@@ -105,6 +106,7 @@ def _unplaced(target: Path, given: Path) -> Iterator[Path]:
     """Give a file beside `target`, removed at the end unless it was moved; a device or pipe as it is."""
     if target.is_dir():
         raise FileError(f"cannot write {given}: it is a folder; give the name of a file")
+    refuse_read_only(target, given)
     if target.exists() and not target.is_file():
         yield target
         return
@@ -119,6 +121,18 @@ def _unplaced(target: Path, given: Path) -> Iterator[Path]:
     finally:
         temporary.unlink(missing_ok=True)
         _unfinished.discard(temporary)
+
+
+def refuse_read_only(target: Path, given: str | os.PathLike[str]) -> None:
+    """Leave a file alone that its owner has made read-only, though the folder would let it be replaced.
+
+    Raises
+    ------
+    FileError
+        If `target` is such a file; the sentence names what was `given`.
+    """
+    if target.is_file() and not os.access(target, os.W_OK):
+        raise FileError(f"cannot write {given}: it is read-only; make it writable, or give another name")
 
 
 @contextmanager

@@ -81,6 +81,15 @@ def broken_cupy(monkeypatch, folder):
     monkeypatch.syspath_prepend(folder)
 
 
+def no_cache(monkeypatch, folder):
+    """As where the home directory is somebody else's."""
+    no_cupy(monkeypatch, folder)
+    monkeypatch.delitem(sys.modules, "cupy")
+    (folder / "cupy").mkdir()
+    (folder / "cupy/__init__.py").write_text("raise PermissionError(13, 'Permission denied', '.cupy')\n")
+    monkeypatch.syspath_prepend(folder)
+
+
 def no_driver(monkeypatch, _):
     driver(monkeypatch, gpus=runtime.CUDARuntimeError(INSUFFICIENT_DRIVER), knows=0)
 
@@ -130,6 +139,8 @@ REASONS = {
     no_cupy: 'CuPy is not installed; pip install "evener[cuda13]"',
     broken_cupy: "CuPy cannot be loaded (libstdc++.so.6: version GLIBCXX_3.4.29 not found); "
     'pip install "evener[cuda13]" in an environment of its own',
+    no_cache: "CuPy cannot be loaded ([Errno 13] Permission denied: '.cupy'); "
+    "set CUPY_CACHE_DIR to a folder that you may write to",
     no_driver: "there is no NVIDIA driver; install one, or start this container with its GPUs",
     old_driver: "the NVIDIA driver is too old: it knows CUDA 12.4, and CuPy here needs 13; "
     "install a newer driver",

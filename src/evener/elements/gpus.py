@@ -30,7 +30,11 @@ def missing() -> str | None:
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
         if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
             return 'CuPy is not installed; pip install "evener[cuda13]"'
-        return f"CuPy cannot be loaded ({first_line(error.__cause__ or error)}); {_REINSTALL}"
+        cause = error.__cause__ or error
+        # It makes a folder for its own cache.
+        closed = isinstance(cause, PermissionError)
+        help_ = "set CUPY_CACHE_DIR to a folder that you may write to" if closed else _REINSTALL
+        return f"CuPy cannot be loaded ({first_line(cause)}); {help_}"
     try:
         count = int(runtime.getDeviceCount())
     except Exception as error:  # noqa: BLE001 - nor does a broken driver raise errors of one kind

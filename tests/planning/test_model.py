@@ -13,7 +13,7 @@ import pytest
 import evener as ev
 from evener import profile
 from evener.measured import Measured
-from evener.planning.fit import Sample, fitted_carried, fitted_mapped
+from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
 from evener.planning.model import (
     Degrees,
     Part,
@@ -319,6 +319,13 @@ def test_edges_that_seem_free_are_not_foreseen_to_be():
     rate = measured.rate("pagerank", "gpu")
     assert rate.edge_seconds == (0,)
     assert rate.least_edge_seconds == pytest.approx([(11 - 5) / 300])
+
+
+def test_samples_that_the_clock_did_not_tell_are_not_gone_by():
+    told = [Sample(10, 40, 40, 30, 10.0), Sample(10, 60, 60, 300, 11.0)]
+    untold = [Sample(10, 50, 50, 100, 0.0, 5), Sample(12, 90, 90, 500, 0.0)]
+    assert fitted([*untold, *told], reads_all=True) == fitted(told, reads_all=True)
+    assert fitted(untold, reads_all=True).seconds(500, 90, 5) == 0
 
 
 def test_what_edges_and_rows_cost_more_in_the_hosts_memory():

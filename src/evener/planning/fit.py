@@ -35,8 +35,12 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
 
     Half of an R-MAT graph's vertices have no edge, two in three where edges are few: they cost next to
     nothing. `reads_all` is whether a pass reads every edge, `looks_up` whether a vertex is done as soon as it
-    has found one. Where there are shares with mirrors, those of hubs have many, and tell what one costs.
+    has found one. Where there are shares with mirrors, those of hubs have many, and tell what one costs. A
+    sample that took no time is one that the clock did not tell.
     """
+    samples = [sample for sample in samples if sample.seconds > 0]
+    if not samples:
+        return Rate((1,), (0.0,), (0.0,), (0.0,), 0.0)
     with_mirrors = any(sample.mirrors for sample in samples)
     # Where vertices look for a neighbour, few edges make it longer, not shorter.
     thin = looks_up and not with_mirrors

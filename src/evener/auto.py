@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import warnings
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,8 @@ __all__ = ["Plan", "place_by_plan", "plan"]
 # PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
 _WORTH_MEASURING = 1 << 22
 _ITERATIONS = 100
+# So many of a nanosecond each take 30 years; of any that can be run, the time is a finite number.
+_MOST_PASSES = 10**18
 
 
 def plan(
@@ -62,7 +63,7 @@ def plan(
     gpu_memory : str or int, optional
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Default: what is free.
     passes : float, default 1
-        How many passes to predict the time of: iterations of PageRank, sources of the others.
+        How many passes to predict the time of, up to 10^18: iterations of PageRank, sources of the others.
 
     Returns
     -------
@@ -85,8 +86,8 @@ def plan(
     ('cpu',)
     """
     _check(graph, algorithm, policy, alpha)
-    if not is_number(passes) or not 0 <= passes < math.inf:
-        msg = f"passes is a finite number of at least 0, not {passes!r}"
+    if not is_number(passes) or not 0 <= passes <= _MOST_PASSES:
+        msg = f"passes is a number from 0 to 10^18, not {passes!r}"
         raise ArgumentError(msg)
     directions = directions_of(algorithm)
     wanted: Wanted = {

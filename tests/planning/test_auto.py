@@ -261,11 +261,12 @@ def test_a_plan_is_for_as_many_passes_as_are_asked_for(graph):
     assert ev.plan(graph, "wcc", passes=0).prediction.speedup_over_cpu is None
 
 
-@pytest.mark.parametrize("passes", [-1, np.inf, np.nan, True, "3", None])
+@pytest.mark.parametrize("passes", [-1, np.inf, np.nan, 1e308, 10**18 + 1, True, "3", None])
 def test_what_is_no_number_of_passes_is_refused(graph, monkeypatch, passes):
     monkeypatch.setattr(profile, "calibrate", None)
-    with pytest.raises(ArgumentError, match=rf"passes is a finite number of at least 0, not {passes!r}"):
+    with pytest.raises(ArgumentError, match="passes is a number from 0 to ") as caught:
         ev.plan(graph, "wcc", passes=passes)
+    assert str(caught.value) == f"passes is a number from 0 to 10^18, not {passes!r}"
 
 
 def placed(graph, algorithm, *, on, policy="auto", alpha=None):

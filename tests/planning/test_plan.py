@@ -269,6 +269,14 @@ def test_passes_take_as_long_as_one_so_many_times(sizes):
         assert gpu.on == ("cuda:0",)
 
 
+@pytest.mark.parametrize(("cpu", "passes"), [(1e6, 1e308), (np.nan, 1)])
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_what_takes_no_time_that_can_be_told_is_refused(sizes, cpu, passes, all_of_them):
+    elements = [CPU, Gpu("cuda:0", GIB)]
+    with pytest.raises(ev.ArgumentError, match=r"passes of wcc take (inf|nan) seconds, .* give fewer passes"):
+        make_plan(sizes, "wcc", elements, rates(cpu=cpu), passes=passes, all_of_them=all_of_them)
+
+
 def test_the_error_of_elements_that_were_named_is_theirs(sizes):
     """Not that of one of them alone, which fits as little."""
     elements = [CPU, Gpu("cuda:0", 1024), Gpu("cuda:1", 1024)]

@@ -196,7 +196,8 @@ def make_plan(
     DeviceOutOfMemory
         If nothing fits; the sentence says what would.
     ArgumentError
-        For an algorithm without rates, a policy that does not exist, or a share outside 0..1.
+        For an algorithm without rates, a policy that does not exist, a share outside 0..1, or passes that
+        take longer than can be told.
     """
     if algorithm not in rates.cpu:
         msg = f"no rates are known for {algorithm!r}; choose one of {', '.join(sorted(rates.cpu))}"
@@ -223,6 +224,12 @@ def make_plan(
                 seconds = predict(
                     plan.shares, algorithm, rates, passes=passes or 1, cpu_takes=_CPU_MAY_TAKE
                 ).seconds
+                if not math.isfinite(seconds):
+                    msg = (
+                        f"by the rates of this machine {passes} passes of {algorithm} take {seconds} "
+                        "seconds, so no choice is better than another; give fewer passes"
+                    )
+                    raise ArgumentError(msg)
                 if seconds < surely.get(kind, math.inf):
                     found[kind], surely[kind] = plan, seconds
     if not found or whole not in (None, *found):  # no candidate fails in another way

@@ -140,7 +140,8 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
     Raises
     ------
     DeviceError, DeviceOutOfMemory
-        If there is a GPU that cannot be used, or that has too little room to be measured.
+        If there is a GPU that cannot be used, or that has too little room to be measured, or if what was
+        measured makes no sense.
     """
     say = say or (lambda _: None)
     here = machine(with_gpus=gpu is not None)
@@ -177,6 +178,12 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
     )
     try:
         keep(rates)
+    except ValueError as error:
+        msg = (
+            f"what was measured on this machine makes no sense: {error}; end what else is running there, and "
+            "measure it again with evener profile"
+        )
+        raise DeviceError(msg) from error
     except (OSError, RuntimeError) as error:
         _log.warning("the rates of this machine cannot be kept: %s", error)
     return rates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import weakref
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import count
@@ -809,6 +810,16 @@ def test_rates_that_cannot_be_kept_do_all_the_same(monkeypatch, caplog, error):
     assert [record.getMessage() for record in caplog.records] == [
         f"the rates of this machine cannot be kept: {error}"
     ]
+
+
+def test_a_measurement_that_makes_no_sense_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(profile, "_SCALES", (8, 10))
+    monkeypatch.setattr(profile, "machine", lambda **_: {"gpus": []})
+    monkeypatch.setattr(of_runs, "fitted", lambda *_, **__: replace(rates().cpu["bfs"], fixed_seconds=np.nan))
+    with pytest.raises(DeviceError, match=r"makes no sense: nothing takes these times: .*nan"):
+        CALIBRATE(None)
+    assert not list(tmp_path.rglob("*.json"))
 
 
 # ---- what would fit --------------------------------------------------------------------------------------

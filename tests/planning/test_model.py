@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -536,6 +537,23 @@ def test_rates_that_were_changed_or_are_another_machines_are_measured_anew(tmp_p
     assert kept(other) is None
 
 
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Whether rates are believed that lie there, whoever wrote them; who keeps them is told the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def believed(found):
+        with monkeypatch.context() as patch:
+            patch.setattr(import_module("evener.planning.rates"), "_require_sense", lambda _: None)
+            keep(found)
+        believed = kept(MACHINE) == found
+        with nullcontext() if believed else pytest.raises(ValueError, match=r"thes|more than none"):
+            keep(found)
+        return believed
+
+    return believed
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -547,23 +565,39 @@ def test_rates_that_were_changed_or_are_another_machines_are_measured_anew(tmp_p
         {"fixed_seconds": math.inf},
         {"mirror_seconds": (0.0, -1.0)},
         {"thin_seconds": (0.0, -1.0)},
+        {"edge_seconds": (1.0,)},
     ],
     ids=str,
 )
-def test_rates_that_nobody_can_have_measured_are_measured_anew(tmp_path, monkeypatch, wrong):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_rates_that_nobody_can_have_measured_are_measured_anew(written, wrong):
     right = Rate((2, 4), (1.0, 2.0), (0.0, 0.0), (0.0, 0.0), 0.0)
-    for rate, expected in ((right, True), (replace(right, **wrong), False)):
-        keep(replace(rates(), cpu={"bfs": rate}))
-        assert (kept(MACHINE) is not None) == expected
+    assert written(replace(rates(), cpu={"bfs": right}))
+    assert not written(replace(rates(), cpu={"bfs": replace(right, **wrong)}))
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize(
+    "name", ["threads", "supersteps", "bytes_per_second", "copied_bytes_per_second", "exchange_seconds"]
+)
+def test_other_numbers_are_checked_as_rates_are(written, name, wrong):
+    right = getattr(rates(), name)
+    found = replace(rates(), **{name: {**right, "cpu": wrong} if isinstance(right, dict) else wrong})
+    fine = {"exchange_seconds": 0, "copied_bytes_per_second": math.inf}  # as without a GPU
+    assert written(found) == (fine.get(name) == wrong)
+
+
+def test_what_makes_no_sense_leaves_what_was_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    keep(rates())
+    with pytest.raises(ValueError, match="nothing takes these times"):
+        keep(rates(delay=math.nan))
+    assert kept(MACHINE) == rates()
 
 
 @pytest.mark.parametrize("wrong", [Mapped(-1e-9, 0.0), Mapped(0.0, math.nan), Mapped(math.inf, 0.0)], ids=str)
-def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(tmp_path, monkeypatch, wrong):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for more, expected in ((Mapped(1e-9, 0.0), True), (wrong, False)):
-        keep(replace(rates(), mapped={"bfs": more}))
-        assert (kept(MACHINE) is not None) == expected
+def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(written, wrong):
+    assert written(replace(rates(), mapped={"bfs": Mapped(1e-9, 0.0)}))
+    assert not written(replace(rates(), mapped={"bfs": wrong}))
 
 
 @pytest.mark.parametrize(
@@ -574,14 +608,13 @@ def test_nothing_that_lies_in_the_hosts_memory_is_believed_to_be_faster(tmp_path
         carries(0.0, 0.0, -1.0),
         Carried((4, 4), (0.0, 0.0), 0.0, 0.0),
         Carried((), (), 0.0, 0.0),
+        Carried((2, 4), (0.0,), 0.0, 0.0),
     ],
     ids=str,
 )
-def test_carrying_values_is_not_believed_to_save_time(tmp_path, monkeypatch, wrong):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for more, expected in ((carries(0.0, 1e-9, 0.0), True), (wrong, False)):
-        keep(replace(rates(), carried={"bfs": more}))
-        assert (kept(MACHINE) is not None) == expected
+def test_carrying_values_is_not_believed_to_save_time(written, wrong):
+    assert written(replace(rates(), carried={"bfs": carries(0.0, 1e-9, 0.0)}))
+    assert not written(replace(rates(), carried={"bfs": wrong}))
 
 
 @pytest.mark.parametrize("named", [None, ""])

@@ -213,7 +213,10 @@ def keep(rates: Rates) -> None:
         If nothing can be written there.
     RuntimeError
         If the user has no home directory.
+    ValueError
+        If nobody can have measured them.
     """
+    _require_sense(rates)
     place = place_of(rates.machine)
     place.parent.mkdir(parents=True, exist_ok=True)
     document = asdict(rates)
@@ -223,7 +226,10 @@ def keep(rates: Rates) -> None:
 
 
 def kept(machine: Mapping[str, Any]) -> Rates | None:
-    """The rates that were measured on this machine before; None if there are none as they were written."""
+    """The rates that were measured on this machine before; None if there are none as they were written.
+
+    None as well if nobody can have measured them.
+    """
     try:
         content = json.loads(place_of(machine).read_text(encoding="utf-8"))
         document = content["rates"]
@@ -231,16 +237,18 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
             return None
         for tier in ("cpu", "gpu", "pulled", "beside", "shares"):
             document[tier] = {name: _rate(rate) for name, rate in document[tier].items()}
-        document["mapped"] = {name: _mapped(more) for name, more in document["mapped"].items()}
+        document["mapped"] = {name: Mapped(**more) for name, more in document["mapped"].items()}
         document["carried"] = {name: _carried(more) for name, more in document["carried"].items()}
-        return Rates(**document)
+        rates = Rates(**document)
+        _require_sense(rates)
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
         return None  # `Path.home` raises RuntimeError for a user without one
+    return rates
 
 
 def _rate(document: dict[str, Any]) -> Rate:
-    """The rate that is written there; raises ValueError for one that nobody can have measured."""
-    found = Rate(
+    """The rate that is written there."""
+    return Rate(
         tuple(document["vertices"]),
         tuple(document["edge_seconds"]),
         tuple(document["vertex_seconds"]),
@@ -249,39 +257,47 @@ def _rate(document: dict[str, Any]) -> Rate:
         tuple(document["mirror_seconds"]),
         tuple(document["thin_seconds"]),
     )
-    each = (
-        *(found.edge_seconds, found.vertex_seconds, found.least_edge_seconds),
-        *(found.mirror_seconds, found.thin_seconds),
-    )
-    _require_sizes(found.vertices)
-    _require_seconds([*chain.from_iterable(each), found.fixed_seconds])
-    return found
-
-
-def _mapped(document: dict[str, Any]) -> Mapped:
-    """As `_rate`."""
-    found = Mapped(**document)
-    _require_seconds([found.edge_seconds, found.row_seconds])
-    return found
 
 
 def _carried(document: dict[str, Any]) -> Carried:
     """As `_rate`."""
-    found = Carried(
+    return Carried(
         tuple(document["sizes"]),
         tuple(document["fixed_seconds"]),
         document["mirror_seconds"],
         document["vertex_seconds"],
     )
-    _require_sizes(found.sizes)
-    _require_seconds([*found.fixed_seconds, found.mirror_seconds, found.vertex_seconds])
-    return found
 
 
-def _require_sizes(sizes: Sequence[int]) -> None:
-    """Refuse sizes of graphs that nobody can have measured one after the other."""
+def _require_sense(rates: Rates) -> None:
+    """Refuse rates that nobody can have measured, with ValueError."""
+    for tier in (rates.cpu, rates.gpu, rates.pulled, rates.beside, rates.shares):
+        for rate in tier.values():
+            each = [rate.edge_seconds, rate.vertex_seconds, rate.least_edge_seconds]
+            each += [told for told in (rate.mirror_seconds, rate.thin_seconds) if told]
+            _require_sizes(rate.vertices, *each)
+            _require_seconds([*chain.from_iterable(each), rate.fixed_seconds])
+    for more in rates.mapped.values():
+        _require_seconds([more.edge_seconds, more.row_seconds])
+    for carried in rates.carried.values():
+        _require_sizes(carried.sizes, carried.fixed_seconds)
+        _require_seconds([*carried.fixed_seconds, carried.mirror_seconds, carried.vertex_seconds])
+    _require_seconds([rates.exchange_seconds])
+    some = [rates.threads, *rates.supersteps.values(), *rates.bytes_per_second.values()]
+    # Where there is nothing to copy to, copies are endlessly fast.
+    copied = rates.copied_bytes_per_second
+    if not all(0 < one < math.inf for one in some) or not copied > 0:
+        msg = f"threads, supersteps and bytes a second are more than none, and not {[*some, copied]}"
+        raise ValueError(msg)
+
+
+def _require_sizes(sizes: Sequence[int], *each: Sequence[float]) -> None:
+    """Refuse sizes of graphs that nobody can have measured one after the other, each with a time."""
     if not sizes or not all(one < other for one, other in pairwise((0, *sizes))):
         msg = f"no rates are measured on graphs of these sizes: {sizes}"
+        raise ValueError(msg)
+    if any(len(seconds) != len(sizes) for seconds in each):
+        msg = f"each of these sizes of graphs has its times, {sizes}, and these do not: {each}"
         raise ValueError(msg)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import platform
 import statistics
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ import numba
 import numpy as np
 
 from evener import generate, memory
+from evener.alone import alone
 from evener.elements import parse_elements, usable_cores
 from evener.elements.failure import failed
 from evener.errors import DeviceError, DeviceOutOfMemory
@@ -34,7 +35,7 @@ from evener.partition.footprint import beside_edges
 from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
 from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
-from evener.planning.rates import Rates, keep, kept
+from evener.planning.rates import Rates, keep, kept, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from evener.graph import Graph
     from evener.passes import Run
 
-__all__ = ["calibrate", "machine", "rates_kept", "rates_of_this_machine"]
+__all__ = ["calibrate", "machine", "measuring_alone", "rates_kept", "rates_of_this_machine"]
 
 _log = logging.getLogger("evener")
 
@@ -114,17 +115,36 @@ def rates_of_this_machine(gpu: str | None = "cuda:0") -> Rates:
     """The rates kept for this machine; measured now, which takes a few minutes, if there are none.
 
     That is told to the log "evener": once as a warning, and each step. `gpu` is the one to measure, which
-    stands for all; None where no rates of GPUs are needed.
+    stands for all; None where no rates of GPUs are needed. Another process that is measuring is waited for.
     """
     found = rates_kept(with_gpus=gpu is not None)
-    if found is None:
-        _log.warning("measuring this machine, once, for a few minutes: plans go by its rates")
-        found = calibrate(gpu, say=lambda step: _log.info("measuring this machine, once: %s", step))
+    if found is not None:
+        return found
+    with measuring_alone():
+        found = rates_kept(with_gpus=gpu is not None)  # those of a process that was waited for
+        if found is None:
+            _log.warning("measuring this machine, once, for a few minutes: plans go by its rates")
+            found = calibrate(gpu, say=lambda step: _log.info("measuring this machine, once: %s", step))
     return found
 
 
+@contextmanager
+def measuring_alone() -> Iterator[None]:
+    """Wait until no other process measures this machine, for each would slow the other.
+
+    That is told to the log "evener". Where nothing can be written beside the rates, nobody is waited for.
+    """
+    with ExitStack() as held:
+        with suppress(RuntimeError):  # `Path.home` raises it for a user without one
+            # Who measures the CPU alone waits for who measures it with GPUs.
+            place = place_of(machine(with_gpus=False)).with_suffix(".lock")
+            told = "another process is measuring this machine, for a few minutes: waiting until it is done"
+            held.enter_context(alone(place, waiting=lambda: _log.warning(told)))
+        yield
+
+
 def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None = None) -> Rates:
-    """Measure this machine and keep its rates in the user's cache directory.
+    """Measure this machine and keep its rates in the user's cache directory: see `measuring_alone` as well.
 
     Parameters
     ----------

@@ -70,8 +70,9 @@ class Gpu(ApartElement):
 
 
 @pytest.fixture(autouse=True)
-def machine(monkeypatch):
+def machine(monkeypatch, tmp_path):
     """One GPU, faster than the CPU at everything, and no rates kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cuda, "CudaElement", Gpu)
     monkeypatch.setattr(gpus, "missing", lambda: None)
     for module in (cuda, auto):
@@ -457,7 +458,7 @@ def test_a_plan_for_the_cpu_asks_no_gpu(graph, monkeypatch, fails):
     monkeypatch.setattr(profile, "machine", machine)
     assert ev.plan(graph, "bfs", on="cpu").on == ("cpu",)
     assert asked == [None]
-    assert described == [False]
+    assert set(described) == {False}
 
 
 @pytest.mark.parametrize("measured_with_gpus", [True, False])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -19,6 +24,7 @@ from evener.partition.footprint import beside_edges, tiers_of
 from evener.planning.model import Part, Share, predict
 from evener.planning.plan import Plan, Sizes, make_plan
 from evener.planning.prediction import ElementPrediction, Prediction
+from evener.planning.rates import keep
 from evener.report.units import seconds_text
 
 GIB = 1 << 30
@@ -378,14 +384,54 @@ def test_this_machine_is_measured_once(quick, graph, monkeypatch):
     assert first == again
     assert first.on == ("cpu",)
     assert first.prediction.seconds > 0
-    assert list((quick / "evener" / "rates").iterdir())
+    assert list((quick / "evener" / "rates").glob("*.json"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_who_needs_rates_while_another_measures_them_waits(monkeypatch, caplog):
+    """Each opens the lock's file for itself, so threads wait for one another as processes do."""
+    measured, others = [], []
+
+    def calibrate(gpu, **_):
+        found = replace(rates(cpu=1.0 + len(measured)), machine=profile.machine(with_gpus=False))
+        measured.append(found)
+        if len(measured) == 1:
+            others.append(pool.submit(profile.rates_of_this_machine, gpu))
+            until = monotonic() + 10
+            while len(caplog.messages) < 2 and monotonic() < until:
+                sleep(0.01)
+        keep(found)
+        return found
+
+    monkeypatch.setattr(profile, "calibrate", calibrate)
+    with ThreadPoolExecutor() as pool:
+        found = profile.rates_of_this_machine(None)
+    assert [found] == measured == [other.result() for other in others]
+    assert caplog.messages[1].startswith("another process is measuring this machine, ")
+    assert len(caplog.messages) == 2
+
+
+@pytest.mark.parametrize("home", ["none", "a file", "no locks"])
+def test_where_nothing_can_be_locked_a_machine_is_measured_all_the_same(tmp_path, monkeypatch, home):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", {"none": "", "a file": "/dev/null"}.get(home, str(tmp_path)))
+    if home == "none":
+        monkeypatch.setattr(Path, "home", nowhere)
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    monkeypatch.setattr(profile, "calibrate", lambda *_, **__: rates())
+    assert profile.rates_of_this_machine(None) == rates()
 
 
 @pytest.mark.skipif(auto.gpus() > 0, reason="what a machine without a GPU does")
 def test_the_command_line_measures_this_machine_again(quick, evener):
     done = evener("profile")
     assert done.status == 0, done.err
-    (place,) = (quick / "evener" / "rates").iterdir()
+    (place,) = (quick / "evener" / "rates").glob("*.json")
     before = place.read_bytes()
     assert done.out.startswith("element  ")
     assert f"Kept in {place}." in done.out
@@ -414,8 +460,9 @@ def test_what_cannot_stand_for_all_gpus_is_not_measured(quick, evener, on):
 
 def test_the_cpu_is_measured_alone_where_that_is_asked(quick, evener):
     assert evener("profile", "--on", "cpu").status == 0
-    (place,) = (quick / "evener" / "rates").iterdir()
+    (place,) = (quick / "evener" / "rates").glob("*.json")
     assert json.loads(place.read_text())["rates"]["machine"]["gpus"] == []
+    assert len(list(place.parent.glob("*.lock"))) == 1  # as nobody else measures meanwhile
 
 
 def test_rates_of_a_gpu_are_written_as_well():

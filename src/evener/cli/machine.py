@@ -145,14 +145,14 @@ def profile(
     from evener.elements import parse_elements
     from evener.elements.cuda import gpus
     from evener.planning.rates import kept, place_of
-    from evener.profile import calibrate
+    from evener.profile import calibrate, measuring_alone
 
     named = on or ("cuda:0" if gpus() else "cpu")
     if named != "cpu" and [element.kind for element in parse_elements(named)] != ["cuda"]:
         msg = f"--on names the GPU to measure, as in cuda:0, or cpu for none, not {named!r}"
         raise ArgumentError(msg)
     job = context.ensure_object(Job)
-    with job.shown():
+    with job.shown(), measuring_alone():
         rates = calibrate(None if named == "cpu" else named, say=lambda step: job.stage(f"measuring {step}"))
     say(text.as_json(asdict(rates)) if as_json else text.rates(rates))
     if not as_json and kept(rates.machine) is not None:

@@ -21,7 +21,7 @@ HOME = import_module("evener.partition.footprint")
 
 
 def element(room):
-    return SimpleNamespace(name="cuda:0", room=lambda: room)
+    return SimpleNamespace(name="cuda:0", room_beside=lambda taken: None if room is None else room - taken)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,9 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
         room = least + int(part * nbytes)
         expected = max(0, 1 - int(part * nbytes) / nbytes)
         assert tiers_of(own, 17, element(room)) == (pytest.approx(expected), 0)
-        assert tiers_of(own, 17, element(room + 1000), promised=1000) == (pytest.approx(expected), 0)
-    assert tiers_of(own, 17, element(None), promised=1000) == (0, 0)
+        more = element(room + 1000)
+        assert tiers_of(own, 17, more, taken=400, promised=600) == (pytest.approx(expected), 0)
+    assert tiers_of(own, 17, element(None), taken=1000, promised=1000) == (0, 0)
     with pytest.raises(DeviceOutOfMemory, match="cuda:0 has room for ") as caught:
         tiers_of(own, 17, element(least - 1))
     assert (caught.value.needed, caught.value.available) == (least, least - 1)

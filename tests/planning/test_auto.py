@@ -881,6 +881,31 @@ def test_a_gpu_that_is_named_twice_is_measured_and_advised_by_its_name(graph, mo
         ev.wcc(graph, on="cuda:0,cuda:0")
 
 
+@pytest.mark.parametrize("part", [0.9, 0.75])
+def test_a_gpu_that_is_named_twice_has_its_memory_once(monkeypatch, part):
+    """What its second element may hold is what the first one and runs on it leave."""
+    graph, asked = ev.read("rmat:12"), []
+    on = ["cuda:0", "cuda:0"]
+
+    def needed(pg):
+        return sum(
+            beside_edges(p.owned, p.mirrors, pg.mirrors_of(k), p.stored_edges, directions=1)
+            for k, p in enumerate(pg.partitions)
+        )
+
+    def tiers(*args, **more):
+        asked.append(tiers_of(*args, **more).mapped)
+        return tiers_of(*args, **more)
+
+    whole = ev.partition(graph, on)
+    given = int(needed(whole) + part * 4 * graph.m)
+    monkeypatch.setattr(home, "tiers_of", tiers)
+    pg = ev.partition(graph, on, gpu_memory=given)
+    far = sum(share * p.stored_edges for share, p in zip(asked, pg.partitions, strict=True))
+    assert 0 < far < graph.m
+    assert needed(pg) + 4 * (graph.m - far) <= given
+
+
 def test_where_nothing_of_it_fits_the_cpu_is_named(graph, monkeypatch):
     monkeypatch.setattr(Gpu, "free", 1024)
     with pytest.raises(DeviceOutOfMemory, match=r'; it fits with on="cpu"$'):

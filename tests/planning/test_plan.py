@@ -20,6 +20,7 @@ from evener import auto, profile
 from evener.cli import text
 from evener.elements import CpuElement
 from evener.memory import readable
+from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges, tiers_of
 from evener.planning.model import Part, Share, predict
 from evener.planning.plan import Plan, Sizes, make_plan
@@ -39,9 +40,13 @@ class Gpu:
 
     def __init__(self, name, room):
         self.name, self._room = name, room
+        self.memory = name.partition("#")[0]
 
     def room(self):
         return self._room
+
+    def room_beside(self, taken):
+        return self._room - taken
 
 
 # What a CPU is taken to be slower by, at worst, when a split is chosen.
@@ -70,6 +75,28 @@ def test_a_gpu_that_holds_the_graph_and_is_faster_has_all_of_it(sizes):
     assert found.shares[0].mapped == 0
     assert found.prediction.speedup_over_gpu == pytest.approx(1.0)
     assert found.prediction.speedup_over_cpu > 100
+
+
+def test_a_gpu_that_is_named_twice_has_its_room_once(sizes):
+    """For what lies there, then for edges a second time, of which the first element's come first."""
+    known, both = rates(gpu=1e-12), {"policy": "random", "all_of_them": True}
+    whole = make_plan(sizes, "pagerank", twice(GIB), known, **both)
+    assert [share.columns for share in whole.shares] == [True, True]
+    for room, mapped, columns in (
+        (sum(whole.nbytes) - 1, True, [False, False]),
+        (sum(whole.nbytes), False, [False, False]),
+        (sum(whole.nbytes) + BYTES_AN_EDGE * whole.shares[0].part.edges, False, [True, False]),
+    ):
+        found = make_plan(sizes, "pagerank", twice(room), known, **both)
+        assert sum(found.nbytes) <= room
+        assert [share.mapped > 0 for share in found.shares] == [False, mapped]
+        assert [share.columns for share in found.shares] == columns
+    with pytest.raises(ev.DeviceOutOfMemory, match="cuda:0#1 has room for "):
+        make_plan(sizes, "pagerank", twice(max(whole.nbytes)), known, **both)
+
+
+def twice(room):
+    return [Gpu("cuda:0#0", room), Gpu("cuda:0#1", room)]
 
 
 def test_a_slow_gpu_is_left_out(sizes):

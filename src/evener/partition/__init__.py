@@ -263,7 +263,8 @@ def partition(
     del by_degree
     partitions: list[Partition] = []
     routes: list[Route] = []
-    promised: dict[object, int] = defaultdict(int)  # to runs on what is placed, in each memory
+    taken: dict[object, int] = defaultdict(int)  # by what is placed, in each memory
+    promised: dict[object, int] = defaultdict(int)  # to runs on it
     for p, element in enumerate(elements):
         built = build_partition(
             p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
@@ -274,11 +275,15 @@ def partition(
         # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
         mirrors = sum(len(route) for route in routes if route.owner == p)
         elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
+        memory = element.memory
         tiers = tiers_of(
-            built, elsewhere, element, heads=directions == "both", promised=promised[element.memory]
-        )
-        promised[element.memory] += run_bytes(built, elsewhere)
-        partitions.append(place(built, element, tiers))
+            *(built, elsewhere, element),
+            heads=directions == "both", taken=taken[memory], promised=promised[memory],
+        )  # fmt: skip
+        promised[memory] += run_bytes(built, elsewhere)
+        placed = place(built, element, tiers)
+        taken[memory] += placed.nbytes - placed.host_bytes
+        partitions.append(placed)
         routes += [place_route(route, elements[route.owner]) for route in own_routes]
         del built  # its arrays on the host, before the next one's are made
     for element in elements:

@@ -229,7 +229,13 @@ def far_edges(edges: int, edge_bytes: int, room: int, heads_of: Callable[[int], 
 
 
 def tiers_of(
-    partition: Partition, elsewhere: int, element: Element, *, heads: bool = True, promised: int = 0
+    partition: Partition,
+    elsewhere: int,
+    element: Element,
+    *,
+    heads: bool = True,
+    taken: int = 0,
+    promised: int = 0,
 ) -> Tiers:
     """Which edges of a partition, before it is placed, have no room on its element.
 
@@ -241,15 +247,15 @@ def tiers_of(
     element : Element
     heads : bool
         Whether searches may look up, for which heads are kept.
-    promised : int
-        Bytes that runs will take up for other partitions that lie there already.
+    taken, promised : int
+        Bytes that other partitions take up there already, and that runs on them will.
 
     Raises
     ------
     DeviceOutOfMemory
         If there is not even room for what must lie there: the vertices, and the state of any algorithm.
     """
-    room = element.room()
+    room = element.room_beside(taken)
     if room is None:
         return IN_ONE_MEMORY
     room = max(0, room - promised)

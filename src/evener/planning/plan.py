@@ -332,6 +332,7 @@ def _shares(
     parts = parts_of(sizes.degrees, owned, sizes.mirrored(policy, of_edges.tolist()))
     shares: list[Share] = []
     nbytes: list[int] = []
+    free: dict[object, int] = {}  # of each memory, which several elements may share
     for element, part, own in zip(elements, parts, owned, strict=True):
         beside = beside_edges(
             part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
@@ -339,18 +340,23 @@ def _shares(
         share = Share(element.name, element.kind, element.threads, part)
         room = element.room()
         if room is not None:
-            room = int(room * usable)
+            room = free.setdefault(element.memory, int(room * usable))
             if beside > room:
                 raise too_large(element.name, part.vertices, part.mirrors, beside, room)
-            left = room - beside - part.edges * sizes.edge_bytes
-            share = replace(share, columns=left >= BYTES_AN_EDGE * part.edges)
-            if left < 0:
+            if beside + part.edges * sizes.edge_bytes > room:
                 rows = sizes.rows(own)
                 far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, rows.that_want_heads)
                 share = replace(share, mapped=far, mapped_rows=sizes.directions * rows.of(far))
                 beside += heads * HEAD_BYTES
+            free[element.memory] = room - beside - (part.edges - share.mapped) * sizes.edge_bytes
         shares.append(share)
         nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
+    # Blocks of columns are made where all is placed, one element's after the other's.
+    for k, (element, share) in enumerate(zip(elements, shares, strict=True)):
+        if element.memory in free:
+            needed = BYTES_AN_EDGE * share.part.edges
+            shares[k] = replace(share, columns=free[element.memory] >= needed)
+            free[element.memory] -= needed if shares[k].columns else 0
     return shares, nbytes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,13 @@ from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMem
 from evener.graph import Graph
 from evener.memory import nbytes_of
 from evener.partition import PartitionedGraph, partition
+from evener.planning.fits import saying_what_fits
 from evener.planning.model import TRAVELS, Share, predict
-from evener.planning.plan import Plan, Sizes, check_choices, fitting, make_plan
+from evener.planning.plan import Plan, Sizes, check_choices, make_plan
 from evener.profile import rates_kept, rates_of_this_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Unpack
 
     from evener.algorithms.prepare import Wanted
@@ -158,8 +158,7 @@ def _worth_measuring(graph: Graph, passes: float, wanted: Wanted) -> bool:
 
 def _place_as_asked(graph: Graph, wanted: Wanted) -> PartitionedGraph:
     settled: Wanted = {**wanted, "policy": "random" if wanted["policy"] == "auto" else wanted["policy"]}
-    with _saying_what_fits(graph, wanted):
-        return partition(graph, **settled)
+    return partition(graph, **settled)
 
 
 def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> PartitionedGraph:
@@ -167,8 +166,7 @@ def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> Partition
     if made.leaves_gpus_out is not None:
         warnings.warn(f"{ON_THE_CPU}: {made.leaves_gpus_out}", RuntimeWarning, stacklevel=5)
     settled: Wanted = {**wanted, "on": made.on, "policy": made.policy, "alpha": made.alpha}
-    with _saying_what_fits(graph, wanted):
-        placed = partition(graph, **settled)
+    placed = partition(graph, **settled)
     # It is handed the placement again: holding on to it, it would keep its memory until garbage is collected.
     placed.forecast = lambda own, name, passes: _forecast(own, made, rates, name, passes)
     return placed
@@ -177,10 +175,11 @@ def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> Partition
 def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) -> tuple[Plan, Rates]:
     """A plan, and the rates it goes by; these are measured when it is clear that the elements are there."""
     free = wanted["on"] is None
-    elements = parse_elements(_all_elements() if free else wanted["on"], gpu_memory=_most(wanted))
+    most = None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
+    elements = parse_elements(_all_elements() if free else wanted["on"], gpu_memory=most)
     gpu = next((element.name.partition("#")[0] for element in elements if element.kind != "cpu"), None)
     rates = rates_of_this_machine(gpu)
-    with _saying_what_fits(graph, wanted):
+    with saying_what_fits(graph, elements, gpu_memory=most, directions=wanted["directions"]):
         made = make_plan(
             Sizes.of(graph, wanted["directions"]),
             algorithm,
@@ -195,11 +194,6 @@ def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) 
     return made, rates
 
 
-def _most(wanted: Wanted) -> int | None:
-    """Bytes that may be taken up on each GPU."""
-    return None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
-
-
 def _all_elements() -> list[str]:
     """The CPU and each GPU that can be started; where none of them can, the error of one."""
     names, refused = ["cpu"], None
@@ -212,28 +206,6 @@ def _all_elements() -> list[str]:
     if len(names) == 1 and refused is not None:
         raise refused
     return names
-
-
-@contextlib.contextmanager
-def _saying_what_fits(graph: Graph, wanted: Wanted) -> Iterator[None]:
-    """Where the block finds no room on a GPU, raise its error with a placement that has."""
-    try:
-        yield
-    except DeviceOutOfMemory as error:
-        msg = f"{error}; it fits with {_what_fits(graph, wanted)}"
-        raise DeviceOutOfMemory(msg, needed=error.needed, available=error.available) from error
-
-
-def _what_fits(graph: Graph, wanted: Wanted) -> str:
-    """The arguments of the placement with the fewest edges on the CPU side."""
-    named = parse_elements(_all_elements() if wanted["on"] is None else wanted["on"])
-    names = ["cpu", *(element.name.partition("#")[0] for element in named if element.kind != "cpu")]
-    elements = parse_elements(names, gpu_memory=_most(wanted))
-    found = fitting(Sizes.of(graph, wanted["directions"]), elements)
-    if found is None:
-        return 'on="cpu"'
-    policy, alpha = found
-    return f'on="{",".join(names)}", policy="{policy}", alpha={alpha}'
 
 
 def _forecast(

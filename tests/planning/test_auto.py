@@ -862,6 +862,20 @@ def test_where_a_plan_finds_less_room_than_it_counted_on_it_is_said_as_well(grap
         ev.bfs(graph, source=1, on="cpu:1,cuda:0")
 
 
+@pytest.mark.parametrize("directions", ["in", "both"])
+def test_who_places_a_graph_is_told_what_would_fit_as_well(directions):
+    """The graph as it was to be placed, in the memory that was given."""
+    graph = ev.read("rmat:14,directed")
+    asked = {"gpu_memory": beside_edges(graph.n, 0, 0, graph.m, directions=1) // 2, "directions": directions}
+    with pytest.raises(DeviceOutOfMemory, match=r'; it fits with on="cpu,cuda:0", policy="') as caught:
+        ev.partition(graph, on="cuda:0", **asked)
+    assert caught.value.available == asked["gpu_memory"] < caught.value.needed
+    assert str(caught.value).count("it fits with") == 1
+    _, policy, said = str(caught.value).rpartition("; it fits with ")[2].split(", ")
+    alpha = float(said.removeprefix("alpha="))
+    ev.partition(graph, "cpu,cuda:0", policy=policy.split('"')[1], alpha=alpha, **asked)
+
+
 def test_what_would_fit_is_said_of_the_directions_that_are_followed():
     """PageRank follows the edges of one direction, so its GPU holds more of them."""
     graph = ev.read("rmat:14,directed")

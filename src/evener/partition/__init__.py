@@ -10,7 +10,7 @@ import numpy as np
 
 from evener.checks import check_seed, type_name
 from evener.elements import Element, parse_elements
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.memory import WORTH_ASKING, nbytes_of, not_given, require
@@ -223,7 +223,7 @@ def partition(
         For an unknown element or policy, a share outside 0..1, or a seed that is negative or no whole number.
     OutOfMemoryError
         If the partitions would need more memory than there is, before allocating it; `DeviceOutOfMemory` if
-        it is a GPU's.
+        it is a GPU's: the sentence says with which elements, policy and share it would fit.
     DeviceError
         If a GPU is asked for and none can be used.
 
@@ -261,6 +261,26 @@ def partition(
     del degree
     numbering = number_vertices(by_degree, owner, len(elements))
     del by_degree
+    try:
+        partitions, routes = _placed(graph, directions, elements, numbering, out_degree)
+    except DeviceOutOfMemory:
+        from evener.planning.fits import saying_what_fits  # which stands above
+
+        with saying_what_fits(graph, elements, gpu_memory=most, directions=directions):
+            raise
+    return PartitionedGraph(
+        graph, elements, partitions, routes, numbering, policy=policy, directions=directions
+    )
+
+
+def _placed(
+    graph: Graph,
+    directions: str,
+    elements: list[Element],
+    numbering: Numbering,
+    out_degree: NDArray[np.uint32],
+) -> tuple[list[Partition], list[Route]]:
+    """Each element's partition, in its memory, and the routes between them."""
     partitions: list[Partition] = []
     routes: list[Route] = []
     taken: dict[object, int] = defaultdict(int)  # by what is placed, in each memory
@@ -288,9 +308,7 @@ def partition(
         del built  # its arrays on the host, before the next one's are made
     for element in elements:
         element.wait()  # until then it holds what is copied, whoever has forgotten it
-    return PartitionedGraph(
-        graph, elements, partitions, routes, numbering, policy=policy, directions=directions
-    )
+    return partitions, routes
 
 
 def _descending_degree(

@@ -42,7 +42,7 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
 
     def test_works_beside_another_element(self, element):
         done = threading.Event()
-        with cpu_module._one_at_a_time:
+        with jit.ONE_AT_A_TIME:
             other = threading.Thread(target=element.call, args=(done.set,))
             other.start()
             assert element.call(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again

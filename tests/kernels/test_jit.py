@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, and that nothing breaks where they cannot be."""
+"""Where compiled kernels are kept, that nothing breaks where they cannot be, and who may call them when."""
 
 from __future__ import annotations
 
@@ -56,13 +56,59 @@ def test_reading_and_a_run_need_no_place_to_keep_kernels(tmp_path):
         "import evener as ev\n"
         "print(ev.wcc(ev.read(sys.argv[1]))['component'].tolist())"
     )
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)],
+    done = run_alone(program, path, without="NUMBA_CACHE_DIR")
+    assert done.stdout == "[0, 0, 2, 2]\n", done.stderr
+
+
+# ---- threads that call kernels together --------------------------------------------------------------
+
+# Two elements, and two threads that build and place graphs, all at once where nothing makes them wait.
+TOGETHER = """
+from concurrent.futures import ThreadPoolExecutor
+import evener as ev
+from evener.kernels.cpu import jit
+
+def place(_):
+    for _ in range(100):
+        placed = ev.partition(ev.Graph.from_edges(range(500), range(1, 501)), on=["cpu:1", "cpu:1"])
+    return placed
+
+with ThreadPoolExecutor(2) as threads:
+    placed = list(threads.map(place, range(2)))[0]
+for _ in range(50):
+    rank = ev.pagerank(placed, max_iter=5, tol=0)
+print(jit.ENTERED_BY_MANY, numba.threading_layer())
+"""
+
+
+def run_alone(program, *words, without):
+    environment = {k: v for k, v in os.environ.items() if k != without}
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
         timeout=200,
     )
-    assert done.stdout == "[0, 0, 2, 2]\n", done.stderr
+
+
+WORK_QUEUE = "import numba; numba.config.THREADING_LAYER = 'workqueue'"
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["", "; numba.get_num_threads()", "; numba.get_num_threads(); numba.config.THREADING_LAYER = 'default'"],
+    ids=["chosen", "launched", "launched by default"],
+)
+def test_threads_take_turns_where_the_program_has_taken_a_work_queue(then):
+    done = run_alone(WORK_QUEUE + then + TOGETHER, without="NUMBA_THREADING_LAYER")
+    assert done.stdout == "False workqueue\n", done.stderr
+
+
+def test_kernels_call_one_another_where_threads_take_turns():
+    """A search inside one kernel calls others, which have had their turn."""
+    search = "ev.bfs(ev.read('grid:3x3'), source=0)['distance'].tolist()"
+    program = f"{WORK_QUEUE}\nimport evener as ev\nprint({search}, numba.threading_layer())"
+    done = run_alone(program, without="NUMBA_THREADING_LAYER")
+    assert done.stdout == "[0, 1, 2, 1, 2, 3, 2, 3, 4] workqueue\n", done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from importlib.util import find_spec
-from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,9 +33,6 @@ _pool = Pool(lambda length: np.empty(length, np.uint64))
 _locked_pool = Pool(locked_words)
 on_shortage(_pool.clear, kept=lambda: _pool.nbytes)
 on_shortage(_locked_pool.clear, kept=lambda: _locked_pool.nbytes)
-
-# Numba's own work queue aborts when two threads enter it together; OpenMP and TBB do not.
-_one_at_a_time = RLock()
 
 
 def usable_cores() -> int:
@@ -206,7 +202,7 @@ class CpuElement:
         try:
             if jit.ENTERED_BY_MANY:
                 return function(*args)
-            with _one_at_a_time:
+            with jit.ONE_AT_A_TIME:
                 return function(*args)
         finally:
             if numba.get_num_threads() != before:

@@ -22,7 +22,7 @@ STUCK = """
     import numba
     import numpy as np
     import evener as ev
-    from evener.formats.atomic import replacing
+    from evener.atomic import replacing
 
     @numba.njit(nogil=True)
     def forever(values):

@@ -318,7 +318,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
     """Draw a result into a file, after seeing that it can be written."""
-    from evener.formats.atomic import replacing
+    from evener.atomic import replacing
 
     with replacing(path) as temporary:
         temporary.write_text(draw(result), encoding="utf-8")

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 import evener
+from evener.atomic import NO_UTF8, replacing
 from evener.checks import is_number, is_whole
 from evener.errors import ArgumentError, FileError, FormatError
-from evener.formats.atomic import NO_UTF8, replacing
 from evener.result import VERTEX_VALUED
 from evener.verify import Claim
 

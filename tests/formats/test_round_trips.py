@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-from evener.formats.atomic import replacing
+from evener.atomic import replacing
 from evener.formats.source import Source
 
 FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".feather", ".evg"]

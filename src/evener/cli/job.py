@@ -174,7 +174,7 @@ def _stop(job: Job, done: threading.Event) -> None:
 
 def _remove_unfinished_files() -> None:
     """Remove the temporary files that the work had open."""
-    atomic = sys.modules.get("evener.formats.atomic")
+    atomic = sys.modules.get("evener.atomic")
     if atomic is not None:
         atomic.remove_unfinished()
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import evener as ev
+from evener.atomic import NO_UTF8, named_in_utf8, refuse_read_only
 from evener.cli.options import vertex, vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
-from evener.formats.atomic import NO_UTF8, named_in_utf8, refuse_read_only
 from evener.kernels.cpu.jit import KEEP
 from evener.report.names import check_name
 

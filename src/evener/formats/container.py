@@ -27,9 +27,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener import build
+from evener.atomic import replacing_folder
 from evener.errors import ArgumentError, FormatError
 from evener.formats import trust
-from evener.formats.atomic import replacing_folder
 from evener.formats.edgelist import refuse_columns
 from evener.formats.npy import Header, read_header, write_array
 from evener.formats.registry import Format

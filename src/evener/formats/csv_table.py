@@ -13,8 +13,8 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+from evener.atomic import replacing
 from evener.errors import FormatError
-from evener.formats.atomic import replacing
 from evener.formats.columns import choose, edges_of_table, tables
 from evener.formats.edgelist import Heading, read_numbers
 from evener.formats.edges import graph_of, isolated, narrowed

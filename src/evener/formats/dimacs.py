@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.atomic import replacing
 from evener.errors import ArgumentError, FormatError
 from evener.formats import lines
-from evener.formats.atomic import replacing
 from evener.formats.edgelist import refuse_columns
 from evener.formats.edges import graph_of, pieces
 from evener.formats.registry import Format

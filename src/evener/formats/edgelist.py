@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.atomic import replacing
 from evener.errors import ArgumentError, FormatError
 from evener.formats import lines
-from evener.formats.atomic import replacing
 from evener.formats.edges import Edges, graph_of, isolated, pieces, stored_as
 from evener.formats.names import isolated_ids, positions_of, with_isolated
 from evener.formats.registry import Format

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.atomic import replacing_together
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.formats import lines
-from evener.formats.atomic import replacing_together
 from evener.formats.edgelist import refuse_columns, refuse_infinite, write_lines
 from evener.formats.edges import Edges, graph_of, stored_as
 from evener.formats.registry import COMPRESSIONS, Format

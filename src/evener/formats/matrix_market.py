@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.atomic import replacing
 from evener.errors import FormatError
 from evener.formats import lines
-from evener.formats.atomic import replacing
 from evener.formats.edgelist import refuse_columns, refuse_infinite
 from evener.formats.edges import Edges, graph_of, pieces, stored_as
 from evener.formats.registry import Format

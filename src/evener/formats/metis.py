@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import memory
+from evener.atomic import replacing
 from evener.errors import ArgumentError, FormatError
-from evener.formats.atomic import replacing
 from evener.formats.edgelist import refuse_columns
 from evener.formats.edges import blocks, narrowed
 from evener.formats.registry import Format

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evener.atomic import replacing
 from evener.errors import FormatError, first_line
-from evener.formats.atomic import replacing
 from evener.formats.columns import choose, edges_of_table, schema_of, tables
 from evener.formats.edges import graph_of
 from evener.formats.registry import Format

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener import memory
+from evener.atomic import replacing
 from evener.errors import FormatError
-from evener.formats.atomic import replacing
 from evener.formats.edgelist import refuse_columns
 from evener.formats.edges import Edges, graph_of
 from evener.formats.npy import read_header

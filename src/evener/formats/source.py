@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evener import memory
+from evener.atomic import NO_UTF8, named_in_utf8
 from evener.errors import EvenerError, FileError, FormatError, OutOfMemoryError
-from evener.formats.atomic import NO_UTF8, named_in_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evener.atomic import replacing
 from evener.errors import ArgumentError
-from evener.formats.atomic import replacing
 
 if TYPE_CHECKING:
     import os

@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.formats.atomic import replacing
+from evener.atomic import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

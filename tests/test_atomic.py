@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import evener as ev
-from evener.formats import atomic, graphalytics
-from evener.formats.atomic import remove_unfinished, replacing, replacing_folder, replacing_together
+from evener import atomic
+from evener.atomic import remove_unfinished, replacing, replacing_folder, replacing_together
+from evener.formats import graphalytics
 from evener.formats.source import compressing
 
 

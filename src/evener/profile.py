@@ -135,11 +135,11 @@ def measuring_alone() -> Iterator[None]:
     That is told to the log "evener". Where nothing can be written beside the rates, nobody is waited for.
     """
     with ExitStack() as held:
-        with suppress(RuntimeError):  # `Path.home` raises it for a user without one
-            # Who measures the CPU alone waits for who measures it with GPUs.
-            place = place_of(machine(with_gpus=False)).with_suffix(".lock")
+        # Who measures the CPU alone waits for who measures it with GPUs.
+        place = place_of(machine(with_gpus=False))
+        if place is not None:
             told = "another process is measuring this machine, for a few minutes: waiting until it is done"
-            held.enter_context(alone(place, waiting=lambda: _log.warning(told)))
+            held.enter_context(alone(place.with_suffix(".lock"), waiting=lambda: _log.warning(told)))
         yield
 
 
@@ -204,7 +204,7 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
             "measure it again with evener profile"
         )
         raise DeviceError(msg) from error
-    except (OSError, RuntimeError) as error:
+    except OSError as error:
         _log.warning("the rates of this machine cannot be kept: %s", error)
     return rates
 

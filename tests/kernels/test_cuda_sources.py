@@ -9,8 +9,11 @@ import ast
 import inspect
 import re
 import shutil
+import tempfile
 import textwrap
+from contextlib import nullcontext
 from itertools import product
+from pathlib import Path
 
 import pytest
 from cupy.cuda import nvrtc
@@ -303,6 +306,36 @@ def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, runs, monk
     first = compiling.compiled("bits", {}, "sm_90")
     assert compiling.compiled("bits", {}, "sm_90") == first
     assert len(runs) == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_home_directory_nothing_is_kept_or_looked_for(tmp_path, runs, monkeypatch):
+    """Least of all where others can write."""
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
+    first = compiling.compiled("bits", {}, "sm_90")
+    assert compiling.compiled("bits", {}, "sm_90") == first
+    assert len(runs) == 2
+    assert list((tmp_path / "shared").iterdir()) == []
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_keeping_that_is_broken_off_leaves_nothing_behind(tmp_path, monkeypatch, error):
+    def broken_off(*_):
+        raise error
+
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(Path, name, broken_off)
+    with pytest.raises(KeyboardInterrupt) if error is KeyboardInterrupt else nullcontext():
+        compiling.compiled("bits", {}, "sm_90")
+    assert kept(tmp_path) == []
 
 
 CORRUPT = {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import pytest
 
+from evener.kernels.cpu import jit
 from evener.kernels.cpu.jit import can_keep
 
 
@@ -44,6 +46,23 @@ def test_not_kept_where_numba_was_told_but_cannot_write(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("unset")
 def test_not_kept_where_nothing_can_be_written(tmp_path):
     assert not can_keep(tmp_path, writable=lambda _: False)
+
+
+@pytest.mark.usefixtures("unset")
+@pytest.mark.parametrize("named", ["", "relative"])
+def test_not_kept_in_the_working_directory(tmp_path, monkeypatch, named):
+    """Where Numba would lay down what an empty or relative name says."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", named)
+    monkeypatch.chdir(tmp_path)
+    assert not can_keep(Path("/package"), writable=lambda path: path == tmp_path)
+
+
+@pytest.mark.usefixtures("unset")
+def test_kept_beside_the_source_alone_where_there_is_no_home_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "cache_folder", lambda: None)
+    assert can_keep(tmp_path, writable=lambda path: path == tmp_path)
+    assert not can_keep(Path("/package"), writable=lambda path: path == tmp_path)
 
 
 def test_reading_and_a_run_need_no_place_to_keep_kernels(tmp_path):

@@ -799,7 +799,7 @@ def test_how_fast_arrays_are_copied(monkeypatch):
     assert link.copy_speed(Gpu("cuda:0", 0), Gpu("cuda:1", 1)) == 4 * 1000 / 2
 
 
-@pytest.mark.parametrize("error", [PermissionError("no entry"), RuntimeError("no home")])
+@pytest.mark.parametrize("error", [PermissionError("no entry"), ev.FileError("no home")])
 def test_rates_that_cannot_be_kept_do_all_the_same(monkeypatch, caplog, error):
     def keep(_):
         raise error

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener import profile
+from evener import FileError, profile
 from evener.measured import Measured
 from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
 from evener.planning.model import (
@@ -634,6 +634,8 @@ def test_without_a_home_directory_there_are_no_rates(monkeypatch):
     monkeypatch.setattr(Path, "home", nowhere)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert kept(MACHINE) is None
+    with pytest.raises(FileError, match="no home directory; set XDG_CACHE_HOME"):
+        keep(rates())
 
 
 def test_a_machine_is_the_same_in_whatever_order_it_is_described():

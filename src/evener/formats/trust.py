@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evener.cache import cache_folder
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["known", "remember", "stamp"]
 
@@ -53,7 +55,5 @@ def remember(stamp: str) -> None:
 
 
 def _folder() -> Path | None:
-    cache = os.environ.get("XDG_CACHE_HOME")
-    with contextlib.suppress(RuntimeError):
-        return (Path(cache) if cache else Path.home() / ".cache") / "evener" / "checked"
-    return None
+    cache = cache_folder()
+    return cache and cache / "evener" / "checked"

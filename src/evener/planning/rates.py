@@ -9,16 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from dataclasses import asdict, dataclass
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evener.atomic import replacing
+from evener.cache import cache_folder
+from evener.errors import FileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 __all__ = ["Carried", "Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
 
@@ -193,10 +194,10 @@ class Rates:
     exchange_seconds: float
 
 
-def place_of(machine: Mapping[str, Any]) -> Path:
-    """Where the rates of a machine are kept."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "evener" / "rates" / f"{_digest(machine)[:16]}.json"
+def place_of(machine: Mapping[str, Any]) -> Path | None:
+    """Where the rates of a machine are kept; None where nothing can be."""
+    cache = cache_folder()
+    return cache and cache / "evener" / "rates" / f"{_digest(machine)[:16]}.json"
 
 
 def _digest(document: Mapping[str, Any]) -> str:
@@ -210,14 +211,14 @@ def keep(rates: Rates) -> None:
     Raises
     ------
     FileError, OSError
-        If nothing can be written there.
-    RuntimeError
-        If the user has no home directory.
+        If there is no such directory, or nothing can be written there.
     ValueError
         If nobody can have measured them.
     """
     _require_sense(rates)
     place = place_of(rates.machine)
+    if place is None:
+        raise FileError("the user has no home directory; set XDG_CACHE_HOME to a folder's absolute path")
     place.parent.mkdir(parents=True, exist_ok=True)
     document = asdict(rates)
     content = {"sha256": _digest(document), "rates": document}
@@ -230,8 +231,11 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
 
     None as well if nobody can have measured them.
     """
+    place = place_of(machine)
+    if place is None:
+        return None
     try:
-        content = json.loads(place_of(machine).read_text(encoding="utf-8"))
+        content = json.loads(place.read_text(encoding="utf-8"))
         document = content["rates"]
         if _digest(document) != content["sha256"] or _digest(document["machine"]) != _digest(machine):
             return None
@@ -241,8 +245,8 @@ def kept(machine: Mapping[str, Any]) -> Rates | None:
         document["carried"] = {name: _carried(more) for name, more in document["carried"].items()}
         rates = Rates(**document)
         _require_sense(rates)
-    except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
-        return None  # `Path.home` raises RuntimeError for a user without one
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
     return rates
 
 

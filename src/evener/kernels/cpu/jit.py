@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numba
 from numba import njit
 
+from evener.cache import cache_folder
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -59,8 +61,11 @@ def can_keep(
 
     Without one it refuses to import what asks to be kept, so on a read-only system nothing must ask.
     """
-    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
-    places = [folder, own.absolute()]
+    places = [folder]
+    own = cache_folder()
+    # Where the name is empty or not absolute, Numba would go by it nonetheless, from the working directory.
+    if own is not None and Path(os.environ.get("XDG_CACHE_HOME", own)) == own:
+        places.append(own / "numba")
     if numba.config.CACHE_DIR:
         places.append(Path(numba.config.CACHE_DIR).absolute())
     there = (next(path for path in (place, *place.parents) if path.exists()) for place in places)

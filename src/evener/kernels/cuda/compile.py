@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evener.atomic import replacing
+from evener.cache import cache_folder
 from evener.errors import DeviceError, first_line
 from evener.kernels.cuda.source import declarations, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from evener.kernels.cuda.source import OwnSource
 
@@ -59,7 +59,11 @@ def compiled(file: str | OwnSource, types: Mapping[str, str], arch: str) -> Bina
     """
     source, version = source_of(file), _version()
     made_from = json.dumps([source, sorted(types.items()), arch, _OPTIONS, version])
-    place = _cache() / f"{file}-{arch}-{hashlib.sha256(made_from.encode()).hexdigest()[:24]}"
+    cache = cache_folder()
+    if cache is None:
+        return _compile(file, source, types, arch)
+    name = f"{file}-{arch}-{hashlib.sha256(made_from.encode()).hexdigest()[:24]}"
+    place = cache / "evener" / "cuda" / name
     kept = _kept(place)
     if kept is None:
         kept = _compile(file, source, types, arch)
@@ -122,14 +126,6 @@ def _compile(file: str | OwnSource, source: str, types: Mapping[str, str], arch:
     return Binary(code, names)
 
 
-def _cache() -> Path:
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # a user without a home directory
-        cache = Path(tempfile.gettempdir())
-    return cache / "evener" / "cuda"
-
-
 def _kept(place: Path) -> Binary | None:
     """What lies there, if it is whole: the first line says what the rest is."""
     try:
@@ -143,14 +139,9 @@ def _kept(place: Path) -> Binary | None:
 
 
 def _keep(place: Path, binary: Binary) -> None:
-    """Write it whole or not at all; where nothing can be written, it is compiled again next time."""
+    """Write it; where nothing can be written, it is compiled again next time."""
     head = json.dumps({"names": binary.names, "sha256": hashlib.sha256(binary.code).hexdigest()})
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
-        number, name = tempfile.mkstemp(dir=place.parent)
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(head.encode() + b"\n" + binary.code)
-            Path(name).replace(place)
-        except OSError:
-            Path(name).unlink()
+        with replacing(place) as temporary:
+            temporary.write_bytes(head.encode() + b"\n" + binary.code)

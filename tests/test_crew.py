@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -110,6 +112,85 @@ def test_an_error_is_raised_when_the_calls_under_way_have_ended(culprit):
         crew.call_all(calls, 1)
     assert ended == [1 - culprit]
     assert crew.call_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+
+
+@pytest.fixture
+def interruptible():
+    """What Python does on SIGINT at a terminal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("threads", "interruptible")
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_interrupt_is_raised_when_the_calls_under_way_have_ended(times):
+    """However often, while the caller waits for a helper."""
+    meeting, caller, ended = threading.Barrier(2), threading.get_ident(), []
+
+    def call(i):
+        meeting.wait(60)
+        if threading.get_ident() != caller:
+            for _ in range(times):
+                time.sleep(0.1)
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+            ended.append(i)
+
+    with pytest.raises(KeyboardInterrupt):
+        crew.call_all([(CPU, call, (i,)) for i in range(2)], 1)
+    assert len(ended) == 1
+    assert crew.call_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+
+
+@pytest.mark.usefixtures("threads", "interruptible")
+def test_after_an_interrupt_nothing_else_begins():
+    meeting, caller, begun = threading.Barrier(2), threading.get_ident(), []
+
+    def call(i):
+        begun.append(i)
+        meeting.wait(60)
+        if threading.get_ident() == caller:
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(0.2)
+
+    with pytest.raises(KeyboardInterrupt):
+        crew.call_all([(CPU, call, (i,)) for i in range(20)], 1)
+    assert sorted(begun) == [0, 1]
+
+
+class Refusing:
+    """Submits to threads; the second time it fails, before or after having done so."""
+
+    def __init__(self, threads, error, *, before):
+        self.threads, self.error, self.before, self.asked = threads, error, before, 0
+
+    def submit(self, *args):
+        self.asked += 1
+        if self.asked == 2 and self.before:
+            raise self.error
+        self.threads.submit(*args)
+        time.sleep(0.1)  # so that it has begun
+        if self.asked == 2:
+            raise self.error
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), KeyboardInterrupt()], ids=repr)
+def test_helpers_that_have_begun_are_waited_for_if_others_cannot_be_had(monkeypatch, threads, error, before):
+    begun, ended = [], []
+
+    def call(i):
+        begun.append(i)
+        time.sleep(0.3)
+        ended.append(i)
+
+    refusing = Refusing(threads, error, before=before)
+    monkeypatch.setattr(crew, "_threads", lambda: refusing)
+    with pytest.raises(type(error)):
+        crew.call_all([(CPU, call, (i,)) for i in range(20)], 3)
+    assert sorted(ended) == sorted(begun)
+    assert len(begun) == (1 if before else 2)
 
 
 # ---- elements that are only handed their work --------------------------------------------------------

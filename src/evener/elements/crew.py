@@ -8,8 +8,9 @@ A GPU is only handed its work, so the calling thread does that for all of them b
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from evener.elements.cpu import usable_cores
@@ -31,8 +32,8 @@ def helpers_for(elements: Sequence[Element]) -> int:
 def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], helpers: int) -> list[Any]:
     """Make each call on its element, with up to `helpers` threads beside this one, and wait for all.
 
-    Gives what they return, in order. Where one fails, no further one begins, and its error is raised when
-    those under way have ended.
+    Gives what they return, in order. Where one fails, or the user interrupts, no further one begins, and that
+    is raised when those under way have ended.
     """
     answers: list[Any] = [None] * len(calls)
     for turn, (element, function, args) in enumerate(calls):
@@ -41,23 +42,43 @@ def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]],
     # Each step of it is one thread's.
     turns = iter([turn for turn, (element, _, _) in enumerate(calls) if not element.deferred])
 
+    errors: list[BaseException] = []
+    at_work = [Lock() for _ in range(helpers)]  # each held by a helper from before its first turn to its last
+
     def take_turns() -> None:
         for turn in turns:
             element, function, args = calls[turn]
-            try:
-                answers[turn] = element.call(function, *args)
-            except BaseException:
-                list(turns)  # none that has not begun shall begin
-                raise
+            answers[turn] = element.call(function, *args)
 
-    beside = [_threads().submit(take_turns) for _ in range(helpers)]
+    def help_out(working: Lock) -> None:
+        with working:
+            try:
+                take_turns()
+            except BaseException as error:  # noqa: BLE001 - the calling thread raises it
+                errors.append(error)
+                list(turns)  # none that has not begun shall begin
+
     try:
+        for working in at_work:
+            _threads().submit(help_out, working)
         take_turns()
     finally:
-        late = [helper for helper in beside if not helper.cancel()]
-        wait(late)
-    for helper in late:
-        helper.result()
+        # Helpers write to what the caller will use again, so they are waited for, whatever signals arrive.
+        # One that wakes later finds no turn left.
+        interrupts: list[BaseException] = []
+        while True:
+            try:
+                list(turns)
+                for working in at_work:
+                    with working:
+                        pass
+                break
+            except BaseException as interrupt:  # noqa: BLE001 - it is raised when all have ended
+                interrupts.append(interrupt)
+        if interrupts:
+            raise interrupts.pop()
+    if errors:
+        raise errors.pop()
     return answers
 
 

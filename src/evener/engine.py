@@ -41,8 +41,8 @@ __all__ = ["Engine", "Spread"]
 WORTH_WAKING = 1 << 14
 
 _KERNELS = (str, Kernel)
-# Of one vote these make that vote.
-_OF_ONE_THAT_ONE = (sum, min, max)
+# Of a single vote these make that vote.
+_KEEP_A_SINGLE_VOTE = (sum, min, max)
 _REDUCTIONS = ("add", "min", "or", "set")
 
 
@@ -231,7 +231,7 @@ class Engine(State):
             vote = self._compute_alone(kernel, args)
             if wakes or worked:
                 self._count_active([vote], worked=worked)
-            return vote if reduce in _OF_ONE_THAT_ONE else _reduced([vote], reduce)
+            return vote if reduce in _KEEP_A_SINGLE_VOTE else _reduced([vote], reduce)
         functions = [element.kernel(kernel) for element in self.elements]
         for arg in args:
             if isinstance(arg, Spread):

@@ -33,8 +33,8 @@ def missing() -> str | None:
         cause = error.__cause__ or error
         # It makes a folder for its own cache.
         closed = isinstance(cause, PermissionError)
-        help_ = "set CUPY_CACHE_DIR to a folder that you may write to" if closed else _REINSTALL
-        return f"CuPy cannot be loaded ({first_line(cause)}); {help_}"
+        advice = "set CUPY_CACHE_DIR to a folder that you may write to" if closed else _REINSTALL
+        return f"CuPy cannot be loaded ({first_line(cause)}); {advice}"
     try:
         count = int(runtime.getDeviceCount())
     except Exception as error:  # noqa: BLE001 - nor does a broken driver raise errors of one kind

@@ -97,6 +97,23 @@ def test_owners_by_hand():
     assert owners(by_degree, degree, policy="low", shares=half).tolist() == [0, 1, 1, 0, 0, 0]
 
 
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_cuts_of_many_vertices_are_where_their_edges_sum_up_to_the_shares(policy):
+    rng = np.random.default_rng(8)
+    degree = (rng.pareto(1.2, 100_000) * 3).astype(np.uint64)
+    by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
+    shares = np.array([0.05, 0.4, 0.001, 0.549])
+    owner = owners(by_degree, degree, policy=policy, shares=shares)
+    order = POLICIES[policy](by_degree, 0)
+    # One after another, and each with its share of the edges to within half of the vertices at its two ends.
+    assert (np.diff(owner[order].astype(int)) >= 0).all()
+    edges = np.bincount(owner, weights=degree, minlength=4).cumsum()
+    ends = [degree[order[owner[order] == p][-1]] for p in range(3)]
+    following = [degree[order[owner[order] == p + 1][0]] for p in range(3)]
+    off = np.abs(edges[:3] - shares.cumsum()[:3] * degree.sum())
+    assert (off <= np.maximum(ends, following) / 2).all()
+
+
 def test_vertices_without_edges_are_shared_out_too():
     owner = owners(
         np.arange(8, dtype=np.uint32), np.zeros(8, np.uint64), policy="high", shares=np.full(4, 0.25)

@@ -273,11 +273,11 @@ def build_partition(
     vertices, mirror_bounds, position = owned, np.full(partitions + 1, len(owned), np.int64), numbering.local
     if partitions > 1:
         needed = np.zeros(graph.n, dtype=np.uint8)
+        kernels.assign(read_only(owned), kernels.OWN, needed)
         boundary = [
-            int(kernels.mark_remote(g.offsets, g.targets, owned, runs, numbering.owner, p, needed))
+            int(kernels.mark_remote(g.offsets, g.targets, owned, runs, needed))
             for g, runs in zip(wanted, blocks, strict=True)
         ]
-        _fill_gaps(p, numbering, needed)
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
     # Each owner's vertices come in descending degree.
     begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
@@ -327,41 +327,35 @@ def _up_to_last(degree: NDArray[np.uint32]) -> int:
     return len(degree) - int(np.argmax(last)) if last.any() else 0
 
 
-def _fill_gaps(p: int, numbering: Numbering, needed: NDArray[np.uint8]) -> None:
-    """Where nearly all of a long run of an owner's vertices are needed, have mirrors of the others too.
-
-    What is pulled then travels as it lies: picking out takes a CPU longer than sending. Where it owns the
-    vertices of low degree, and the hubs are elsewhere, that is nearly all it has with an edge.
-    """
-    for q in range(len(numbering.bounds) - 1):
-        vertices = numbering.owned_by(q)
-        wanted = needed[vertices] if q != p else None
-        count = 0 if wanted is None else int(np.count_nonzero(wanted))
-        if wanted is None or count < LONG_RUN:
-            continue
-        first, last = int(np.argmax(wanted)), len(wanted) - int(np.argmax(wanted[::-1]))
-        if count >= NEARLY_ALL * (last - first):
-            needed[vertices[first:last]] = 1
-
-
 def _number_mirrors(
     p: int, numbering: Numbering, needed: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Extend the owned vertices by the mirrors; also give each vertex its position in the partition."""
+    owners = range(len(numbering.bounds) - 1)
+    others = {q: _needed_of(numbering.owned_by(q), needed) for q in owners if q != p}
+    counts = [int(others[q].sum()) if q in others else 0 for q in owners]
     owned = numbering.owned_by(p)
-    partitions = len(numbering.bounds) - 1
-    vertices = np.empty(len(owned) + int(np.count_nonzero(needed)), dtype=np.uint32)
+    mirror_bounds = len(owned) + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    vertices = np.empty(int(mirror_bounds[-1]), dtype=np.uint32)
     vertices[: len(owned)] = owned
     position = numbering.local.copy()
-    mirror_bounds = np.full(partitions + 1, len(owned), dtype=np.int64)
-    for q in range(partitions):
-        begin = int(mirror_bounds[q])
-        found = 0
-        if q != p:
-            found = int(
-                kernels.append_mirrors(
-                    numbering.owned_by(q), needed, np.uint64(begin), vertices[begin:], position
-                )
-            )
-        mirror_bounds[q + 1] = begin + found
+    for q, count in others.items():
+        places = np.uint64(mirror_bounds[q]) + np.cumsum(count, dtype=np.uint64) - count
+        kernels.append_mirrors(numbering.owned_by(q), needed, places, vertices, position)
     return vertices, mirror_bounds, position
+
+
+def _needed_of(vertices: NDArray[np.uint32], needed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """How many of an owner's vertices are needed, by equal slices of them.
+
+    Where nearly all of a long run are, the others are from now on as well: what is pulled then travels as it
+    lies, and picking out takes a CPU longer than sending. Where it owns the vertices of low degree, and the
+    hubs are elsewhere, that is nearly all it has with an edge.
+    """
+    found = np.empty((numba.get_num_threads(), 3), dtype=np.uint64)
+    kernels.find_needed(vertices, needed, found)
+    count, first, last = int(found[:, 0].sum()), int(found[:, 1].min()), int(found[:, 2].max())
+    if count >= LONG_RUN and NEARLY_ALL * (last - first) <= count < last - first:
+        kernels.assign(read_only(vertices[first:last]), kernels.NEEDED, needed)
+        kernels.find_needed(vertices, needed, found)
+    return found[:, 0]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.checks import is_number
+from evener.checks import is_number, read_only
 from evener.errors import ArgumentError
+from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +38,9 @@ def _low(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noq
     """Lowest degree first: the first element holds most of the vertices."""
     return by_degree[::-1]
 
+
+# Vertices whose edges are summed up together.
+_PIECE = 1 << 14
 
 POLICIES: dict[str, Order] = {"random": _random, "high": _high, "low": _low}
 
@@ -116,17 +120,30 @@ def owners(
     owner = np.zeros(n, dtype=np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16)
     if len(shares) == 1 or n == 0:
         return owner
-    order = POLICIES[policy](by_degree, seed)
-    edges_up_to = np.cumsum(degree[order])
-    if edges_up_to[-1] == 0:
-        edges_up_to = np.arange(1, n + 1, dtype=np.uint64)  # no edges: share the vertices
-    wanted = np.cumsum(shares)[:-1] * float(edges_up_to[-1])
-    cuts = np.searchsorted(edges_up_to, wanted, side="left")
-    # A vertex astride a cut goes where more of its edges fall.
-    astride = np.minimum(cuts, n - 1)
-    before = np.where(astride > 0, edges_up_to[np.maximum(astride, 1) - 1], 0).astype(np.float64)
-    nearer = (wanted - before) * 2 > (edges_up_to[astride] - before)
-    cuts = np.where(shares.cumsum()[:-1] >= 1, n, astride + nearer)
+    order = np.ascontiguousarray(POLICIES[policy](by_degree, seed))
+    cuts = _cuts(read_only(order), read_only(degree), shares.cumsum()[:-1])
     for p, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n], strict=True)):
-        owner[order[begin:end]] = p
+        kernels.assign(read_only(order[begin:end]), owner.dtype.type(p), owner)
     return owner
+
+
+def _cuts(order: NDArray[np.uint32], degree: NDArray[np.uint64], up_to: NDArray[np.float64]) -> list[int]:
+    """Where these shares of the edges end in the order; of the vertices, if none has an edge."""
+    n = len(order)
+    sums = np.empty(-(-n // _PIECE), dtype=np.uint64)
+    kernels.sum_degrees(order, degree, _PIECE, sums)
+    ends = np.cumsum(sums)
+    if ends[-1] == 0:
+        return _cuts(order, np.ones(n, np.uint64), up_to)
+    cuts = []
+    for share in up_to:
+        wanted = share * float(ends[-1])
+        piece = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
+        first = piece * _PIECE
+        own = degree[order[first : first + _PIECE]]
+        edges_up_to = ends[piece] - sums[piece] + np.cumsum(own)
+        # A vertex astride a cut goes where more of its edges fall.
+        astride = min(int(np.searchsorted(edges_up_to, wanted)), len(own) - 1)
+        nearer = wanted - float(edges_up_to[astride] - own[astride]) > own[astride] / 2
+        cuts.append(n if share >= 1 else first + astride + int(nearer))
+    return cuts

@@ -10,8 +10,13 @@ from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.turns import SHARES, first_turn, take
 
 __all__ = [
+    "NEEDED",
+    "NOT_NEEDED",
+    "OWN",
     "append_mirrors",
+    "assign",
     "count_owned",
+    "find_needed",
     "mark_remote",
     "number_locally",
     "order_by_degree",
@@ -21,7 +26,11 @@ __all__ = [
     "scatter_names",
     "scatter_numbers",
     "scatter_to",
+    "sum_degrees",
 ]
+
+# What a vertex is to a partition: another's that no row of it leads to, another's that one does, its own.
+NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -89,45 +98,107 @@ def number_locally(order, owner, owned_before, places, local, vertices):
 
 
 @inline_step
-def _mark_row_targets(offsets, targets, owned, owner, p, needed, begin, end):
+def _sum_piece(order, degree, first, last):
+    total = _ZERO
+    for i in range(first, last):
+        total += degree[order[i]]
+    return total
+
+
+@parallel
+def sum_degrees(order, degree, piece, sums):
+    """``sums[k]`` (uint64): the degrees of the k-th piece of `order`, `piece` vertices or what is left."""
+    for k in prange(len(sums)):
+        first = np.uint64(k) * np.uint64(piece)
+        sums[k] = _sum_piece(order, degree, first, min(first + np.uint64(piece), np.uint64(len(order))))
+
+
+@inline_step
+def _assign_slice(order, first, last, p, owner):
+    for i in range(first, last):
+        owner[order[i]] = p
+
+
+@parallel
+def assign(order, p, owner):
+    """``owner[v] = p`` for all `v` of `order`."""
+    for k in prange(SHARES):
+        first, last = slice_bound(len(order), k, SHARES), slice_bound(len(order), k + 1, SHARES)
+        _assign_slice(order, first, last, p, owner)
+
+
+@inline_step
+def _mark_row_targets(offsets, targets, owned, needed, begin, end):
     marked = _ZERO
     for i in range(np.uint64(begin), np.uint64(end)):
         v = owned[i]
         for e in range(offsets[v], offsets[np.uint64(v) + _ONE]):
             t = targets[e]
-            if owner[t] != p:
-                needed[t] = 1
-                marked += _ONE
+            known = needed[t]
+            marked += np.uint64(known != OWN)
+            # Hubs are met over and over, and a write takes their line away from all other threads.
+            if known == NOT_NEEDED:
+                needed[t] = NEEDED
     return marked
 
 
 @parallel
-def mark_remote(offsets, targets, owned, blocks, owner, p, needed):
-    """Set ``needed[t]`` for every target of partition `p`'s rows that another partition owns.
+def mark_remote(offsets, targets, owned, blocks, needed):
+    """Mark every target of a partition's rows that is not its own; how many edges lead there.
 
-    Threads may set the same flag together: they all write the same byte. Returns how many edges lead there.
+    `needed` (n,) uint8 is `OWN` for its own vertices, and becomes `NEEDED` where it was `NOT_NEEDED`. Threads
+    may mark the same vertex together: they all write the same byte.
     """
     boundary = _ZERO
     for b in prange(len(blocks) - 1):
-        boundary += _mark_row_targets(offsets, targets, owned, owner, p, needed, blocks[b], blocks[b + 1])
+        boundary += _mark_row_targets(offsets, targets, owned, needed, blocks[b], blocks[b + 1])
     return boundary
 
 
-@serial
-def append_mirrors(vertices, needed, first, mirrors, position):
-    """Append the needed vertices of one owner to the mirrors and give each its position in the partition.
+@inline_step
+def _find_in_slice(vertices, needed, first, last, found):
+    count, begin, end = _ZERO, np.uint64(len(vertices)), _ZERO
+    for i in range(first, last):
+        if needed[vertices[i]] == NEEDED:
+            begin = min(begin, i)
+            end = i + _ONE
+            count += _ONE
+    found[0], found[1], found[2] = count, begin, end
 
-    `vertices`: the owner's vertices in its numbering; `first`: the position of the next mirror.
-    `mirrors` (at least the needed,) uint32 receives them; ``position[v]`` their place. Returns how many.
+
+@parallel
+def find_needed(vertices, needed, found):
+    """``found[k]`` (3,): of the k-th slice of `vertices`, how many are needed, the first, and past the last.
+
+    `found` (slices, 3) uint64. Where none is, the second is the number of all vertices, and the third 0.
     """
-    found = np.uint64(0)
-    for i in range(np.uint64(len(vertices))):
+    parts = len(found)
+    for k in prange(parts):
+        first, last = slice_bound(len(vertices), k, parts), slice_bound(len(vertices), k + 1, parts)
+        _find_in_slice(vertices, needed, first, last, found[k])
+
+
+@inline_step
+def _append_slice(vertices, needed, first, last, place, mirrors, position):
+    for i in range(first, last):
         v = vertices[i]
-        if needed[v]:
-            mirrors[found] = v
-            position[v] = first + found
-            found += _ONE
-    return found
+        if needed[v] == NEEDED:
+            mirrors[place] = v
+            position[v] = place
+            place += _ONE
+
+
+@parallel
+def append_mirrors(vertices, needed, places, mirrors, position):
+    """Write the needed vertices of one owner where they are to be mirrors, and give each its position.
+
+    `vertices`: the owner's vertices in its numbering; `places` (slices,) uint64: where in `mirrors` (uint32)
+    those of each of as many equal slices begin; ``position[v]`` (uint32) receives their place.
+    """
+    parts = len(places)
+    for k in prange(parts):
+        first, last = slice_bound(len(vertices), k, parts), slice_bound(len(vertices), k + 1, parts)
+        _append_slice(vertices, needed, first, last, places[k], mirrors, position)
 
 
 @parallel

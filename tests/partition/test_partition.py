@@ -237,19 +237,8 @@ def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
         ev.partition(graph, "cpu:1")
 
 
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
-@pytest.mark.parametrize("most", [0, 5, 1000])
-@pytest.mark.parametrize("written", [12, 1 << 20])
-def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
-    monkeypatch, mapped, most, directed, written
-):
-    """Those that lie there whole, and no more than are asked for."""
-    ends = np.random.default_rng(1).integers(0, 30, (2, 200))
-    g = ev.Graph.from_edges(*ends, n=35, directed=directed)
-    by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
-    numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
-    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
+def in_two_memories():
+    """A CPU element that holds the first edges apart from the others, as a GPU does."""
     element = CpuElement("cpu:1", 1)
 
     def edges(length, dtype, far):
@@ -263,6 +252,50 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
 
     element.edges, element.close_edges = edges, close_edges
     element.open_edges = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
+    return element
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("mapped", [0.0, 0.5])
+def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
+    """By hand: 0 is everyone's neighbour, and the CPU's; the others, here the GPU's, are a ring."""
+    spokes, ring = np.arange(1, 65), np.roll(np.arange(1, 65), 1)
+    g = ev.Graph.from_edges(
+        np.concatenate([np.zeros(64, int), spokes, ring]),
+        np.concatenate([spokes, np.zeros(64, int), spokes]),
+        directed=directed,
+    )
+    numbering = HOME.number_vertices(np.arange(65, dtype=np.uint32), (np.arange(65) > 0).astype(np.uint8), 2)
+    degree = g.out_degree().astype(np.uint32)
+    element = in_two_memories()
+    element.table_columns = 1024
+    built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
+    placed = PLACING.place(built, element, Tiers(mapped, 1 << 32))
+    edges = placed.in_
+    begins, values = edges.offsets[:-1].astype(int), np.concatenate([edges.targets.far, edges.targets.near])
+    to_hub = values == 64  # the only mirror
+    if mapped:
+        assert to_hub[begins].all()
+        assert (edges.targets.heads[:, 0] == 64).all()
+    else:
+        assert not to_hub[begins].any()
+        assert to_hub[edges.offsets[1:].astype(int) - 1].all()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
+@pytest.mark.parametrize("most", [0, 5, 1000])
+@pytest.mark.parametrize("written", [12, 1 << 20])
+def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
+    monkeypatch, mapped, most, directed, written
+):
+    """Those that lie there whole, and no more than are asked for."""
+    ends = np.random.default_rng(1).integers(0, 30, (2, 200))
+    g = ev.Graph.from_edges(*ends, n=35, directed=directed)
+    by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
+    numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
+    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
+    element = in_two_memories()
     monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
     placed = PLACING.place(built, element, Tiers(mapped, most))
     assert placed.host_bytes == 4 * placed.mapped_edges

@@ -54,7 +54,8 @@ class Edges:
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or Renumbered
         Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
-        If another owner has greater hubs, a CPU's rows begin with its mirrors, and those after them.
+        If another owner has greater hubs, rows begin with its mirrors, and those after them, unless all lie
+        in the memory of a GPU.
         Until the partition is placed, what they, and the weights, will be written from.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)

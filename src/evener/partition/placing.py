@@ -80,9 +80,11 @@ def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     targets = element.edges(len(edges), np.dtype(np.uint32), far)
     weights = None if graph.weights is None else element.edges(len(edges), graph.weights.dtype, far)
     # What searches look for comes first in a row: with half of R-MAT 26's edges, those of low degree, on 16
-    # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there. Rows ascend
-    # on an element with tables, a GPU: it finds blocks of columns in them by bisection.
-    first = np.uint64(0 if element.table_columns else edges.first)
+    # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there; and a GPU
+    # whose heads lacked the CPU's hubs read most rows across the bus to their end, 70 ms of a search's 83.
+    # Rows ascend where blocks of columns will be found in them by bisection.
+    ascend = element.table_columns and not far
+    first = np.uint64(0 if ascend else edges.first)
     none = np.empty(0, np.float32)
     given = read_only(none if graph.weights is None else graph.weights)
     ends = edges.bounds[edges.blocks]

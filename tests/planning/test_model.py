@@ -485,6 +485,17 @@ def test_a_small_graph_takes_less_to_begin_with():
     # It never takes more, whatever large graphs seem to take.
     found = fitted_carried([(8, 60, 40, 6.0), (12, 10_000, 0, 3.0)])
     assert found.fixed_seconds[0] <= found.fixed_seconds[1]
+    # Of four sizes the last is told as well: 9 s from a million on.
+    sizes += [(15, 80_000, 10_000), (16, 999_000, 1_000), (16, 3_000_000, 200_000)]
+    of_all = [np.interp(np.log(sum(one[1:])), np.log([100, 1e4, 1e6]), [2, 6, 9]) for one in sizes]
+    samples = [
+        (*one, fixed + 1e-5 * one[1] + 3e-5 * one[2]) for one, fixed in zip(sizes, of_all, strict=True)
+    ]
+    found = fitted_carried(samples)
+    assert found.sizes == (100, 10_000, 1_000_000)
+    assert found.fixed_seconds == pytest.approx((2, 6, 9))
+    assert (found.mirror_seconds, found.vertex_seconds) == pytest.approx((1e-5, 3e-5))
+    assert found.seconds(0, 100_000) == pytest.approx(7.5 + 3)
     # If not all that is larger has more, one number stands for all.
     assert fitted_carried([(8, 60, 40, 5.0), (9, 60, 40, 5.0)]).sizes == (100,)
 

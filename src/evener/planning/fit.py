@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "fitted", "fitted_carried", "fitted_mapped"]
 
 
+# Sizes of graphs measured before the one that is far beyond the second: with fewer, that would be told from
+# what mirrors and vertices take by too few samples.
+_FAR_BEYOND = 3
+
+
 class Sample(NamedTuple):
     """What a pass of an algorithm took, on so many edges, vertices that have one, and mirrors.
 
@@ -107,13 +112,15 @@ def fitted_carried(samples: Sequence[tuple[int, int, int, float]]) -> Carried:
         return Carried((1,), (0.0,), 0.0, 0.0)
     scales, mirrors, vertices, seconds = told.T
     sizes = np.maximum(mirrors + vertices, 1)
-    # A small graph's, and a large one's: between them what it takes anyhow grows with the logarithm.
-    small = scales == scales.min()
-    ends = [sizes[small].max()]
-    if not small.all() and sizes[~small].min() > ends[0]:
-        ends.append(sizes[~small].min())
-    more = np.interp(np.log(sizes), np.log(ends), np.arange(len(ends)))
-    by = np.stack([np.ones(len(told)), more, mirrors, vertices], axis=1) / seconds[:, None]
-    least, growth, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0].tolist()
-    fixed = (least, least + growth)[: len(ends)]
-    return Carried(tuple(int(end) for end in ends), fixed, each_mirror, each_vertex)
+    # A small graph's, a large one's, and the largest one's if it is far beyond: between them what it takes
+    # anyhow grows with the logarithm.
+    of_scale = [sizes[scales == scale] for scale in np.unique(scales)]
+    ends = [of_scale[0].max()]
+    for own in (of_scale[1:2], of_scale[_FAR_BEYOND:][-1:]):
+        ends += [one.min() for one in own if one.min() > ends[-1]]
+    up_to = np.log(ends)
+    growth = np.clip((np.log(sizes) - up_to[:-1, None]) / np.diff(up_to)[:, None], 0, 1)
+    by = np.stack([np.ones(len(told)), *growth, mirrors, vertices], axis=1) / seconds[:, None]
+    *fixed, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0]
+    anyhow = tuple(np.cumsum(fixed).tolist())
+    return Carried(tuple(int(end) for end in ends), anyhow, float(each_mirror), float(each_vertex))

@@ -121,12 +121,14 @@ class Carried:
     Attributes
     ----------
     sizes : tuple of int
-        Mirrors and vertices of the CPU, together, on a small graph and on a large one, if there was one: on
-        the small one a search has fewer levels, and all lies in caches.
+        Mirrors and vertices of the CPU, together, on a small graph; on a large one, if there was one; and on
+        one far beyond that, if there was one: on the small one a search has fewer levels, and all lies in
+        caches.
     fixed_seconds : tuple of float
-        What a pass takes anyhow, at each of these sizes. Beyond the last, mirrors and vertices tell all that
-        it takes longer. With the hubs on the CPU an H200 and 15 cores took 3.1 ms on R-MAT 18, 5.6 on 22, 6.4
-        on 24 and 7.1 on 26, with four times as many mirrors each time from 22 on.
+        What a pass takes anyhow, at each of these sizes, and between them by their logarithm. Beyond the
+        last, mirrors and vertices tell all that it takes longer. With the hubs on the CPU an H200 and 15
+        cores took 3.1 ms on R-MAT 18, 5.6 on 22, 6.4 on 24 and 7.1 on 26, with four times as many mirrors
+        each time from 22 on; and on R-MAT 26 8.5 with 13 million mirrors, 10 with 33 million.
     mirror_seconds : float
         For each mirror, on whichever element.
     vertex_seconds : float

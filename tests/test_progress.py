@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from evener.kernels.ready import making_ready
 from evener.progress import LiveDisplay, PlainDisplay, display, line
 from evener.timeline import Progress
 
@@ -43,6 +44,21 @@ class TestProgress:
         assert "reading x.txt" in stream.getvalue()
         assert "superstep 3" in stream.getvalue()
         assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
+
+    def test_a_live_line_says_that_kernels_are_being_compiled(self, monkeypatch):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        with display(stream) as shown:
+            shown.stage("reading rmat:8")
+            time.sleep(0.4)
+            assert "compiling" not in stream.getvalue()
+            with making_ready():
+                time.sleep(1.5)
+            assert "reading rmat:8; compiling kernels, 1 s so far" in stream.getvalue()
+            seen = len(stream.getvalue())
+            time.sleep(0.4)
+            assert stream.getvalue().count("compiling", seen + 200) == 0
 
     @pytest.mark.parametrize("columns", [80, 40])
     def test_a_live_line_stays_one_line(self, monkeypatch, columns):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,7 @@ __all__ = [
     "MAX_VERTICES",
     "check_csr",
     "check_directed",
+    "check_path",
     "check_seed",
     "check_symmetric",
     "is_number",
@@ -252,6 +255,25 @@ def _check_targets(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> 
             f"and edge {edge} to {targets[edge]}"
         )
         raise ArgumentError(msg)
+
+
+def check_path(path: Any, said: str) -> Path:
+    """Give what may be the path of a file as one; `said` is what takes it, in the caller's words.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no path, empty, or one that no file can have.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"{said} takes the path of a file, not {type_name(path)}")
+    name = os.fsdecode(path)
+    if not name:
+        raise ArgumentError(f"{said} takes the path of a file, and the name given is empty")
+    if "\0" in name:
+        msg = f"{said} takes the path of a file, and {name!r} holds a NUL character, which no path does"
+        raise ArgumentError(msg)
+    return Path(name)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -313,7 +313,7 @@ def _option(spec: str, kind: str, word: str) -> tuple[str, Any]:
     if name in ("weights", "stored"):
         return name, value
     if not re.fullmatch(r"[0-9]{1,20}", value):
-        msg = f'{name} must be a whole number, but "{spec}" has "{word}"'
+        msg = f'{name} must be a whole number from 0 on, but "{spec}" has "{word}"'
         raise ArgumentError(msg)
     return name, int(value)
 

@@ -21,6 +21,9 @@ __all__ = ["Display", "LiveDisplay", "PlainDisplay", "display", "line"]
 # Seconds between plain lines: a log of an hour's run stays a page or two.
 _PLAIN_EVERY = 5.0
 
+# Seconds after which it is worth saying that kernels are being compiled: to load compiled ones takes less.
+_LONG = 1.0
+
 # Redraws of the live line a second: quick to the eye, and far below the cost of any superstep's work.
 _REDRAWS = 8
 
@@ -117,6 +120,7 @@ class LiveDisplay:
         self._console = Console(file=stream)
         self._live: Live | None = None
         self._text = ""
+        self._compiled = self._compiled_before = _seconds_compiling()
 
     def stage(self, what: str) -> None:
         """Show what is being done."""
@@ -133,7 +137,7 @@ class LiveDisplay:
         spinner = Spinner("dots")
 
         def draw() -> Spinner:
-            spinner.update(text=_cropped(self._text, self._console.width - 2))
+            spinner.update(text=_cropped(self._text + self._compiling(), self._console.width - 2))
             return spinner
 
         self._live = Live(
@@ -145,6 +149,20 @@ class LiveDisplay:
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
+
+    def _compiling(self) -> str:
+        """What to add while kernels are being compiled: the first use of this version takes that long."""
+        last, self._compiled = self._compiled, _seconds_compiling()
+        so_far = self._compiled - self._compiled_before
+        return (
+            f"; compiling kernels, {so_far:.0f} s so far" if self._compiled > last and so_far > _LONG else ""
+        )
+
+
+def _seconds_compiling() -> float:
+    """Seconds that this process has spent on making kernels ready, none if it has not come to any."""
+    ready = sys.modules.get("evener.kernels.ready")
+    return 0.0 if ready is None else float(ready.seconds_spent())
 
 
 def _cropped(text: str, room: int) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.checks import is_whole
+from evener.checks import check_path, is_whole
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -247,13 +246,13 @@ class Result(Mapping[str, "NDArray[Any]"]):
         Raises
         ------
         ArgumentError
-            For another suffix.
+            For another suffix, or what is no path.
         FileError
             If the file cannot be written.
         """
         from evener.tables import write_result
 
-        write_result(self, Path(path))
+        write_result(self, check_path(path, "write"))
 
     # ---- what the run did -----------------------------------------------------------------------
 

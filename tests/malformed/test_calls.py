@@ -54,9 +54,9 @@ BATCH = (
 
 CALLS = {
     # words of the command line: what its sentence must say
-    "run": "Missing argument",
+    "run": "Missing argument 'ALGORITHM'; see evener run --help",
     "rnu pagerank path.txt": "No such command 'rnu'",
-    "run pagerank": "Missing argument",
+    "run pagerank": "Missing argument 'GRAPH'; see evener run --help",
     "run pagerankk path.txt": "did you mean 'pagerank'?",
     "run dijkstra path.txt": "choose one of bfs, pagerank",
     "run pagerank path.txt --dampign 0.5": "No such option: --dampign",
@@ -260,8 +260,18 @@ API = {
     "no name to write to": (lambda: ev.write(PATH, ""), ev.ArgumentError, "the name given is empty"),
     "NUL in a name to write to": (
         lambda: ev.write(PATH, "a\0.csv"),
-        ev.FileError,
-        "cannot write 'a\\x00.csv': a path holds no nul",
+        ev.ArgumentError,
+        "'a\\x00.csv' holds a nul character",
+    ),
+    "a result and a number to write to": (
+        lambda: ev.wcc(PATH).write(3),
+        ev.ArgumentError,
+        "write takes the path of a file, not int",
+    ),
+    "a result and no name to write to": (
+        lambda: ev.wcc(PATH).write(""),
+        ev.ArgumentError,
+        "the name given is empty",
     ),
     "columns that are a number": (
         lambda: ev.read("a.csv", columns=[1.5, 2]),

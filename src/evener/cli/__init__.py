@@ -22,6 +22,8 @@ __all__ = ["main"]
 _OK, _BUG, _BAD_ARGUMENT, _WRONG_ANSWER, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 # What was expected, by the names of pydantic's errors.
 _EXPECTED = {"int_parsing": "expected a whole number", "float_parsing": "expected a number"}
+# What typer raises for a word too few, or one that there is not: its commands tell which they take.
+_NO_SUCH_WORD = ("BadOptionUsage", "MissingParameter", "NoSuchCommand", "NoSuchOption", "UsageError")
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -131,6 +133,10 @@ def _folder_of_kernels(error: BaseException) -> Path | None:
 def _unusable(error: Any) -> str:
     """What is wrong with a word of the command: what was expected, and what came."""
     said: str = error.format_message()
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ in _NO_SUCH_WORD and context is not None:
+        see = f"see {context.command_path} --help"
+        return f"{said} {see.capitalize()}" if said.endswith("?") else f"{said.rstrip('.')}; {see}"
     reasons = getattr(error.__cause__, "errors", None)  # of pydantic, which tells what it expected alone
     if reasons is None:
         return said

@@ -19,7 +19,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.checks import MAX_VERTICES, type_name
+from evener.checks import MAX_VERTICES, check_path, type_name
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def read(
             raise ArgumentError(msg)
         return from_spec(path)
     file = Path(path)
-    _refuse_nul(file, "read")
+    if "\0" in str(file):
+        raise FileError(f"cannot read {str(file)!r}: a path holds no NUL character")
     if format is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, format)
@@ -158,14 +159,9 @@ def write(
         placed = isinstance(getattr(graph, "graph", None), Graph)
         remedy = "give its .graph" if placed else "make one with evener.read or Graph.from_edges"
         raise ArgumentError(f"write takes a Graph, not {type_name(graph)}; {remedy}")
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentError(f"write takes the path of a file, not {type_name(path)}")
-    if not os.fspath(path):
-        raise ArgumentError("write takes the path of a file, and the name given is empty")
+    target = check_path(path, "write")
     if ids not in ("keep", "drop"):
         raise ArgumentError(f"ids must be 'keep' or 'drop', not {ids!r}")
-    target = Path(path)
-    _refuse_nul(target, "write")
     kind, compression = format_of(target, format)
     if graph.has_own_ids and ids == "keep" and not kind.keeps_ids:
         msg = (
@@ -200,11 +196,6 @@ def _columns_of(columns: Any) -> tuple[str | int, ...] | None:
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _refuse_nul(path: Path, verb: str) -> None:
-    if "\0" in str(path):
-        raise FileError(f"cannot {verb} {str(path)!r}: a path holds no NUL character")
 
 
 def _exists(path: str | Path) -> bool:

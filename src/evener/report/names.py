@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evener.checks import type_name
+from evener.checks import check_path
 from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = ["check_name"]
 
@@ -29,14 +31,7 @@ def check_name(what: str, path: str | os.PathLike[str], *, said: str | None = No
         If it is no path, or has another suffix than such files.
     """
     said = said or what
-    if not isinstance(path, str | os.PathLike):
-        msg = f"{said} takes the path of a file, not {type_name(path)}"
-        raise ArgumentError(msg)
-    name = os.fsdecode(path)
-    if "\0" in name:
-        msg = f"{said} takes the path of a file, and {name!r} holds a NUL character, which no path does"
-        raise ArgumentError(msg)
-    suffixes = _SUFFIXES[what]
-    if Path(name).suffix.lower() not in suffixes:
+    name, suffixes = check_path(path, said), _SUFFIXES[what]
+    if name.suffix.lower() not in suffixes:
         msg = f"{said} {name} would be a {suffixes[0]} file; give it that suffix"
         raise ArgumentError(msg)

@@ -14,6 +14,7 @@ import numba
 from numba import njit
 
 from evener.cache import cache_folder
+from evener.kernels import ready  # noqa: F401 - its clock runs from the first kernel on
 
 if TYPE_CHECKING:
     from collections.abc import Callable

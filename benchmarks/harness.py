@@ -123,6 +123,32 @@ def agree(result, name, expected, *, apart, of_largest=0.0):
             raise VerificationError(msg)
 
 
+class Checked:
+    """Verifies the first answer to each question, and compares all others with it.
+
+    Parameters
+    ----------
+    apart, of_largest : float
+        As for `agree`.
+    """
+
+    def __init__(self, *, apart, of_largest=0.0):
+        self._apart, self._of_largest, self._answers = apart, of_largest, {}
+
+    def check(self, result, name, question, *, verify=False):
+        """Raise VerificationError if the array of this name is wrong; with `verify`, if another is."""
+        from evener import verify as verified
+
+        if verify or question not in self._answers:
+            verified(result)
+            self._answers.setdefault(question, result[name])
+        agree(result, name, self._answers[question], apart=self._apart, of_largest=self._of_largest)
+
+    def forget(self, of):
+        """Forget the answers to questions that begin with this."""
+        self._answers = {question: one for question, one in self._answers.items() if question[0] != of}
+
+
 def duration(value):
     """Seconds, written for people."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):

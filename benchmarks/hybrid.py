@@ -130,7 +130,7 @@ class _Bench:
 
     def __init__(self, graph, sources, rates, options):
         self.graph, self.sources, self.rates, self.options = graph, sources, rates, options
-        self._verified = {}
+        self._checked = harness.Checked(apart=APART)
 
     def placed_as(self, fits, on, policy, alpha, memory):
         # What all the tasks need: heads of rows are for searches alone.
@@ -221,12 +221,8 @@ class _Bench:
     def _check(self, result, *, last):
         """Verify what is new, and the last parents on a placement; compare the others with those."""
         search = result.algorithm == "bfs"
-        name = "distance" if search else "rank"
-        key = (result.algorithm, result.parameters.get("source"))
-        if (last and search) or key not in self._verified:
-            ev.verify(result)
-            self._verified.setdefault(key, result[name])
-        harness.agree(result, name, self._verified[key], apart=APART)
+        question = (result.algorithm, result.parameters.get("source"))
+        self._checked.check(result, "distance" if search else "rank", question, verify=last and search)
 
 
 def _busy(result, passes):

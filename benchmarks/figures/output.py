@@ -69,6 +69,7 @@ def _parser(description):
     add("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5, 0.8], help="shares of the CPU")
     add("--policies", nargs="+", default=["high", "random", "low"])
     add("--fits", type=float, default=0.5, help="share of the edges for which each GPU has room")
+    add("--tasks", nargs="+", choices=sweep.TASKS, default=list(sweep.TASKS), help="those that are run")
     add("--sources", type=int, default=4, help="of searches and of betweenness")
     add("--iterations", type=int, default=8, help="of PageRank")
     add("--rounds", type=int, default=3, help="of PageRank's iterations")
@@ -98,7 +99,7 @@ def produce(names, options, *, keep_runs=False):
     figures = _possible(names, options)
     options.half = _half_of_cpu(options)
     bench, gpu = Bench(options), _gpu_name(options.on)
-    cases = {name: figure.cases(options) for name, figure in figures.items()}
+    cases = {name: sweep.only(figure.cases(options), options.tasks) for name, figure in figures.items()}
     published = set()
 
     def publish_the_finished(done):
@@ -130,7 +131,7 @@ def again(options):
     document = json.loads(place.read_text(encoding="utf-8"))
     was = argparse.Namespace(**{**vars(options), **document["options"], "no_record": options.no_record})
     for name, figure in _possible(names_of(was), was).items():
-        left_out = _left_out(figure.cases(was), document["left out"])
+        left_out = _left_out(sweep.only(figure.cases(was), was.tasks), document["left out"])
         _publish(
             name, figure, document["rows"], was, left_out, gpu=document["gpu"], head=harness.head_of(document)
         )

@@ -76,6 +76,12 @@ def merged(cases):
     return sorted(found.values(), key=lambda case: (case.stage, graphs.index(case.graph), "," in case.on))
 
 
+def only(cases, tasks):
+    """The cases with these tasks alone, and those that have none to run anyhow."""
+    found = [replace(case, tasks=tuple(task for task in case.tasks if task in tasks)) for case in cases]
+    return [case for case, was in zip(found, cases, strict=True) if case.tasks or not was.tasks]
+
+
 # ---- elements and graphs, by the options ------------------------------------------------------------
 
 

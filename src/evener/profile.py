@@ -5,8 +5,8 @@ benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or th
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
 grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths, and
 PageRank without room for blocks of columns; on CPU and GPU together; and on the CPU of a large machine,
-PageRank, alone and beside a GPU, and searches, on graphs whose values fit no cache, and what searches take
-there beside their kernels.
+alone and beside a GPU, PageRank on graphs whose values fit no cache, and what searches take there beside
+their kernels.
 """
 
 from __future__ import annotations
@@ -57,11 +57,10 @@ _SCALES = (18, 22, 24)
 _CORES_FOR_ALL = 16
 # Edges for each vertex, before doubling.
 _MANY, _FEW = 16, 2
-# Scale, and edges for each vertex, of two graphs for what reads every edge, and for searches that look up, on
-# a CPU where all of these are measured: as large as those that do not fit a GPU, with fewer edges so that
-# they are soon made; shares are of the second. Those of R-MAT 26 took PageRank on 15 cores some 0.15 ns an
-# edge and 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns; searches of R-MAT 26 took 16 cores 10 to 18% longer than
-# smaller graphs foretold.
+# Scale, and edges for each vertex, of two graphs for what reads every edge, on a CPU where all of these are
+# measured: as large as those that do not fit a GPU, with fewer edges so that they are soon made; the second
+# alone where shares of it are measured. Those of R-MAT 26 took PageRank on 15 cores some 0.15 ns an edge and
+# 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
 _BEYOND, _BEYOND_EDGES = 26, (1, 4)
 # Vertices that searches are run from, in turn: as many as there are repeats at most.
 _SOURCES = 25
@@ -306,25 +305,26 @@ def _split(
 
 
 def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
-    """What reads every edge, and what looks up, on a CPU whose caches hold a small part of the values.
+    """What reads every edge, on a CPU whose caches hold a small part of the values.
 
     And what searches that look up take there beside their kernels, which is most of their time.
     """
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.
     size = measured.samples[READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
-    for factor in _BEYOND_EDGES:
+    # With shares, what a vertex costs is told by these.
+    for factor in _BEYOND_EDGES if on_gpu is None else _BEYOND_EDGES[-1:]:
         say(f"a graph of {1 << _BEYOND:,} vertices")
         graph = generate.rmat(_BEYOND, edge_factor=factor)
         connected = int(np.count_nonzero(graph.out_degree()))
-        sources = _drawn(graph)
         placed = partition(graph, on_cpu)
-        for name in (*READ_ALL, *LOOK_UP):
-            seconds = statistics.median(one.seconds for one in _runs_of(placed, name, sources))
-            sample = Sample(_BEYOND, size, connected, graph.m, seconds / PASSES[name][1])
-            measured.samples[name, "cpu"].append(sample)
+        for name in READ_ALL:
+            run, passes = PASSES[name]
+            seconds = statistics.median(one.seconds for one in repeated(run, placed)) / passes
+            measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
         del placed  # before the next one is made
-        if on_gpu is not None and factor == _BEYOND_EDGES[-1]:
+        if on_gpu is not None:
+            sources = _drawn(graph)
             for tier, placed in _split(graph, on_cpu, on_gpu, say):
                 _measure_share(measured, tier, _BEYOND, placed, size)
                 if tier == "share":

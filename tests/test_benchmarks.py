@@ -158,6 +158,45 @@ def test_a_placement_that_several_figures_need_is_run_once(figures, monkeypatch)
     assert tasks["high", 0.5] == ("bfs", "betweenness")
 
 
+@pytest.mark.parametrize("tasks", [["pagerank"], ["bfs"], ["betweenness", "bfs"]], ids=",".join)
+def test_figures_of_some_tasks_alone(figures, monkeypatch, written, tasks):
+    some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--tasks", *tasks]
+    options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1", *some)
+    cases = figures.sweep.only(figures.t13_fig20.cases(options), tasks)
+    assert {task for case in cases for task in case.tasks} == set(tasks)
+    assert {case.planned for case in cases} == {None, *tasks}
+    # What is placed to be counted alone runs nothing in any case.
+    counted = figures.t13_fig4.cases(options)
+    assert figures.sweep.only(counted, tasks) == counted
+    with pytest.raises(SystemExit) as ended:
+        figures.output.produce(figures.output.names_of(options), options)
+    assert ended.value.code == 0
+    record = json.loads((written / "results" / "figures" / "t13_fig20.json").read_text())
+    assert {row["task"] for row in record["rows"]} == set(tasks)
+    assert ("BFS was not run" in record["here"]) == ("bfs" not in tasks)
+
+
+def test_what_is_equal_to_a_verified_answer_is_not_verified_again(figures, monkeypatch):
+    verified = []
+    monkeypatch.setattr(ev, "verify", verified.append)
+    graph = ev.read("rmat:6")
+    right, wrong, other = (ev.wcc(graph) for _ in range(3))
+    wrong["component"][3] += 1
+    checked = figures.harness.Checked(apart=0)
+    for question in (("a", 1), ("a", 2), ("b", 1)):
+        checked.check(right, "component", question)
+    checked.check(other, "component", ("a", 1))
+    assert verified == [right] * 3
+    checked.check(other, "component", ("a", 1), verify=True)
+    assert verified[3:] == [other]
+    with pytest.raises(ev.VerificationError, match=r"has .* for vertex 3 where a verified run has"):
+        checked.check(wrong, "component", ("b", 1))
+    checked.forget("a")
+    checked.check(right, "component", ("b", 1))
+    checked.check(other, "component", ("a", 2))
+    assert verified[4:] == [other]
+
+
 def test_what_the_graphs_of_other_densities_have(figures, monkeypatch):
     options = options_of(figures, monkeypatch, "--scale", "10")
     graphs = [ev.read(spec) for spec in figures.sweep.density_graphs(options)]

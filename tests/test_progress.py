@@ -45,20 +45,27 @@ class TestProgress:
         assert "superstep 3" in stream.getvalue()
         assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
 
-    def test_a_live_line_says_that_kernels_are_being_compiled(self, monkeypatch):
+    def test_a_live_line_says_that_kernels_are_being_made_ready(self, monkeypatch):
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "80")
         with display(stream) as shown:
             shown.stage("reading rmat:8")
             time.sleep(0.4)
-            assert "compiling" not in stream.getvalue()
+            assert "ready" not in stream.getvalue()
             with making_ready():
                 time.sleep(1.5)
-            assert "reading rmat:8; compiling kernels, 1 s so far" in stream.getvalue()
+            assert "reading rmat:8; making kernels ready, 1 s so far" in stream.getvalue()
+            time.sleep(0.4)
             seen = len(stream.getvalue())
             time.sleep(0.4)
-            assert stream.getvalue().count("compiling", seen + 200) == 0
+            assert "reading rmat:8" in stream.getvalue()[seen:]
+            assert "ready" not in stream.getvalue()[seen:]
+            with making_ready():
+                shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
+                time.sleep(0.4)
+            assert "paths pulled,…; making kernels ready, 2 s so far" in stream.getvalue()
 
     @pytest.mark.parametrize("columns", [80, 40])
     def test_a_live_line_stays_one_line(self, monkeypatch, columns):

@@ -20,8 +20,8 @@ Processing* (2012), T13 is *Efficient Large-Scale Graph Processing on Hybrid CPU
 the share of the edges on the CPU, β the share that crosses; HIGH, RAND and LOW are the policies `high`,
 `random` and `low`.
 
-Where two GPUs took part, searches, and Evener's model of them, are from before GPUs kept the first edges of
-rows that lie in the host's memory, and before a CPU's rows began with hubs.
+Where the command names two GPUs, searches, also those on one, and Evener's model of them are from before GPUs
+kept the first edges of rows that lie in the host's memory, and before a CPU's rows began with hubs.
 
 This page is written, by the scripts that make the figures, from the records in `benchmarks/results/figures`.
 What has no record has not been measured. How times are taken is told in `benchmarks/README.md`.

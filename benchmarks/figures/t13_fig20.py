@@ -43,6 +43,8 @@ def here(rows):
         else ""
     )
     searches = [row["edges_per_second"] / 1e9 for row in rows if row["task"] == "bfs"]
+    if not searches:
+        return f"{said}BFS was not run"
     return f"{said}BFS goes through {min(searches):,.1f} to {max(searches):,.0f} billion edges a second"
 
 

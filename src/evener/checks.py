@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ __all__ = [
     "MAX_VERTICES",
     "check_csr",
     "check_directed",
+    "check_name_of_file",
     "check_path",
     "check_seed",
     "check_symmetric",
@@ -265,15 +267,23 @@ def check_path(path: Any, said: str) -> Path:
     ArgumentError
         If it is no path, empty, or one that no file can have.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentError(f"{said} takes the path of a file, not {type_name(path)}")
-    name = os.fsdecode(path)
+    return Path(check_name_of_file(path, f"{said} takes the path of a file"))
+
+
+def check_name_of_file(path: Any, takes: str) -> str:
+    """As `check_path`, in words of the caller's: "read takes a path or a spec"."""
+    name = None
+    if isinstance(path, str | os.PathLike):
+        with suppress(TypeError):  # of what says that it is a path, and gives none
+            name = os.fsdecode(path)
+    if name is None:
+        raise ArgumentError(f"{takes}, not {type_name(path)}")
     if not name:
-        raise ArgumentError(f"{said} takes the path of a file, and the name given is empty")
+        raise ArgumentError(f"{takes}, and the name given is empty")
     if "\0" in name:
-        msg = f"{said} takes the path of a file, and {name!r} holds a NUL character, which no path does"
+        msg = f"{takes}, and {name!r} holds a NUL character, which no path does"
         raise ArgumentError(msg)
-    return Path(name)
+    return name
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

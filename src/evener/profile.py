@@ -49,7 +49,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 10
+_METHOD = 11
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.

@@ -21,7 +21,8 @@ __all__ = ["Display", "LiveDisplay", "PlainDisplay", "display", "line"]
 # Seconds between plain lines: a log of an hour's run stays a page or two.
 _PLAIN_EVERY = 5.0
 
-# Seconds after which it is worth saying that kernels are being compiled: to load compiled ones takes less.
+# Seconds after which it is worth saying that kernels are being made ready. To compile them takes 10 to 30 s
+# in a version's first run; to load all that four algorithms have took 0.5 s on two cores.
 _LONG = 1.0
 
 # Redraws of the live line a second: quick to the eye, and far below the cost of any superstep's work.
@@ -120,7 +121,7 @@ class LiveDisplay:
         self._console = Console(file=stream)
         self._live: Live | None = None
         self._text = ""
-        self._compiled = self._compiled_before = _seconds_compiling()
+        self._spent = self._spent_before = _seconds_making_ready()
 
     def stage(self, what: str) -> None:
         """Show what is being done."""
@@ -137,7 +138,8 @@ class LiveDisplay:
         spinner = Spinner("dots")
 
         def draw() -> Spinner:
-            spinner.update(text=_cropped(self._text + self._compiling(), self._console.width - 2))
+            more, room = self._making_ready(), self._console.width - 2
+            spinner.update(text=_cropped(self._text, room - len(more)) + more)
             return spinner
 
         self._live = Live(
@@ -150,19 +152,20 @@ class LiveDisplay:
         if self._live is not None:
             self._live.stop()
 
-    def _compiling(self) -> str:
-        """What to add while kernels are being compiled: the first use of this version takes that long."""
-        last, self._compiled = self._compiled, _seconds_compiling()
-        so_far = self._compiled - self._compiled_before
-        return (
-            f"; compiling kernels, {so_far:.0f} s so far" if self._compiled > last and so_far > _LONG else ""
-        )
+    def _making_ready(self) -> str:
+        """What to add while kernels are compiled, or loaded for long."""
+        last, self._spent = self._spent, _seconds_making_ready()
+        so_far = self._spent - self._spent_before
+        if self._spent == last or so_far < _LONG:
+            return ""
+        return f"; making kernels ready, {so_far:.0f} s so far"
 
 
-def _seconds_compiling() -> float:
-    """Seconds that this process has spent on making kernels ready, none if it has not come to any."""
-    ready = sys.modules.get("evener.kernels.ready")
-    return 0.0 if ready is None else float(ready.seconds_spent())
+def _seconds_making_ready() -> float:
+    """Seconds that this process has spent on that, none if it has not come to any kernel."""
+    # Another thread may be in the middle of importing it.
+    spent = getattr(sys.modules.get("evener.kernels.ready"), "seconds_spent", None)
+    return 0.0 if spent is None else float(spent())
 
 
 def _cropped(text: str, room: int) -> str:

@@ -181,6 +181,14 @@ def test_a_full_disk(apart, tmp_path):
 
 PATH = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
 
+
+class Misled:
+    """What takes itself for a path."""
+
+    def __fspath__(self):
+        return 3
+
+
 API = {
     "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
     "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "no element"),
@@ -262,6 +270,17 @@ API = {
         lambda: ev.write(PATH, "a\0.csv"),
         ev.ArgumentError,
         "'a\\x00.csv' holds a nul character",
+    ),
+    "bytes to write to": (lambda: ev.write(PATH, b"a.csv"), ev.ArgumentError, "path of a file, not bytes"),
+    "NUL in a name to read from": (
+        lambda: ev.read("a\0.csv"),
+        ev.ArgumentError,
+        "'a\\x00.csv' holds a nul character",
+    ),
+    "what gives a number for its path": (
+        lambda: ev.write(PATH, Misled()),
+        ev.ArgumentError,
+        "the path of a file, not test_calls.misled",
     ),
     "a result and a number to write to": (
         lambda: ev.wcc(PATH).write(3),

@@ -133,9 +133,10 @@ def _folder_of_kernels(error: BaseException) -> Path | None:
 def _unusable(error: Any) -> str:
     """What is wrong with a word of the command: what was expected, and what came."""
     said: str = error.format_message()
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ in _NO_SUCH_WORD and context is not None:
-        see = f"see {context.command_path} --help"
+    if type(error).__name__ in _NO_SUCH_WORD:
+        # A word that stands alone is found before it is known for which command.
+        context = getattr(error, "ctx", None)
+        see = f"see {context.command_path if context else 'evener'} --help"
         return f"{said} {see.capitalize()}" if said.endswith("?") else f"{said.rstrip('.')}; {see}"
     reasons = getattr(error.__cause__, "errors", None)  # of pydantic, which tells what it expected alone
     if reasons is None:

@@ -19,7 +19,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.checks import MAX_VERTICES, check_path, type_name
+from evener.checks import MAX_VERTICES, check_name_of_file, check_path, type_name
 from evener.errors import ArgumentError, FileError
 
 if TYPE_CHECKING:
@@ -89,10 +89,7 @@ def read(
     from evener.formats.registry import format_of
     from evener.formats.source import Source
 
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentError(f"read takes a path or a spec such as 'rmat:20', not {type_name(path)}")
-    if not os.fspath(path):
-        raise ArgumentError("read takes a path or a spec such as 'rmat:20', and the name given is empty")
+    check_name_of_file(path, "read takes a path or a spec such as 'rmat:20'")
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
             raise ArgumentError(f"{name} is True, False, or None for what the file says, not {truth!r}")
@@ -114,8 +111,6 @@ def read(
             raise ArgumentError(msg)
         return from_spec(path)
     file = Path(path)
-    if "\0" in str(file):
-        raise FileError(f"cannot read {str(file)!r}: a path holds no NUL character")
     if format is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, format)

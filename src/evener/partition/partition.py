@@ -333,7 +333,7 @@ def _number_mirrors(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Extend the owned vertices by the mirrors; also give each vertex its position in the partition."""
     owners = range(len(numbering.bounds) - 1)
-    others = {q: _needed_of(numbering.owned_by(q), needed) for q in owners if q != p}
+    others = {q: _gaps_filled(numbering.owned_by(q), needed) for q in owners if q != p}
     counts = [int(others[q].sum()) if q in others else 0 for q in owners]
     owned = numbering.owned_by(p)
     mirror_bounds = len(owned) + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -346,10 +346,10 @@ def _number_mirrors(
     return vertices, mirror_bounds, position
 
 
-def _needed_of(vertices: NDArray[np.uint32], needed: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """How many of an owner's vertices are needed, by equal slices of them.
+def _gaps_filled(vertices: NDArray[np.uint32], needed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Fill gaps between an owner's needed vertices; how many these then are, by equal slices of all.
 
-    Where nearly all of a long run are, the others are from now on as well: what is pulled then travels as it
+    Where nearly all of a long run are needed, let the others be as well: what is pulled then travels as it
     lies, and picking out takes a CPU longer than sending. Where it owns the vertices of low degree, and the
     hubs are elsewhere, that is nearly all it has with an edge.
     """

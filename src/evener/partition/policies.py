@@ -134,7 +134,7 @@ def _cuts(order: NDArray[np.uint32], degree: NDArray[np.uint64], up_to: NDArray[
     kernels.sum_degrees(order, degree, _PIECE, sums)
     ends = np.cumsum(sums)
     if ends[-1] == 0:
-        return _cuts(order, np.ones(n, np.uint64), up_to)
+        return _cuts(order, read_only(np.ones(n, np.uint64)), up_to)
     cuts = []
     for share in up_to:
         wanted = share * float(ends[-1])

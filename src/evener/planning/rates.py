@@ -126,9 +126,10 @@ class Carried:
         caches.
     fixed_seconds : tuple of float
         What a pass takes anyhow, at each of these sizes, and between them by their logarithm. Beyond the
-        last, mirrors and vertices tell all that it takes longer. With the hubs on the CPU an H200 and 15
-        cores took 3.1 ms on R-MAT 18, 5.6 on 22, 6.4 on 24 and 7.1 on 26, with four times as many mirrors
-        each time from 22 on; and on R-MAT 26 8.5 with 13 million mirrors, 10 with 33 million.
+        last, mirrors and vertices tell all that it takes longer. With a fifth of the edges, hubs', on the CPU
+        an H200 and 15 cores took 3.1 ms on R-MAT 18, 5.6 on 22, 6.4 on 24 and 7.1 on 26, with four times as
+        many mirrors each time from 22 on. On another day they took R-MAT 26 8.5 ms where a twentieth of the
+        edges made 13 million mirrors, and 10 where most of them made 33 million.
     mirror_seconds : float
         For each mirror, on whichever element.
     vertex_seconds : float

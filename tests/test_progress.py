@@ -68,16 +68,21 @@ class TestProgress:
             assert "paths pulled,…; making kernels ready, 2 s so far" in stream.getvalue()
 
     @pytest.mark.parametrize("columns", [80, 40])
-    def test_a_live_line_stays_one_line(self, monkeypatch, columns):
+    @pytest.mark.parametrize("compiling", [False, True])
+    def test_a_live_line_stays_one_line(self, monkeypatch, columns, compiling):
         """Only at the end is there a line to go up to: the empty one below it."""
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(columns))
+        if compiling:
+            monkeypatch.setattr("evener.progress._seconds_making_ready", time.monotonic)
+            monkeypatch.setattr("evener.progress._LONG", 0.0)
         with display(stream) as shown:
             shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
             time.sleep(0.4)
         assert "superstep 12345" in stream.getvalue()
+        assert ("making kernels ready" in stream.getvalue()) == (compiling and columns == 80)
         assert "…" in stream.getvalue()
         assert stream.getvalue().count("\x1b[1A") == 1
 

@@ -139,6 +139,8 @@ class LiveDisplay:
 
         def draw() -> Spinner:
             more, room = self._making_ready(), self._console.width - 2
+            if 2 * len(more) > room:  # what goes on matters more
+                more = ""
             spinner.update(text=_cropped(self._text, room - len(more)) + more)
             return spinner
 

@@ -96,8 +96,8 @@ def test_of_no_edges_none_is_the_hosts():
         (4004, 999, 0),
         (4000, 1004, 1),  # 16 bytes of room are the head's
         (2000, 1504, 1),
-        (128, 1972, 1),
-        (127, 1969, 0),  # of which a head would be more than an eighth
+        (32, 1996, 1),
+        (31, 1993, 0),  # of which a head would be more than a half
         (0, 2000, 0),
     ],
 )
@@ -122,8 +122,14 @@ def test_heads_are_of_in_edges():
         assert tiers_of(own, 0, element(least + 4 * 100), heads=False) == (1400 / 1500, 0)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_where_all_rows_are_alike_heads_take_an_eighth_of_the_room(directed):
+@pytest.mark.parametrize(
+    ("directed", "far", "heads"),
+    [
+        (False, 6000, 500),  # 16,000 bytes: half for heads, the rest for 2,000 edges
+        (True, 10664, 666),  # 32,000 bytes: a head for every 16 far edges, as out-edges have none
+    ],
+)
+def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, far, heads):
     """By hand: 1000 vertices in a ring, each joined to the next four, so of eight edges; half have room."""
     ends = np.repeat(np.arange(1000), 4), (np.arange(1000)[:, None] + np.arange(1, 5)).ravel() % 1000
     both = (np.append(*ends), np.append(*ends[::-1])) if directed else ends
@@ -132,8 +138,7 @@ def test_where_all_rows_are_alike_heads_take_an_eighth_of_the_room(directed):
     directions = 1 + directed
     least = beside_edges(1000, 0, 0, 8000 * directions, directions=directions)
     room = 16000 * directions
-    heads = room // 8 // 16
-    assert tiers_of(own, 0, element(least + room)) == (0.5 + heads * 4 / (8000 * directions), heads)
+    assert tiers_of(own, 0, element(least + room)) == (far / (8000 * directions), heads)
 
 
 def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
@@ -174,7 +179,7 @@ def test_it_has_an_end_where_heads_take_all_that_their_rows_free():
 
     edges, room = 1 << 30, (1 << 32) - 400
     far, heads = far_edges(edges, 4, room, rows_of)
-    assert heads == room // 8 // 16
+    assert heads == room // 2 // 16
     assert far == edges - (room - 16 * heads) // 4
     assert len(asked) < 70
 
@@ -188,7 +193,7 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
         return int(np.searchsorted(ends, far, side="right")) if far else 0
 
     def heads(far):
-        return min(rows_of(far), room // 8 // 16)
+        return min(rows_of(far), room // 2 // 16)
 
     fitting = (far for far in range(edges + 1) if (edges - far) * edge_bytes + heads(far) * 16 <= room)
     far = next(fitting)

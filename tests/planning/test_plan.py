@@ -185,10 +185,10 @@ def test_edges_lie_where_there_is_room_for_them(spec, directions, edge_bytes):
         return made.shares[0].mapped, made.shares[0].columns, made.nbytes[0]
 
     assert placed(least) == (stored, False, least)
-    assert placed(least + 5 * edge_bytes) == (stored - 5, False, least + 5 * edge_bytes)
-    # Of 128 bytes an eighth is one head, of 1600 they are 12, and the rest is edges.
-    assert placed(least + 128) == (stored - 112 // edge_bytes, False, least + 128)
-    assert placed(least + 1600) == (stored - 1408 // edge_bytes, False, least + 1600)
+    assert placed(least + 3 * edge_bytes) == (stored - 3, False, least + 3 * edge_bytes)
+    # Of 32 bytes a half is one head, of 1600 they are 50, and the rest is edges.
+    assert placed(least + 32) == (stored - 16 // edge_bytes, False, least + 32)
+    assert placed(least + 1600) == (stored - 800 // edge_bytes, False, least + 1600)
     if not graph.directed:  # where nobody searches, there are none
         assert placed(least + 1600, "in") == (stored - 1600 // edge_bytes, False, least + 1600)
     assert placed(whole) == (0, False, whole)

@@ -44,8 +44,9 @@ __all__ = [
 HEAD, LEAST_HEADED = 4, 8
 HEAD_BYTES = 4 * HEAD
 # The part of the room for edges that heads may take. With an eighth of R-MAT 26's edges near they want 6% of
-# it; where all rows are about as long, as in a lattice, all that there is.
-HEADS_OF_ROOM = 1 / 8
+# it, half or more where the CPU has hubs, whose mirrors leave little room; where all rows are about as long,
+# as in a lattice, all that there is.
+HEADS_OF_ROOM = 1 / 2
 # Steps by which `far_edges` comes near: where each lacks half of what the one before did, 2^64 edges.
 _STEPS = 64
 

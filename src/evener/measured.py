@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evener.passes import LOOK_UP, READ_ALL
 from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped
+from evener.planning.model import TRAVELS
 
 if TYPE_CHECKING:
     from evener.planning.rates import Carried, Mapped, Rate
@@ -24,8 +25,9 @@ class Measured:
         By algorithm, and "cpu", "gpu", "pulled", "share", "beside" or "search": see `evener.profile`.
     supersteps : dict of str to float
         Of a pass of each algorithm.
-    in_host_memory : dict of str to list of (int, int, float)
-        The edges and rows that lay in the host's memory, and the seconds of a pass.
+    in_host_memory : dict of str to list of (int, int, int, float)
+        The edges and rows that lay in the host's memory, the rows of these without a head, and the seconds of
+        a pass.
     beside_computing : dict of str to list of (int, int, int, float)
         The graph's scale, the mirrors there were, the CPU's vertices, and the seconds of a pass beside
         computing.
@@ -35,19 +37,21 @@ class Measured:
         self.scales = scales
         self.samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
         self.supersteps: dict[str, float] = {}
-        self.in_host_memory: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        self.in_host_memory: defaultdict[str, list[tuple[int, int, int, float]]] = defaultdict(list)
         self.beside_computing: defaultdict[str, list[tuple[int, int, int, float]]] = defaultdict(list)
 
     def mapped(self, name: str) -> Mapped:
-        """What edges cost more in the host's memory, and the rows they are of."""
+        """What edges cost more in the host's memory, and the rows they are of, with heads and without."""
         near = self.samples[name, "pulled" if name in READ_ALL else "gpu"][-1].seconds
         return fitted_mapped(
-            [(edges, rows, seconds - near) for edges, rows, seconds in self.in_host_memory[name]]
+            [(edges, rows, bare, seconds - near) for edges, rows, bare, seconds in self.in_host_memory[name]]
         )
 
-    def carried(self, name: str) -> Carried:
-        """What CPU and GPU take beside computing."""
-        return fitted_carried(self.beside_computing[name])
+    def carried(self, name: str, bytes_per_second: float) -> Carried:
+        """What CPU and GPU take beside computing, where values are copied so fast."""
+        travels = TRAVELS[name]
+        each_mirror = (travels.pushed + travels.pulled) / bytes_per_second
+        return fitted_carried(self.beside_computing[name], each_mirror)
 
     def rate(self, name: str, tier: str) -> Rate:
         """What an edge costs there, and a vertex."""

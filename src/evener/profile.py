@@ -3,10 +3,10 @@
 T12 and T13 take r, the edges a second of each processor, and c, those that cross between them, from
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
-grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths, and
-PageRank without room for blocks of columns; on CPU and GPU together; and on the CPU of a large machine,
-alone and beside a GPU, PageRank on graphs whose values fit no cache, and what searches take there beside
-their kernels.
+grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths,
+searches without heads as well, and PageRank without room for blocks of columns; on CPU and GPU together; and
+on the CPU of a large machine, alone and beside a GPU, PageRank and searches on graphs whose values fit no
+cache.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 11
+_METHOD = 12
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -189,7 +189,7 @@ def calibrate(gpu: str | None = "cuda:0", *, say: Callable[[str], None] | None =
         pulled={name: measured.rate(name, "pulled") for name in READ_ALL} if on_gpu else {},
         beside={name: measured.rate(name, "beside") for name in READ_ALL} if on_gpu else {},
         shares={name: measured.rate(name, "search") for name in SKIP_SOME} if on_gpu else {},
-        carried={name: measured.carried(name) for name in SKIP_SOME} if on_gpu else {},
+        carried={name: measured.carried(name, copied) for name in SKIP_SOME} if on_gpu else {},
         mapped={name: measured.mapped(name) for name in PASSES} if on_gpu else {},
         supersteps=measured.supersteps,
         bytes_per_second=speeds,
@@ -252,19 +252,24 @@ def _measure(
         tiers += [("gpu", on_gpu, None), ("pulled", on_gpu, edges)]
         if (scale, factor) == (measured.scales[-1], _MANY):
             tiers += [("mapped", on_gpu, int(edges * (1 - far))) for far in _MAPPED]
+            tiers.append(("bare", on_gpu, int(edges * (1 - _MAPPED[-1]))))
     sources = _drawn(graph)
     beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
     for tier, on, room in tiers:
         say(f"{tier} on {graph!r}")
-        placed = partition(graph, on, gpu_memory=None if room is None else beside + room)
+        # Of one direction no heads are kept.
+        directions = "in" if tier == "bare" else "both"
+        gpu_memory = None if room is None else beside + room
+        placed = partition(graph, on, gpu_memory=gpu_memory, directions=directions)
         own = placed.partitions[0]
-        for name, (_, passes) in PASSES.items():
-            if tier == "pulled" and name not in READ_ALL:
-                continue
+        for name in {"pulled": READ_ALL, "bare": LOOK_UP}.get(tier, PASSES):
+            passes = PASSES[name][1]
             runs = _runs_of(placed, name, sources)
             seconds = statistics.median(one.seconds for one in runs) / passes
-            if tier == "mapped":
-                measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, seconds))
+            if tier in ("mapped", "bare"):
+                # A head is for looking up: without one nothing else takes longer.
+                bare = own.bare_rows if name in LOOK_UP else 0
+                measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, bare, seconds))
             else:
                 measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))
             if tier == "cpu" and name in SKIP_SOME:
@@ -279,7 +284,7 @@ def _measure(
         for tier, placed in _split(graph, on_cpu, on_gpu, say):
             _measure_share(measured, tier, scale, placed)
             if tier == "share":
-                _measure_search(measured, scale, placed, sources)
+                _measure_search(measured, scale, placed, sources, SKIP_SOME)
             elif scale == measured.scales[0]:
                 _count_supersteps(measured, placed, sources[0])
             del placed  # before the next one is made
@@ -305,10 +310,7 @@ def _split(
 
 
 def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Callable[[str], None]) -> None:
-    """What reads every edge, on a CPU whose caches hold a small part of the values.
-
-    And what searches that look up take there beside their kernels, which is most of their time.
-    """
+    """What reads every edge, and what looks up, on a CPU whose caches hold a small part of the values."""
     # How often each value is read, out of all reads, hangs on the scale, not on how many edges there are. So
     # the size is about that of a graph with as many edges a vertex as the others have.
     size = measured.samples[READ_ALL[0], "cpu"][-1].touched << (_BEYOND - measured.scales[-1])
@@ -317,19 +319,18 @@ def _measure_beyond(measured: Measured, on_cpu: str, on_gpu: str | None, say: Ca
         say(f"a graph of {1 << _BEYOND:,} vertices")
         graph = generate.rmat(_BEYOND, edge_factor=factor)
         connected = int(np.count_nonzero(graph.out_degree()))
+        sources = _drawn(graph)
         placed = partition(graph, on_cpu)
-        for name in READ_ALL:
-            run, passes = PASSES[name]
-            seconds = statistics.median(one.seconds for one in repeated(run, placed)) / passes
+        for name in (*READ_ALL, *(LOOK_UP if factor == _BEYOND_EDGES[-1] else ())):
+            runs = _runs_of(placed, name, sources)
+            seconds = statistics.median(one.seconds for one in runs) / PASSES[name][1]
             measured.samples[name, "cpu"].append(Sample(_BEYOND, size, connected, graph.m, seconds))
         del placed  # before the next one is made
         if on_gpu is not None:
-            sources = _drawn(graph)
             for tier, placed in _split(graph, on_cpu, on_gpu, say):
                 _measure_share(measured, tier, _BEYOND, placed, size)
                 if tier == "share":
-                    for name in LOOK_UP:
-                        _note_beside(measured, _BEYOND, placed, name, _runs_of(placed, name, sources))
+                    _measure_search(measured, _BEYOND, placed, sources, LOOK_UP, size)
                 del placed
         del graph
 
@@ -347,30 +348,30 @@ def _measure_share(
         measured.samples[name, tier].append(sample)
 
 
-def _measure_search(measured: Measured, scale: int, placed: PartitionedGraph, sources: Sequence[Any]) -> None:
+def _measure_search(
+    measured: Measured,
+    scale: int,
+    placed: PartitionedGraph,
+    sources: Sequence[Any],
+    names: Sequence[str],
+    size: int | None = None,
+) -> None:
     """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
     own = placed.partitions[0]
-    visited = own.connected + own.mirrors
-    for name in SKIP_SOME:
-        runs = _runs_of(placed, name, sources)
-        computes = statistics.median(one.first_computes for one in runs) / PASSES[name][1]
+    mirrors = sum(one.mirrors for one in placed.partitions)
+    visited = own.connected + own.mirrors if size is None else size
+    for name in names:
+        runs, passes = _runs_of(placed, name, sources), PASSES[name][1]
+        computes = statistics.median(one.first_computes for one in runs) / passes
         sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
         measured.samples[name, "search"].append(sample)
-        _note_beside(measured, scale, placed, name, runs)
+        beside = statistics.median(one.beside_computing for one in runs) / passes
+        measured.beside_computing[name].append((scale, mirrors, own.connected, beside))
 
 
 def _runs_of(placed: PartitionedGraph, name: str, sources: Sequence[Any]) -> list[Run]:
     """Runs of an algorithm, from these sources if it has one."""
     return repeated(PASSES[name][0], placed, sources if name in FROM_A_SOURCE else (None,))
-
-
-def _note_beside(
-    measured: Measured, scale: int, placed: PartitionedGraph, name: str, runs: Sequence[Run]
-) -> None:
-    """What CPU and GPU took beside kernels."""
-    mirrors = sum(one.mirrors for one in placed.partitions)
-    seconds = statistics.median(one.beside_computing for one in runs) / PASSES[name][1]
-    measured.beside_computing[name].append((scale, mirrors, placed.partitions[0].connected, seconds))
 
 
 def _count_supersteps(measured: Measured, placed: PartitionedGraph, source: Any) -> None:

@@ -598,13 +598,14 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
     monkeypatch.setattr(profile.memory, "available", lambda: memory)
     fit, fit_carried, carried = of_runs.fitted, of_runs.fitted_carried, []
     monkeypatch.setattr(of_runs, "fitted", lambda own, **more: samples.append(own) or fit(own, **more))
-    monkeypatch.setattr(of_runs, "fitted_carried", lambda own: carried.append(own) or fit_carried(own))
+    monkeypatch.setattr(
+        of_runs, "fitted_carried", lambda own, each: carried.append(own) or fit_carried(own, each)
+    )
     found = CALIBRATE(gpu)
-    assert len(found.cpu["pagerank"].vertices) == sizes
-    assert all(len(found.cpu[name].vertices) == len(scales) for name in found.cpu if name != "pagerank")
-    if gpu:
-        assert len(found.gpu["pagerank"].vertices) == len(scales)
-        assert len(found.beside["pagerank"].vertices) == sizes
+    beyond = {"pagerank", "bfs"}  # what reads every edge, and what looks up
+    for tier, of_all in ((found.cpu, True), (found.gpu, False), (found.beside, True), (found.shares, True)):
+        for name, rate in tier.items():
+            assert len(rate.vertices) == (sizes if of_all and name in beyond else len(scales))
     if sizes == 4:
         # As large as one with 16 edges a vertex would be by the graph of scale 8, which has these.
         connected = np.count_nonzero(generate.rmat(8, edge_factor=16).out_degree())
@@ -613,16 +614,19 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
         sizes = [[(one.connected, one.edges) for one in own] for own in beyond]
         few, many = (generate.rmat(10, edge_factor=factor) for factor in (1, 4))
         whole = [(np.count_nonzero(g.out_degree()), g.m) for g in (few, many)]
+        # What looks up, of the larger one alone.
+        assert whole[1:] in sizes
         if not gpu:
             assert whole in sizes
             return
         # A share of many vertices, and one of few, of the larger graph: by themselves, and beside the GPU.
         assert found.beside["pagerank"].vertices[-1] == 4 * connected
+        assert found.shares["bfs"].vertices[-1] == 4 * connected
         placed = [ev.partition(many, "cpu:1,cpu:1", policy=p, alpha=a) for p, a in profile._SHARES.items()]
         shares = [(pg.partitions[0].connected, pg.partitions[0].stored_edges) for pg in placed]
         assert [whole[1], *shares] in sizes
         assert shares in sizes
-        # What searches of these shares take beside computing, where looking up takes little.
+        # What searches of these shares take beside computing.
         mirrors = [sum(own.mirrors for own in pg.partitions) for pg in placed]
         expected = {"bfs": [(10, count, own) for count, (own, _) in zip(mirrors, shares, strict=True)]}
         for name, own in zip(found.carried, carried, strict=True):
@@ -656,15 +660,19 @@ def test_what_is_measured_of_runs(monkeypatch):
     timed = Timed(99.0, 4.0, 12.0, 8.0, 5.0)  # the last counts supersteps, where there are several elements
     monkeypatch.setattr(profile, "PASSES", {"pagerank": (timed, 4)})
     monkeypatch.setattr(profile, "SKIP_SOME", ())
+    monkeypatch.setattr(profile, "LOOK_UP", ())
     monkeypatch.setattr(of_runs, "fitted", lambda samples, **_: seen.append(samples))
     monkeypatch.setattr(of_runs, "fitted_mapped", seen.append)
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
     monkeypatch.setattr(Partition, "mapped_rows", property(lambda _: 7))
+    monkeypatch.setattr(Partition, "bare_rows", property(lambda _: 5))
     tiers = []
 
     def noted(*args, **more):
-        tiers.append(tiers_of(*args, **more))
-        return tiers[-1]
+        found = tiers_of(*args, **more)
+        if more["heads"]:  # and not where only what looks up would run
+            tiers.append(found)
+        return found
 
     monkeypatch.setattr(home, "tiers_of", noted)
     CALIBRATE("cuda:0")
@@ -695,7 +703,38 @@ def test_what_is_measured_of_runs(monkeypatch):
     for pg, least in zip(alone[4:], (0.5, 0.875), strict=True):
         assert least <= mapped[id(pg)][0] <= 1.1 * least
     # What that takes longer, which here is nothing, and what of them lies there.
-    assert in_host_memory == [(70, 7, 0.0)] * 2
+    assert in_host_memory == [(70, 7, 0, 0.0)] * 2
+
+
+@pytest.mark.usefixtures("runs_alone", "one_small_size")
+def test_what_heads_are_worth_is_measured(monkeypatch):
+    """What looks up: with half of the edges and seven eighths in the host's memory, then without heads."""
+    seen = []
+    timed = Timed(99.0, 4.0, 12.0, 8.0, 1.0, 1.0, 1.0, 1.0)
+    monkeypatch.setattr(profile, "PASSES", {"bfs": (timed, 2)})
+    monkeypatch.setattr(profile, "READ_ALL", ())
+    monkeypatch.setattr(profile, "SKIP_SOME", ())
+    monkeypatch.setattr(of_runs, "fitted", lambda *_, **__: None)
+    monkeypatch.setattr(of_runs, "fitted_mapped", seen.append)
+    monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
+    monkeypatch.setattr(Partition, "mapped_rows", property(lambda own: len(own.directions)))
+    monkeypatch.setattr(Partition, "bare_rows", property(lambda _: 5))
+    tiers = []
+
+    def noted(*args, **more):
+        tiers.append(tiers_of(*args, **more))
+        return tiers[-1]
+
+    monkeypatch.setattr(home, "tiers_of", noted)
+    CALIBRATE("cuda:0")
+    half, most, without = [one for one in tiers if one.mapped][:3]
+    assert 0.5 <= half.mapped < 0.875 <= most.mapped
+    assert without.mapped == pytest.approx(0.875, abs=1e-3)
+    assert half.most_heads > 0
+    assert most.most_heads > 0
+    assert without.most_heads == 0
+    # Of a run of two passes; the longest graph takes as much with all edges near.
+    assert seen == [[(70, 1, 5, 0.0)] * 3]
 
 
 @pytest.mark.usefixtures("runs_alone", "one_small_size")
@@ -706,8 +745,9 @@ def test_what_is_measured_of_searches_on_both(monkeypatch):
     monkeypatch.setattr(profile, "PASSES", {"wcc": (timed, 2)})
     monkeypatch.setattr(profile, "READ_ALL", ())
     monkeypatch.setattr(profile, "SKIP_SOME", ("wcc",))
+    monkeypatch.setattr(profile, "LOOK_UP", ())
     monkeypatch.setattr(of_runs, "fitted", lambda samples, **_: seen.append(samples))
-    monkeypatch.setattr(of_runs, "fitted_carried", carried.append)
+    monkeypatch.setattr(of_runs, "fitted_carried", lambda own, _: carried.append(own))
     CALIBRATE("cuda:0")
     searches = seen[2]  # after those of CPU and of GPU
     kinds = [[element.kind for element in pg.elements] for pg in timed.placements]

@@ -166,6 +166,11 @@ def test_heads_are_foreseen(spec, directions, fits):
     found = tiers_of(placed, 0, gpu, heads=directions == "both")
     assert share.mapped / stored == pytest.approx(found.mapped, rel=0.005)
     assert bool(found.most_heads) == (directions == "both")
+    # Of the rows of in-edges that are far, or one that is so in part, those that have none.
+    in_edges = placed.in_
+    rows = 0 if in_edges is None else np.searchsorted(in_edges.offsets, found.mapped * in_edges.count)
+    bare = rows - found.most_heads if found.most_heads else 0
+    assert share.bare_rows == pytest.approx(bare, rel=0.1, abs=2)
 
 
 @pytest.mark.parametrize(

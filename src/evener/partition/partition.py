@@ -198,6 +198,14 @@ class Partition:
         return sum(e.mapped_rows for e in self.directions)
 
     @property
+    def bare_rows(self) -> int:
+        """Those of them that are of in-edges, and of which the GPU keeps no head."""
+        if self.in_ is None:
+            return 0
+        heads = getattr(self.in_.targets, "heads", None)
+        return self.in_.mapped_rows - (0 if heads is None else len(heads))
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         own = self.vertices.nbytes + self.mirror_bounds.nbytes + self.out_degree.nbytes

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "fitted", "fitted_carried", "fitted_mapped"]
 
 
-# Sizes of graphs measured before the one that is far beyond the second: with fewer, that would be told from
-# what mirrors and vertices take by too few samples.
-_FAR_BEYOND = 3
-
-
 class Sample(NamedTuple):
     """What a pass of an algorithm took, on so many edges, vertices that have one, and mirrors.
 
@@ -51,6 +46,7 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
     thin = looks_up and not with_mirrors
     # What a run takes however little there is to do is less than the shortest took; of that we take half.
     fixed = min(sample.seconds for sample in samples) / 2
+    costs: list[float]
     edge_seconds: list[float] = []
     vertex_seconds: list[float] = []
     mirror_seconds: list[float] = []
@@ -59,10 +55,17 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
     counts: list[int] = []
     for scale in sorted({sample.scale for sample in samples}):
         own = [sample for sample in samples if sample.scale == scale]
-        sizes = np.array([_sizes(one, thin=thin) for one in own], dtype=float)
+        sizes = np.array([_sizes(one, looks_up=looks_up, thin=thin) for one in own], dtype=float)
         times = np.array([sample.seconds for sample in own]) - fixed
-        # Never less than nothing: if one seems to, the other costs all of it.
-        costs: list[float] = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
+        before = np.array(
+            [each[-1:] for each in (vertex_seconds, edge_seconds, mirror_seconds, thin_seconds)]
+        )
+        if len(own) == 1 and (foretold := float((sizes[0] @ before).sum())) > 0:
+            # One graph does not tell vertices from edges: all cost as many times more than on the one before.
+            costs = (before.sum(axis=1) * (times[0] / foretold)).tolist()
+        else:
+            # Never less than nothing: if one seems to, the other costs all of it.
+            costs = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
         each_vertex, each_edge, each_mirror, each_thin = costs
         edge_seconds.append(each_edge)
         thin_seconds.append(each_thin)
@@ -86,41 +89,47 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
     )
 
 
-def _sizes(sample: Sample, *, thin: bool) -> tuple[float, float, float, float]:
+def _sizes(sample: Sample, *, looks_up: bool, thin: bool) -> tuple[float, float, float, float]:
     """The vertices, edges and mirrors that cost something, and vertices over their mean number of edges."""
-    if thin:
-        return sample.connected, 0, 0, sample.connected**2 / max(sample.edges, 1)
-    return sample.connected, sample.edges, sample.mirrors, 0
+    of_thin = sample.connected**2 / max(sample.edges, 1) if thin else 0
+    return sample.connected, 0 if looks_up else sample.edges, sample.mirrors, of_thin
 
 
-def fitted_mapped(samples: Sequence[tuple[int, int, float]]) -> Mapped:
-    """What edges in the host's memory cost, and the rows they are of: each sample's, and seconds for both."""
-    edges, rows, seconds = np.array(samples, dtype=float).T
+def fitted_mapped(samples: Sequence[tuple[int, int, int, float]]) -> Mapped:
+    """What edges in the host's memory cost, the rows they are of, and those of these without a head.
+
+    Each sample has how many there were of all three, and the seconds for them.
+    """
+    *sizes, seconds = np.array(samples, dtype=float).T
     # Nothing becomes cheaper by it.
-    each_edge, each_row = nnls(np.stack([edges, rows], axis=1), np.maximum(seconds, 0))[0].tolist()
-    return Mapped(each_edge, each_row)
+    each: list[float] = nnls(np.stack(sizes, axis=1), np.maximum(seconds, 0))[0].tolist()
+    return Mapped(*each)
 
 
-def fitted_carried(samples: Sequence[tuple[int, int, int, float]]) -> Carried:
+def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_seconds: float = 0.0) -> Carried:
     """What a pass takes beside computing, by mirrors and the CPU's vertices.
 
     Each sample has the scale of the graph, the mirrors there were, the CPU's vertices, and seconds. One that
-    took no time is one that the clock did not tell.
+    took no time is one that the clock did not tell. What a mirror takes is given: told from shares of one
+    graph, whose mirrors are about as many, it came out anywhere from nothing to five times that.
     """
     told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 4)
     if not len(told):
         return Carried((1,), (0.0,), 0.0, 0.0)
     scales, mirrors, vertices, seconds = told.T
     sizes = np.maximum(mirrors + vertices, 1)
-    # A small graph's, a large one's, and the largest one's if it is far beyond: between them what it takes
-    # anyhow grows with the logarithm.
-    of_scale = [sizes[scales == scale] for scale in np.unique(scales)]
-    ends = [of_scale[0].max()]
-    for own in (of_scale[1:2], of_scale[_FAR_BEYOND:][-1:]):
-        ends += [one.min() for one in own if one.min() > ends[-1]]
+    # Each graph's, if it has more than the one before; what it takes anyhow grows with their logarithm.
+    ends: list[int] = []
+    for scale in np.unique(scales):
+        mean = round(float(np.exp(np.log(sizes[scales == scale]).mean())))
+        if not ends or mean > ends[-1]:
+            ends.append(mean)
     up_to = np.log(ends)
-    growth = np.clip((np.log(sizes) - up_to[:-1, None]) / np.diff(up_to)[:, None], 0, 1)
-    by = np.stack([np.ones(len(told)), *growth, mirrors, vertices], axis=1) / seconds[:, None]
-    *fixed, each_mirror, each_vertex = nnls(by, np.ones(len(told)))[0]
-    anyhow = tuple(np.cumsum(fixed).tolist())
-    return Carried(tuple(int(end) for end in ends), anyhow, float(each_mirror), float(each_vertex))
+    most = np.ones(len(ends) - 1)
+    most[-1:] = np.inf  # as beyond the last
+    growth = np.clip((np.log(sizes)[:, None] - up_to[:-1]) / np.diff(up_to), 0, most)
+    by = np.column_stack([np.ones(len(told)), growth, vertices])
+    # By how many times it is off, not by how much.
+    left = np.maximum(seconds - mirrors * mirror_seconds, 0)
+    *fixed, each_vertex = nnls(by / seconds[:, None], left / seconds)[0]
+    return Carried(tuple(ends), tuple(np.cumsum(fixed).tolist()), mirror_seconds, float(each_vertex))

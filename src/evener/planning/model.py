@@ -133,6 +133,8 @@ class Share:
         Whether a GPU has room for its edges a second time, in blocks of columns.
     mapped_rows : int
         The rows that they are of.
+    bare_rows : int
+        Those of them that are of in-edges, and of which the GPU keeps no head.
     """
 
     element: str
@@ -142,6 +144,7 @@ class Share:
     mapped: int = 0
     columns: bool = True
     mapped_rows: int = 0
+    bare_rows: int = 0
 
     @classmethod
     def all_of(cls, placed: PartitionedGraph) -> list[Share]:
@@ -157,7 +160,7 @@ class Share:
             else:
                 enough = BYTES_AN_EDGE * own.stored_edges
                 columns = spare(own, element, elsewhere) >= enough
-            of_host = own.mapped_edges, columns, own.mapped_rows
+            of_host = own.mapped_edges, columns, own.mapped_rows, own.bare_rows
             shares.append(cls(element.name, element.kind, element.threads, part, *of_host))
         return shares
 
@@ -291,7 +294,7 @@ def predict(
             in_columns = share.columns and not share.mapped
             rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])
             compute = rate.seconds(*sizes)
-            compute += rates.mapped[algorithm].seconds(share.mapped, share.mapped_rows)
+            compute += rates.mapped[algorithm].seconds(share.mapped, share.mapped_rows, share.bare_rows)
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0

@@ -346,7 +346,14 @@ def _shares(
             if beside + part.edges * sizes.edge_bytes > room:
                 rows = sizes.rows(own)
                 far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, rows.that_want_heads)
-                share = replace(share, mapped=far, mapped_rows=sizes.directions * rows.of(far))
+                far_rows = rows.of(far)
+                # Where nothing looks up it does not matter which rows are bare.
+                share = replace(
+                    share,
+                    mapped=far,
+                    mapped_rows=sizes.directions * far_rows,
+                    bare_rows=far_rows - heads if sizes.heads else 0,
+                )
                 beside += heads * HEAD_BYTES
             free[element.memory] = room - beside - (part.edges - share.mapped) * sizes.edge_bytes
         shares.append(share)

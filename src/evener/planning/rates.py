@@ -96,20 +96,25 @@ class Rate:
 class Mapped:
     """What a GPU takes longer for what lies in the host's memory.
 
-    A search reads few of the edges there, of many rows: its time goes by these rather.
+    A search reads few of the edges there, of many rows: its time goes by these rather, and by those of which
+    it has no head.
 
     Attributes
     ----------
     edge_seconds, row_seconds : float
         For each edge that lies there, and for each row that has one.
+    bare_row_seconds : float
+        Beside that for each row of which the GPU keeps no head, where an algorithm looks up. It took an H200
+        1.7 to 1.9 ns on R-MAT 26 for the rows of hubs, and 1.2 to 1.6 for short ones.
     """
 
     edge_seconds: float
     row_seconds: float
+    bare_row_seconds: float = 0.0
 
-    def seconds(self, edges: float, rows: float) -> float:
-        """The time for so many edges, and the rows that they are of."""
-        return edges * self.edge_seconds + rows * self.row_seconds
+    def seconds(self, edges: float, rows: float, bare_rows: float = 0) -> float:
+        """The time for so many edges, the rows that they are of, and those of these without a head."""
+        return edges * self.edge_seconds + rows * self.row_seconds + bare_rows * self.bare_row_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +126,16 @@ class Carried:
     Attributes
     ----------
     sizes : tuple of int
-        Mirrors and vertices of the CPU, together, on a small graph; on a large one, if there was one; and on
-        one far beyond that, if there was one: on the small one a search has fewer levels, and all lies in
-        caches.
+        Mirrors and vertices of the CPU, together, on each of the graphs that were measured: on a small one a
+        search has fewer levels, and all lies in caches.
     fixed_seconds : tuple of float
-        What a pass takes anyhow, at each of these sizes, and between them by their logarithm. Beyond the
-        last, mirrors and vertices tell all that it takes longer. With a fifth of the edges, hubs', on the CPU
-        an H200 and 15 cores took 3.1 ms on R-MAT 18, 5.6 on 22, 6.4 on 24 and 7.1 on 26, with four times as
-        many mirrors each time from 22 on. On another day they took R-MAT 26 8.5 ms where a twentieth of the
-        edges made 13 million mirrors, and 10 where most of them made 33 million.
+        What a pass takes anyhow, at each of these sizes, and between them and beyond the last by their
+        logarithm. With a fifth of the edges, hubs', on the CPU an H200 and 15 cores took 3.1 ms on R-MAT 18,
+        5.6 on 22, 6.4 on 24 and 7.1 on 26, with four times as many mirrors each time from 22 on. On other
+        days they took R-MAT 26 some 8.3 ms where a twentieth of the edges made 13 million mirrors, and 9 to
+        10 where most of them made 32 million.
     mirror_seconds : float
-        For each mirror, on whichever element.
+        For each mirror, on whichever element: what it takes to copy its values once.
     vertex_seconds : float
         For each vertex of the CPU that has an edge: what it reached, and its state before the run.
     """
@@ -143,8 +147,7 @@ class Carried:
 
     def seconds(self, mirrors: float, vertices: float) -> float:
         """The time for so many mirrors on all elements, and vertices of the CPU."""
-        at = min(mirrors + vertices, self.sizes[-1])
-        fixed = _between(self.sizes, self.fixed_seconds, at)
+        fixed = _between(self.sizes, self.fixed_seconds, mirrors + vertices)
         return fixed + mirrors * self.mirror_seconds + vertices * self.vertex_seconds
 
 
@@ -285,7 +288,7 @@ def _require_sense(rates: Rates) -> None:
             _require_sizes(rate.vertices, *each)
             _require_seconds([*chain.from_iterable(each), rate.fixed_seconds])
     for more in rates.mapped.values():
-        _require_seconds([more.edge_seconds, more.row_seconds])
+        _require_seconds([more.edge_seconds, more.row_seconds, more.bare_row_seconds])
     for carried in rates.carried.values():
         _require_sizes(carried.sizes, carried.fixed_seconds)
         _require_seconds([*carried.fixed_seconds, carried.mirror_seconds, carried.vertex_seconds])

@@ -200,13 +200,27 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
     assert far_edges(edges, edge_bytes, room, rows_of) == (far, heads(far))
 
 
+@pytest.mark.parametrize(
+    ("rows", "long", "heads", "bare"),
+    [
+        (0, 0, 0, 0),
+        (7, 20, 0, 7),
+        (7, 20, 7, 0),
+        (30, 20, 12, 8 + 2),  # of ten short ones five are as one long one
+        (24, 20, 20, 0),
+    ],
+)
+def test_short_rows_without_a_head_count_as_a_fifth(rows, long, heads, bare):
+    assert HOME.bare_rows(rows, long, heads) == bare
+
+
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), st.booleans())
 def test_rows_that_are_worth_a_head(lengths, both):
     """Of eight edges or more in each direction; they lie in descending order."""
     lengths.sort(key=sum if both else lambda pair: pair[0], reverse=True)
     ends = np.cumsum(np.array([(0, 0), *lengths], np.uint64), axis=0)
     stored = [SimpleNamespace(offsets=ends[:, way]) for way in range(1 + both)]
-    found = HOME._long_rows(SimpleNamespace(directions=stored, owned=len(lengths)))
+    found = HOME.long_rows(SimpleNamespace(directions=stored, owned=len(lengths)))
     of_all = [sum(pair[: 1 + both]) for pair in lengths]
     assert found == sum(one >= 8 * (1 + both) for one in of_all)
 

@@ -316,6 +316,27 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
         assert (head[: len(own)] == own).all()
 
 
+@pytest.mark.parametrize(
+    ("far", "bare"),
+    [
+        (0, 0),
+        (64, 1),  # three hubs' rows and part of a fourth
+        (128, 3 + 5),  # five, and the rows of 28 rays
+        (200, 3 + 20),  # and nothing for vertices without an edge
+    ],
+)
+def test_rows_without_a_head_are_counted(far, bare):
+    """By hand: of five hubs with 20 edges two have heads; five of the rays' rows count as one of a hub."""
+    hubs = np.repeat(np.arange(5), 20)
+    g = ev.Graph.from_edges(hubs, np.arange(5, 105), n=110, directed=False)
+    by_degree = np.argsort(-g.out_degree().astype(int), kind="stable").astype(np.uint32)
+    numbering = HOME.number_vertices(by_degree, np.zeros(110, np.uint8), 1)
+    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
+    placed = PLACING.place(built, in_two_memories(), Tiers(far / 200, 2))
+    assert placed.mapped_edges == far
+    assert placed.bare_rows == bare
+
+
 def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
     targets = np.arange(20, dtype=np.uint32)
     heads = np.full((3, HEAD), 99, np.uint32)

@@ -29,10 +29,12 @@ __all__ = [
     "LEAST_HEADED",
     "STATE_BYTES",
     "Tiers",
+    "bare_rows",
     "beside_edges",
     "columns_bytes",
     "far_edges",
     "least_on_host",
+    "long_rows",
     "require_state",
     "tiers_of",
     "too_large",
@@ -47,6 +49,10 @@ HEAD_BYTES = 4 * HEAD
 # it, half or more where the CPU has hubs, whose mirrors leave little room; where all rows are about as long,
 # as in a lattice, all that there is.
 HEADS_OF_ROOM = 1 / 2
+# So many short rows, which have fewer edges than that, cost a search that looks up what one long row without
+# a head does: they lie side by side, so that several come across the bus at once. An H200 took 0.28 ns for
+# each of R-MAT 26, where the CPU had the hubs, and 1.33 for each of the long ones.
+SHORT_TO_A_LONG = 5
 # Steps by which `far_edges` comes near: where each lacks half of what the one before did, 2^64 edges.
 _STEPS = 64
 
@@ -229,6 +235,22 @@ def far_edges(edges: int, edge_bytes: int, room: int, heads_of: Callable[[int], 
     return far, min(heads_of(far), most) if far else 0
 
 
+def bare_rows(rows: int, long: int, heads: int) -> int:
+    """How many of these rows have no head, a short one counted as a part of a long one.
+
+    Parameters
+    ----------
+    rows : int
+        In the host's memory.
+    long : int
+        Long rows that there are; they come first.
+    heads : int
+        Of the first of these.
+    """
+    long = min(rows, long)
+    return long - heads + (rows - long) // SHORT_TO_A_LONG
+
+
 def tiers_of(
     partition: Partition,
     elsewhere: int,
@@ -271,17 +293,17 @@ def tiers_of(
     if nbytes <= room - needed:
         return IN_ONE_MEMORY
     own = partition.in_
-    long_rows = _long_rows(partition) if heads else 0
+    most = long_rows(partition) if heads else 0
 
     def heads_of(far: int) -> int:
         # Each direction has the same share of its edges in the host's memory.
-        return min(long_rows, whole_rows(own.offsets, far * own.count // edges)) if own and long_rows else 0
+        return min(most, whole_rows(own.offsets, far * own.count // edges)) if own and most else 0
 
     far, most_heads = far_edges(edges, nbytes // edges, room - needed, heads_of)
     return Tiers(far / edges, most_heads)
 
 
-def _long_rows(partition: Partition) -> int:
+def long_rows(partition: Partition) -> int:
     """How many rows are worth a head: they lie in descending order of their edges in all directions."""
     stored = partition.directions
 

@@ -66,6 +66,8 @@ class Edges:
         Number of edges that lead to mirrors.
     mapped_rows : int
         Number of rows up to the last one with an edge in the host's memory, where the partition is a GPU's.
+    bare_rows : int
+        Those of them of which the GPU keeps no head: see `evener.partition.footprint.bare_rows`.
     prepared : dict
         What was made of the edges where they are placed, for all runs: see `evener.partition.columns`.
     """
@@ -77,6 +79,7 @@ class Edges:
     rows: int
     boundary: int
     mapped_rows: int = 0
+    bare_rows: int = 0
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -199,11 +202,8 @@ class Partition:
 
     @property
     def bare_rows(self) -> int:
-        """Those of them that are of in-edges, and of which the GPU keeps no head."""
-        if self.in_ is None:
-            return 0
-        heads = getattr(self.in_.targets, "heads", None)
-        return self.in_.mapped_rows - (0 if heads is None else len(heads))
+        """Those of them, of in-edges, of which the GPU keeps no head; a short one counts as less."""
+        return 0 if self.in_ is None else self.in_.bare_rows
 
     @property
     def nbytes(self) -> int:

@@ -134,7 +134,7 @@ class Share:
     mapped_rows : int
         The rows that they are of.
     bare_rows : int
-        Those of them that are of in-edges, and of which the GPU keeps no head.
+        Those of them that are of in-edges, and of which the GPU keeps no head, short ones counted as less.
     """
 
     element: str

@@ -10,7 +10,14 @@ import numpy as np
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.columns import BYTES_AN_EDGE
-from evener.partition.footprint import HEAD_BYTES, LEAST_HEADED, beside_edges, far_edges, too_large
+from evener.partition.footprint import (
+    HEAD_BYTES,
+    LEAST_HEADED,
+    bare_rows,
+    beside_edges,
+    far_edges,
+    too_large,
+)
 from evener.partition.policies import POLICIES, edge_shares
 from evener.planning.model import Degrees, Share, owned_by_degree, parts_of, predict
 from evener.planning.neighbours import Neighbours
@@ -137,7 +144,7 @@ class Sizes:
         return _Rows(
             np.append(0, np.cumsum(owned[there])),
             np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()) if self.heads else 0.0,
+            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()),
         )
 
 
@@ -152,9 +159,14 @@ class _Rows(NamedTuple):
         """How many have so many edges."""
         return round(float(np.interp(edges, self.edges, self.rows)))
 
-    def that_want_heads(self, edges: int) -> int:
-        """How many of these want a head."""
+    def long_of(self, edges: int) -> int:
+        """How many of these are long, and worth a head."""
         return min(self.of(edges), int(self.long))
+
+
+def _no_heads(_: int) -> int:
+    """Where nothing looks up."""
+    return 0
 
 
 def make_plan(
@@ -345,14 +357,14 @@ def _shares(
                 raise too_large(element.name, part.vertices, part.mirrors, beside, room)
             if beside + part.edges * sizes.edge_bytes > room:
                 rows = sizes.rows(own)
-                far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, rows.that_want_heads)
+                heads_of = rows.long_of if sizes.heads else _no_heads
+                far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, heads_of)
                 far_rows = rows.of(far)
-                # Where nothing looks up it does not matter which rows are bare.
                 share = replace(
                     share,
                     mapped=far,
                     mapped_rows=sizes.directions * far_rows,
-                    bare_rows=far_rows - heads if sizes.heads else 0,
+                    bare_rows=bare_rows(far_rows, int(rows.long), heads),
                 )
                 beside += heads * HEAD_BYTES
             free[element.memory] = room - beside - (part.edges - share.mapped) * sizes.edge_bytes

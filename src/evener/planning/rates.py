@@ -104,8 +104,8 @@ class Mapped:
     edge_seconds, row_seconds : float
         For each edge that lies there, and for each row that has one.
     bare_row_seconds : float
-        Beside that for each row of which the GPU keeps no head, where an algorithm looks up. It took an H200
-        1.7 to 1.9 ns on R-MAT 26 for the rows of hubs, and 1.2 to 1.6 for short ones.
+        Beside that for each long row of which the GPU keeps no head, where an algorithm looks up. It took an
+        H200 1.5 ns on R-MAT 24 and 1.7 to 1.9 on R-MAT 26 where it had the hubs, 1.3 where the CPU had them.
     """
 
     edge_seconds: float

@@ -136,6 +136,18 @@ def test_bfs_names_the_rule():
     refused(answer(parent=parent.astype(float)), "parent names vertices of the graph")
 
 
+@pytest.mark.parametrize("length", [253, 254, 255, 256, 257, 300])
+def test_bfs_tells_levels_apart_that_a_byte_would_not(length):
+    """A path of so many vertices, whose last ones are as deep as a byte counts, or deeper."""
+    distance, parent = np.append(np.arange(length), -1), np.append(np.arange(length) - 1, -1)
+    parent[0] = 0
+    verify(bfs_claim(path(length), distance, parent, source=0))
+    last = {f"v{length - 1}": -1}
+    refused(bfs_claim(path(length), changed(distance, **last), changed(parent, **last), source=0), "(rule 4)")
+    shorter = path(length, extra=[(length - 4, length - 1)])
+    refused(bfs_claim(shorter, distance, parent, source=0), "(rule 3)")
+
+
 def test_bfs_tells_a_longer_way_on_an_undirected_graph():
     g = path(5, extra=[(0, 4)])
     distance = np.array([0, 1, 2, 3, 4, -1], dtype=np.int32)

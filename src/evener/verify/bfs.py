@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+# Levels below this, the one after them and "unreached" are told apart in a byte, and four times as many lie
+# in a cache: on R-MAT 22 two threads take 88 ms for all edges, not 225.
+_NARROW = 0xFE
+
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `distance` and `parent` are a breadth-first tree of the source."""
@@ -49,12 +53,14 @@ def check(answer: Answer) -> None:
     kernels.stray(source, level, parent, blocks, first)
     if not ran_without(first) or distance.min(initial=0) < -1 or distance.max(initial=0) >= NONE:
         _tell_stray(answer, source, distance, parent)
-    kernels.missing_edge(graph.offsets, graph.targets, parent, blocks, first)
+    kernels.missing_edge(graph.offsets, graph.targets, not graph.directed, parent, blocks, first)
     if not ran_without(first):
         v = first.min()
         detail = f"vertex {graph.ids[v]} has parent {graph.ids[parent[v]]}, but no edge leads from it to {{}}"
         broken(answer, "each tree edge is an edge of the graph (rule 5)", detail.format(graph.ids[v]))
-    kernels.steep_edge(graph.offsets, graph.targets, level, blocks, first)
+    levels = level.astype(np.uint8) if distance.max(initial=0) < _NARROW else level
+    unreached = levels.dtype.type(np.iinfo(levels.dtype).max)
+    kernels.steep_edge(graph.offsets, graph.targets, levels, unreached, blocks, first)
     if not ran_without(first):
         _tell_steep_edge(answer, level, int(first.min()))
 

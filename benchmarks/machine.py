@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from evener.profile import machine
+from evener.hardware import described
 
 # 512 MiB: sixteen times the largest last-level cache among the machines this was written on.
 _STREAM_BYTES = 1 << 29
@@ -62,7 +62,7 @@ def describe():
     return {
         "processor": model,
         "cores": os.cpu_count(),
-        "gpus": machine()["gpus"],
+        "gpus": described()["gpus"],
         "threads used": numba.get_num_threads(),
         "memory": f"{pages / 2**30:.1f} GiB",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",

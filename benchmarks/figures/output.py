@@ -225,9 +225,9 @@ def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
 def _gpu_name(on):
     if not sweep.has_gpu(on):
         return None
-    from evener.profile import machine
+    from evener.hardware import described
 
-    return machine()["gpus"][0]
+    return described()["gpus"][0]
 
 
 def _cell(value):

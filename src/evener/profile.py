@@ -12,21 +12,18 @@ cache.
 from __future__ import annotations
 
 import logging
-import platform
 import statistics
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from evener import generate, memory
 from evener.alone import alone
 from evener.elements import parse_elements, usable_cores
-from evener.elements.failure import failed
 from evener.errors import DeviceError, DeviceOutOfMemory
+from evener.hardware import described
 from evener.link import copy_speed, exchange_speeds
 from evener.measured import Measured
 from evener.partition import PartitionedGraph, partition
@@ -73,34 +70,8 @@ _TARGET_AND_WEIGHT = 8
 
 
 def machine(*, with_gpus: bool = True) -> dict[str, Any]:
-    """What rates depend on: processors, GPUs, driver, how they are measured, and on what versions.
-
-    Raises
-    ------
-    DeviceError
-        If there are GPUs, and they do not answer.
-    """
-    from evener import __version__
-    from evener.elements.cuda import gpus
-
-    found: dict[str, Any] = {
-        "processor": _processor(),
-        "cores": usable_cores(),
-        "method": _METHOD,
-        "versions": {"evener": __version__, "numba": numba.__version__, "numpy": np.__version__},
-        "gpus": [],
-    }
-    if with_gpus and gpus():
-        import cupy
-
-        runtime = cupy.cuda.runtime
-        try:
-            found["gpus"] = [runtime.getDeviceProperties(i)["name"].decode() for i in range(gpus())]
-            found["driver"] = int(runtime.driverGetVersion())
-        except runtime.CUDARuntimeError as error:
-            raise failed("a GPU does not say what it is", error) from error
-        found["versions"]["cupy"] = cupy.__version__
-    return found
+    """What rates depend on: see `evener.hardware.described`, and how they are measured."""
+    return described(with_gpus=with_gpus) | {"method": _METHOD}
 
 
 def rates_kept(*, with_gpus: bool = True) -> Rates | None:
@@ -401,12 +372,3 @@ def _on_gpu(on_gpu: str | None, scale: int) -> bool:
         return True
     needed, room = _room(on_gpu, scale, _MANY)
     return needed <= room
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor()

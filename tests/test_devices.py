@@ -580,6 +580,21 @@ def test_large_pages_stay_locked_as_long_as_they_are_there(monkeypatch):
     assert not locked
 
 
+def test_pages_that_were_locked_as_a_run_was_interrupted_are_unlocked(monkeypatch):
+    """Ctrl-C is heard as soon as the call returns that locks them, which may be seconds."""
+    locked = {}
+
+    def lock(at, nbytes, _):
+        locked[at] = nbytes
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runtime, "hostRegister", lock)
+    monkeypatch.setattr(runtime, "hostUnregister", locked.pop)
+    with pytest.raises(KeyboardInterrupt):
+        locked_words(1 << 18)
+    assert not locked
+
+
 # ---- what the documentation says of it ---------------------------------------------------------------
 
 

@@ -81,6 +81,21 @@ def test_threads_are_given_back_after_an_error():
     assert numba.get_num_threads() == before
 
 
+def test_threads_are_given_back_if_they_were_just_told(monkeypatch):
+    """As Ctrl-C comes."""
+    before, tell = numba.get_num_threads(), numba.set_num_threads
+
+    def interrupted(threads):
+        tell(threads)
+        monkeypatch.setattr(numba, "set_num_threads", tell)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(numba, "set_num_threads", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        CpuElement("cpu", before + 1 if before < CORES else before - 1 or 1).call(print)
+    assert numba.get_num_threads() == before
+
+
 def test_zero_of_a_float_is_not_taken_for_a_fresh_page():
     assert np.signbit(CpuElement("cpu:1", 1).array(2, "float64", -0.0)).all()
 

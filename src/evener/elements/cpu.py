@@ -196,10 +196,10 @@ class CpuElement:
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run `function` on this thread, its parallel loops on this element's threads."""
         before = numba.get_num_threads()
-        # Asking takes half of what telling does, and most calls have nothing to tell.
-        if before != self.threads:
-            numba.set_num_threads(self.threads)
         try:
+            # Asking takes half of what telling does, and most calls have nothing to tell.
+            if before != self.threads:
+                numba.set_num_threads(self.threads)
             if jit.ENTERED_BY_MANY:
                 return function(*args)
             with jit.ONE_AT_A_TIME:

@@ -42,6 +42,7 @@ class Scratch:
         self._answers_begin = self._answers.ctypes.data
         self._slot = 0
         self._lists = 0
+        self._launching = False
 
     @property
     def pieces(self) -> int:
@@ -77,12 +78,17 @@ class Scratch:
         counters = self._counters.data.ptr
         if kind == "Grid":
             return counters + 32, counters + 128
+        if self._launching:
+            # A launch was broken off, and nobody knows whether its kernel ran, and counted.
+            self._counters[8:16].fill(0)
+        self._launching = True
         turn = self._lists % 2 * 32  # two counts alternate: each launch clears what the next will count in
         return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn
 
     def listed(self) -> None:
         """Let the next kernel that lists pieces count in the other place, now that one was launched."""
         self._lists += 1
+        self._launching = False
 
 
 def pieces_for(edges: int) -> int:

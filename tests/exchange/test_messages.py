@@ -221,6 +221,18 @@ def test_a_mailbox_makes_each_array_once(ends):
     assert box.bitmap("marks", 70).ctypes.data != flags.ctypes.data
 
 
+def test_what_is_sent_to_a_new_inbox_waits_for_the_kernels_before_it(ends, monkeypatch):
+    """The memory may have been an array's that one of them was given, which was freed meanwhile."""
+    _, box, _ = ends
+    rounds = []
+    monkeypatch.setattr(type(box.element), "begin_round", lambda _: rounds.append(len(rounds)))
+    first = box.inbox("values", 70, np.float32)
+    assert rounds == [0]
+    assert box.inbox("values", 70, np.float32) is first
+    box.array("values 1", 70, np.float32)
+    assert rounds == [0]
+
+
 def test_nothing_stays_on_its_way_when_an_error_breaks_an_exchange_off():
     """What one element posted before another failed is not taken for what comes after."""
     graph = ev.Graph.from_edges(*np.random.default_rng(2).integers(0, 200, (2, 900)), directed=False)

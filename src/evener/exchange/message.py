@@ -60,7 +60,7 @@ class Message:
     ) -> None:
         """Send an array along: to the receiver's own for this use and turn, or straight to a target."""
         if target is None:
-            target = receiver.array(f"{use} {self.turn}", len(source), source.dtype)
+            target = receiver.inbox(f"{use} {self.turn}", len(source), source.dtype)
         self.contents[use] = target
         self._arrivals.append(sender.element.send(source, receiver.element, target))
 
@@ -97,6 +97,15 @@ class Mailbox:
         if key not in self._arrays:
             self._arrays[key] = self.element.array(length, dtype, fill, travels=travels)
         return self._arrays[key]
+
+    def inbox(self, use: str, length: int, dtype: DTypeLike) -> NDArray[Any]:
+        """As `array`, for what others send here."""
+        made = len(self._arrays)
+        array = self.array(use, length, dtype)
+        if len(self._arrays) > made:
+            # Its memory may have been that of an array which a kernel of this round was given.
+            self.element.begin_round()
+        return array
 
     def bitmap(self, use: str, length: int, *, travels: bool = True) -> NDArray[Any]:
         """A bitmap for some use; the same every time, clear at first."""
@@ -274,7 +283,7 @@ def _send_changes(
     if flagged:
         for use, listing in (("positions", positions), ("listed", listed)):
             # As long as any list can become, so that it is made once.
-            target = inbox.array(f"{use} {message.turn}", k, listing.dtype)
+            target = inbox.inbox(f"{use} {message.turn}", k, listing.dtype)
             message.enclose(outbox, inbox, use, listing[:flagged], target[:flagged])
     return sparse
 

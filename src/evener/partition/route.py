@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Route", "place", "routes_of"]
 
+# Vertices whose bits are set at a time, for they take a byte each until they are packed.
+_AT_A_TIME = 1 << 24
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
@@ -50,11 +53,16 @@ class Route:
     @classmethod
     def from_index(cls, holder: int, owner: int, begin: int, index: NDArray[np.uint32], owned: int) -> Route:
         """A route to a partition that owns `owned` vertices."""
-        words = (owned + 63) // 64
-        bits = np.zeros(words * 64, dtype=bool)
-        bits[index] = True
-        before = np.searchsorted(index, np.arange(words + 1) * 64).astype(np.uint32)
-        held = np.packbits(bits, bitorder="little").view(np.uint64)
+        held = np.zeros((owned + 63) // 64, np.uint64)
+        for first in range(0, owned, _AT_A_TIME):
+            here = np.array([first, min(first + _AT_A_TIME, owned)], np.uint32)
+            from_, to = np.searchsorted(index, here).tolist()
+            words = held[first // 64 : (first + _AT_A_TIME) // 64]
+            bits = np.zeros(len(words) * 64, dtype=bool)
+            bits[index[from_:to] - here[0]] = True
+            words[:] = np.packbits(bits, bitorder="little").view(np.uint64)
+        before = np.zeros(len(held) + 1, np.uint32)
+        np.cumsum(np.bitwise_count(held), dtype=np.uint32, out=before[1:])
         in_a_row = int(index[-1]) - int(index[0]) == len(index) - 1
         return cls(holder, owner, begin, index, held, before, int(index[0]) if in_a_row else None)
 

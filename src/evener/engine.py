@@ -40,7 +40,6 @@ __all__ = ["Engine", "Spread"]
 # waiting thread and back takes 50 to 100 us, in which one goes through as many at 5 ns each.
 WORTH_WAKING = 1 << 14
 
-_KERNELS = (str, Kernel)
 # Of a single vote these make that vote.
 _KEEP_A_SINGLE_VOTE = (sum, min, max)
 _REDUCTIONS = ("add", "min", "or", "set")
@@ -217,7 +216,7 @@ class Engine(State):
                 "a vote counts vertices of this superstep (worked=True) or of the next (wakes=True), not both"
             )
             raise ArgumentError(msg)
-        if not isinstance(kernel, _KERNELS):
+        if not isinstance(kernel, (str, Kernel)):
             got = type(kernel).__name__
             msg = f"compute takes a Kernel, not {got}; a function becomes one by evener.Kernel(cpu=function)"
             raise ArgumentError(msg)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evener.partition import PartitionedGraph
     from evener.result import Result
 
-__all__ = ["FROM_A_SOURCE", "LOOK_UP", "PASSES", "READ_ALL", "SKIP_SOME", "Run", "repeated"]
+__all__ = ["FROM_A_SOURCE", "LOOK_UP", "PASSES", "READ_ALL", "READ_FIRST", "SKIP_SOME", "Run", "repeated"]
 
 # Iterations of PageRank, and runs of each algorithm that are timed: so many at least, and more until they
 # have taken so many seconds. Others on the machine disturb some of them, and of short ones more can be had.
@@ -76,5 +76,7 @@ READ_ALL = ("pagerank",)
 FROM_A_SOURCE = ("bfs", "sssp", "betweenness")
 # Those in which a vertex is done with its edges once it has found one, so that many more cost little more.
 LOOK_UP = ("bfs",)
+# Those that read the first edges of many rows: a GPU keeps heads of rows in the host's memory for them.
+READ_FIRST = (*LOOK_UP, "wcc")
 # Those that do not read every edge.
 SKIP_SOME = tuple(name for name in PASSES if name not in READ_ALL)

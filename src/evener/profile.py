@@ -4,9 +4,9 @@ T12 and T13 take r, the edges a second of each processor, and c, those that cros
 benchmarks of the machine. Here each algorithm runs on R-MAT graphs of two or three sizes, each with many
 edges a vertex and with few, so that what an edge costs can be told from what a vertex costs, and how both
 grow with the graph; on a GPU, again with half of the edges in the host's memory and with seven eighths,
-searches without heads as well, and PageRank without room for blocks of columns; on CPU and GPU together; and
-on the CPU of a large machine, alone and beside a GPU, PageRank and searches on graphs whose values fit no
-cache.
+searches and components without heads as well, and PageRank without room for blocks of columns; on CPU and
+GPU together; and on the CPU of a large machine, alone and beside a GPU, PageRank and searches on one more
+graph, or two, whose values fit no cache.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from evener.measured import Measured
 from evener.partition import PartitionedGraph, partition
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
-from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, SKIP_SOME, repeated
+from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, READ_FIRST, SKIP_SOME, repeated
 from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, keep, kept, place_of
@@ -46,7 +46,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 12
+_METHOD = 13
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -56,8 +56,8 @@ _CORES_FOR_ALL = 16
 _MANY, _FEW = 16, 2
 # Scale, and edges for each vertex, of two graphs for what reads every edge, on a CPU where all of these are
 # measured: as large as those that do not fit a GPU, with fewer edges so that they are soon made; the second
-# alone where shares of it are measured. Those of R-MAT 26 took PageRank on 15 cores some 0.15 ns an edge and
-# 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
+# alone for what looks up, and where shares of it are measured. Those of R-MAT 26 took PageRank on 15 cores
+# some 0.15 ns an edge and 2.3 ns a vertex, R-MAT 24 0.14 and 1.2 ns.
 _BEYOND, _BEYOND_EDGES = 26, (1, 4)
 # Vertices that searches are run from, in turn: as many as there are repeats at most.
 _SOURCES = 25
@@ -233,13 +233,13 @@ def _measure(
         gpu_memory = None if room is None else beside + room
         placed = partition(graph, on, gpu_memory=gpu_memory, directions=directions)
         own = placed.partitions[0]
-        for name in {"pulled": READ_ALL, "bare": LOOK_UP}.get(tier, PASSES):
+        for name in {"pulled": READ_ALL, "bare": READ_FIRST}.get(tier, PASSES):
             passes = PASSES[name][1]
             runs = _runs_of(placed, name, sources)
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier in ("mapped", "bare"):
-                # A head is for looking up: without one nothing else takes longer.
-                bare = own.bare_rows if name in LOOK_UP else 0
+                # Without a head others take no longer.
+                bare = own.bare_rows if name in READ_FIRST else 0
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, bare, seconds))
             else:
                 measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))

@@ -660,7 +660,7 @@ def test_what_is_measured_of_runs(monkeypatch):
     timed = Timed(99.0, 4.0, 12.0, 8.0, 5.0)  # the last counts supersteps, where there are several elements
     monkeypatch.setattr(profile, "PASSES", {"pagerank": (timed, 4)})
     monkeypatch.setattr(profile, "SKIP_SOME", ())
-    monkeypatch.setattr(profile, "LOOK_UP", ())
+    monkeypatch.setattr(profile, "READ_FIRST", ())
     monkeypatch.setattr(of_runs, "fitted", lambda samples, **_: seen.append(samples))
     monkeypatch.setattr(of_runs, "fitted_mapped", seen.append)
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
@@ -670,7 +670,7 @@ def test_what_is_measured_of_runs(monkeypatch):
 
     def noted(*args, **more):
         found = tiers_of(*args, **more)
-        if more["heads"]:  # and not where only what looks up would run
+        if more["heads"]:  # and not where only what reads heads would run
             tiers.append(found)
         return found
 
@@ -707,11 +707,13 @@ def test_what_is_measured_of_runs(monkeypatch):
 
 
 @pytest.mark.usefixtures("runs_alone", "one_small_size")
-def test_what_heads_are_worth_is_measured(monkeypatch):
-    """What looks up: with half of the edges and seven eighths in the host's memory, then without heads."""
+@pytest.mark.parametrize("name", ["bfs", "wcc"])
+def test_what_heads_are_worth_is_measured(monkeypatch, name):
+    """What reads heads: with half of the edges and seven eighths in the host's memory, then without heads."""
     seen = []
     timed = Timed(99.0, 4.0, 12.0, 8.0, 1.0, 1.0, 1.0, 1.0)
-    monkeypatch.setattr(profile, "PASSES", {"bfs": (timed, 2)})
+    monkeypatch.setattr(profile, "PASSES", {name: (timed, 2)})
+    monkeypatch.setattr(profile, "READ_FIRST", (name,))
     monkeypatch.setattr(profile, "READ_ALL", ())
     monkeypatch.setattr(profile, "SKIP_SOME", ())
     monkeypatch.setattr(of_runs, "fitted", lambda *_, **__: None)
@@ -745,7 +747,7 @@ def test_what_is_measured_of_searches_on_both(monkeypatch):
     monkeypatch.setattr(profile, "PASSES", {"wcc": (timed, 2)})
     monkeypatch.setattr(profile, "READ_ALL", ())
     monkeypatch.setattr(profile, "SKIP_SOME", ("wcc",))
-    monkeypatch.setattr(profile, "LOOK_UP", ())
+    monkeypatch.setattr(profile, "READ_FIRST", ())
     monkeypatch.setattr(of_runs, "fitted", lambda samples, **_: seen.append(samples))
     monkeypatch.setattr(of_runs, "fitted_carried", lambda own, _: carried.append(own))
     CALIBRATE("cuda:0")

@@ -420,6 +420,9 @@ def test_one_graph_of_a_size_says_how_many_times_as_dear_all_is():
     rate = measured.rate("bfs", "cpu")
     assert rate.vertex_seconds == pytest.approx([2, 3])
     assert rate.thin_seconds == pytest.approx([30, 45])
+    # And with the bound from below, which is that of many edges, though this graph has few.
+    least = 400 * (2 + 30 * 400 / 2000) / 2000
+    assert rate.least_edge_seconds == pytest.approx([least, 1.5 * least])
 
 
 def test_where_vertices_look_for_one_neighbour_few_edges_cost_more_than_many():
@@ -502,7 +505,7 @@ def test_what_is_carried_is_told_from_what_carrying_takes():
     assert fitted_carried([(8, 100, 1, -1.0), (8, 1000, 1, 5.0), (8, 10, 1, 0.0)], 1e-3) == fitted_carried(
         [(8, 1000, 1, 5.0)], 1e-3
     )
-    assert fitted_carried([(8, 100, 1, -1.0)], 1.0) == carries(0.0, 0.0, 0.0)
+    assert fitted_carried([(8, 100, 1, -1.0)], 1.0) == carries(0.0, 1.0, 0.0)
     assert fitted_carried([(8, 100, 1, 5.0)], 1.0).fixed_seconds == (0,)
 
 

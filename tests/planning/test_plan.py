@@ -169,10 +169,12 @@ def test_heads_are_foreseen(spec, directions, fits):
     if directions == "both":
         # Of the rows of in-edges that are far those without, short ones as a fifth.
         offsets = placed.in_.offsets.astype(np.int64)
-        rows = np.diff(offsets[offsets <= found.mapped * offsets[-1]])[found.most_heads :]
+        far = slice(found.most_heads, np.count_nonzero(offsets <= found.mapped * offsets[-1]) - 1)
         # What is a long row goes by both directions together.
-        bare = (rows > 0).sum() / 5 + 0.8 * (rows >= 8).sum()
-        assert share.bare_rows == pytest.approx(bare, rel=0.05 if not graph.directed else 0.4, abs=3)
+        of_all = sum(np.diff(e.offsets.astype(np.int64))[far] for e in placed.directions)
+        bare = (of_all > 0).sum() / 5 + 0.8 * (of_all >= 8 * len(placed.directions)).sum()
+        # The plan takes rows of a degree to be alike in each direction.
+        assert share.bare_rows == pytest.approx(bare, rel=0.1 if graph.directed else 0.05, abs=3)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ class Edges:
     mapped_rows : int
         Number of rows up to the last one with an edge in the host's memory, where the partition is a GPU's.
     bare_rows : int
-        Those of them of which the GPU keeps no head: see `evener.partition.footprint.bare_rows`.
+        Those of them that lie there whole and of which the GPU keeps no head, short ones counted as a part of
+        one: see `evener.partition.footprint.bare_rows`.
     prepared : dict
         What was made of the edges where they are placed, for all runs: see `evener.partition.columns`.
     """

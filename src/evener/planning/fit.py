@@ -60,9 +60,11 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
         before = np.array(
             [each[-1:] for each in (vertex_seconds, edge_seconds, mirror_seconds, thin_seconds)]
         )
+        dearer = 0.0
         if len(own) == 1 and (foretold := float((sizes[0] @ before).sum())) > 0:
             # One graph does not tell vertices from edges: all cost as many times more than on the one before.
-            costs = (before.sum(axis=1) * (times[0] / foretold)).tolist()
+            dearer = times[0] / foretold
+            costs = (before.sum(axis=1) * dearer).tolist()
         else:
             # Never less than nothing: if one seems to, the other costs all of it.
             costs = nnls(sizes / times[:, None], np.ones(len(own)))[0].tolist()
@@ -76,7 +78,12 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
         # What reads every edge pays for every edge; if that is lost in the noise, a bound is better. Where
         # vertices stop at an edge, hubs' edges need cost nothing: what hubs took is told by their mirrors.
         known = (reads_all and each_edge > 0) or (with_mirrors and looks_up)
-        least_seconds.append(each_edge if known else (most.seconds - fixed) / most.edges)
+        if known:
+            least_seconds.append(each_edge)
+        elif dearer:
+            least_seconds.append(dearer * least_seconds[-1])
+        else:
+            least_seconds.append((most.seconds - fixed) / most.edges)
         counts.append(max(sample.touched for sample in own))
     return Rate(
         tuple(counts),
@@ -106,7 +113,7 @@ def fitted_mapped(samples: Sequence[tuple[int, int, int, float]]) -> Mapped:
     return Mapped(*each)
 
 
-def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_seconds: float = 0.0) -> Carried:
+def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_seconds: float) -> Carried:
     """What a pass takes beside computing, by mirrors and the CPU's vertices.
 
     Each sample has the scale of the graph, the mirrors there were, the CPU's vertices, and seconds. One that
@@ -115,7 +122,7 @@ def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_second
     """
     told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 4)
     if not len(told):
-        return Carried((1,), (0.0,), 0.0, 0.0)
+        return Carried((1,), (0.0,), mirror_seconds, 0.0)
     scales, mirrors, vertices, seconds = told.T
     sizes = np.maximum(mirrors + vertices, 1)
     # Each graph's, if it has more than the one before; what it takes anyhow grows with their logarithm.

@@ -97,15 +97,16 @@ class Mapped:
     """What a GPU takes longer for what lies in the host's memory.
 
     A search reads few of the edges there, of many rows: its time goes by these rather, and by those of which
-    it has no head.
+    it has no head. So it is with components, which begin with the first two edges of each row.
 
     Attributes
     ----------
     edge_seconds, row_seconds : float
         For each edge that lies there, and for each row that has one.
     bare_row_seconds : float
-        Beside that for each long row of which the GPU keeps no head, where an algorithm looks up. It took an
-        H200 1.5 ns on R-MAT 24 and 1.7 to 1.9 on R-MAT 26 where it had the hubs, 1.3 where the CPU had them.
+        Beside that for each long row of which the GPU keeps no head, where an algorithm reads heads. A search
+        took an H200 1.5 ns on R-MAT 24, and on R-MAT 26 1.7 to 1.9 where it had the hubs, 1.3 where the CPU
+        had them.
     """
 
     edge_seconds: float

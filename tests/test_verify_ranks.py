@@ -135,6 +135,39 @@ def test_pagerank_of_fixed_length(graph, fixed, dtype):
     refused(pagerank_claim(graph, swapped, max_iter=4, **fixed), "ranks are those of 4 iterations: vertex 3")
 
 
+@pytest.mark.parametrize("damping", [0.5, 0.85, 0.99, 1.0])
+def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
+    """Of 100,000 shares, each of which may round the sum of a row by a part in 2^53."""
+    n = 100_000
+    star = Graph.from_edges(np.arange(1, n), np.zeros(n - 1, int), n=n)
+    rank, parameters = np.full(n, 1 / n), {"damping": damping, "tol": 0, "max_iter": 5}
+    for _ in range(5):
+        rays = (1 - damping) / n + damping * rank[0] / n
+        rank = np.append((1 - damping) / n + damping * (rank[0] / n + rank[1:].sum()), np.full(n - 1, rays))
+    assert abs(rank.sum() - 1) < 1e-14
+    verify(pagerank_claim(star, rank * (1 + 2e-13), **parameters))
+    refused(pagerank_claim(star, rank * (1 + 1e-9), **parameters), "ranks sum to one")
+
+
+@pytest.mark.parametrize(("damping", "off"), [(0.85, 470), (0.5, 100), (0.5, 149)])
+def test_pagerank_allows_for_what_rounding_does_on_a_long_way(damping, off):
+    """Ranks of a path, rounded to float32 as often as they were passed on, down to numbers below all normal."""
+    n, rounds = 1000, 1200
+    path = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n)
+    rank = np.full(n, 1 / n, np.float32)
+    for _ in range(rounds):
+        last = rank[-1].astype(np.float64)
+        passed_on = damping * rank.astype(np.float64)
+        rank = np.append(1 - damping + damping * last, passed_on[:-1]).astype(np.float32)
+    exact = (1 - damping) * damping ** np.arange(n)
+    assert not np.allclose(rank, exact, rtol=1e-6, atol=0)
+    parameters = {"damping": damping, "tol": 0, "max_iter": rounds, "personalization": {0: 1.0}}
+    verify(pagerank_claim(path, rank, **parameters))
+    wrong = changed(rank, **{f"v{off}": rank[off] * 1.0001 + 1e-37})
+    rule = f"ranks are those of {rounds} iterations: vertex {off}"
+    refused(pagerank_claim(path, wrong, **parameters), rule)
+
+
 # ---- betweenness ------------------------------------------------------------------------------------
 
 

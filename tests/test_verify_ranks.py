@@ -151,7 +151,7 @@ def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
 
 @pytest.mark.parametrize(("damping", "off"), [(0.85, 470), (0.5, 100), (0.5, 149)])
 def test_pagerank_allows_for_what_rounding_does_on_a_long_way(damping, off):
-    """Ranks of a path, rounded to float32 as often as they were passed on, down to numbers below all normal."""
+    """Ranks of a path, rounded to float32 as often as they were passed on, to numbers below all normal."""
     n, rounds = 1000, 1200
     path = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n)
     rank = np.full(n, 1 / n, np.float32)

@@ -448,7 +448,8 @@ def test_arrays_that_nobody_can_write_to_are_not_copied():
     [
         ((np.ma.array([0, 5], mask=[0, 1]), [1, 7]), "src is an array with masked entries"),
         (([0], [1], np.ma.array([1.0], mask=[1])), "weights is an array with masked entries"),
-        ((["a", "b"], ["a\0", "c"]), "must not end with the character NUL"),
+        ((["a", "b"], ["a\0", "c"]), "must not hold the character NUL"),
+        ((["a", "b"], ["a\0x", "c"]), "must not hold the character NUL"),
         ((["\ud800"], ["b"]), "src holds a string that has no UTF-8 form"),
         (([["a"], ["b", "c"]], ["b", "d"]), "src must be a sequence of numbers or of strings"),
         (([0], [1], None, "no"), "directed is True or False, not 'no'"),

@@ -322,8 +322,8 @@ def _number_strings(
     columns = [_string_column(name, end) for name, end in (("src", src), ("dst", dst))]
     both = pa.chunked_array(columns).dictionary_encode().unify_dictionaries()
     names = both.chunk(0).dictionary
-    if pc.any(pc.ends_with(names, "\0")).as_py():
-        msg = "vertex names must not end with the character NUL, which NumPy's strings cannot hold there"
+    if pc.any(pc.match_substring(names, "\0")).as_py():
+        msg = "vertex names must not hold the character NUL, with which strings of NumPy's and Arrow's end"
         raise ArgumentError(msg)
     order = pc.sort_indices(names).to_numpy()
     places = np.empty(len(order), np.uint32)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -208,6 +210,42 @@ def test_infinite_weights_go_where_they_can_be_read_back(weight, tmp_path):
     for suffix in (".csv", ".npz", ".parquet", ".arrow", ".evg"):
         ev.write(graph, tmp_path / f"g{suffix}")
         assert ev.read(tmp_path / f"g{suffix}").weights.tolist() == [1.5, weight]
+
+
+@pytest.mark.parametrize("suffix", [*FULL, ".csv", ".csv.gz", ".mtx", ".properties", ".v.zst", ".npz"])
+def test_weights_are_the_same_numbers_whatever_their_type(suffix, tmp_path):
+    """A third and a tenth have more digits than float32 has room for."""
+    weights = np.array([1 / 3, 0.1, 2.0**-149, 3e38], np.float32)
+    ev.write(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], weights), tmp_path / f"g{suffix}")
+    assert ev.read(tmp_path / f"g{suffix}").weights.tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\ra", ""])
+@pytest.mark.parametrize("at_first", [True, False])
+def test_names_that_end_a_row_are_not_written_to_csv(name, at_first, tmp_path):
+    graph = ev.Graph.from_edges([name, "x"], ["c", "y"]) if at_first else ev.Graph.from_edges(["c"], [name])
+    with pytest.raises(ev.ArgumentError, match="cannot be written to a CSV file: a line break ends a row"):
+        ev.write(graph, tmp_path / "g.csv")
+    assert list(tmp_path.iterdir()) == []
+    for suffix in (".parquet", ".arrow", ".evg"):
+        ev.write(graph, tmp_path / f"g{suffix}")
+        back = ev.read(tmp_path / f"g{suffix}")
+        assert back.ids.tolist() == graph.ids.tolist()
+        assert (back.targets == graph.targets).all()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_names_with_nul_in_files_are_refused(suffix, tmp_path):
+    """NumPy's and Arrow's strings would end there, and two vertices be one."""
+    path = tmp_path / f"g{suffix}"
+    table = pa.table({"src": ["a\0x", "a\0y"], "dst": ["b", "c"]})
+    if suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    with pytest.raises(ev.FormatError, match=r"named 'a.x00x', and names must not hold the character NUL"):
+        ev.read(path)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "el", "mtx", "parquet", "arrow"])

@@ -122,7 +122,7 @@ def edges_of_table(table: Any, path: Path, *, first_line: int | None = None) -> 
     made = _made(table)
     if all(strings):
         extra = pa.chunked_array([_names(made.get("isolated", []), path)], pa.string())
-        (src, dst, _), names = positions_of([*ends, extra])
+        (src, dst, _), names = positions_of([*ends, extra], path)
         return Edges(src, dst, weights, made.get("directed"), names=names)
     src, dst = (end.to_numpy() for end in ends)
     for name, end in zip(table.column_names, (src, dst), strict=False):
@@ -236,12 +236,14 @@ def schema_of(graph: Graph) -> Any:
     return pa.schema(fields, metadata={_KEY: json.dumps(made).encode()})
 
 
-def tables(graph: Graph) -> Iterator[Any]:
-    """Give the edges of a graph as tables of `schema_of`, a piece at a time."""
+def tables(graph: Graph, *, untyped: bool = False) -> Iterator[Any]:
+    """Give the edges of a graph as tables of `schema_of`, a piece at a time; `untyped` as for `pieces`."""
     import pyarrow as pa
 
     schema = schema_of(graph)
-    for piece in pieces(graph):
+    for piece in pieces(graph, untyped=untyped):
+        if piece.weights is not None:
+            schema = schema.set(2, pa.field("weight", pa.from_numpy_dtype(piece.weights.dtype)))
         ends = [graph.ids[end] if graph.has_own_ids else end for end in (piece.src, piece.dst)]
         columns = ends if piece.weights is None else [*ends, piece.weights]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evener.atomic import replacing
-from evener.errors import FormatError
+from evener.errors import ArgumentError, FormatError
 from evener.formats.columns import choose, edges_of_table, tables
 from evener.formats.edgelist import Heading, read_numbers
 from evener.formats.edges import graph_of, isolated, narrowed
@@ -143,14 +143,26 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write a CSV file with the columns src, dst and, if there are weights, weight."""
     from pyarrow import csv
 
+    if graph.named_by_strings:
+        _refuse_broken(graph)
     names = "src,dst" if graph.weights is None else "src,dst,weight"
     with replacing(target) as temporary, compressing(temporary, compression) as sink:
         sink.write(f"{names}\n".encode())
-        for table in tables(graph):
+        for table in tables(graph, untyped=True):
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
     if alone := len(isolated(graph)):
         what = "1 vertex without edges is" if alone == 1 else f"{alone:,} vertices without edges are"
         _log.warning("%s: %s not in it; write .parquet, .arrow or .evg to keep them all", target, what)
+
+
+def _refuse_broken(graph: Graph) -> None:
+    unfit = next((i for i in graph.ids if re.search(r"[\r\n]|^$", str(i))), None)
+    if unfit is not None:
+        msg = (
+            f"vertex {str(unfit)!r} cannot be written to a CSV file: a line break ends a row, and nothing is "
+            "no name; write .parquet, .arrow or .evg"
+        )
+        raise ArgumentError(msg)
 
 
 FORMAT = Format("CSV", (".csv",), read, write, tells_direction=False)

@@ -222,7 +222,7 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
             raise FormatError("weights were asked for, but the lines have two fields", path=source.path)
         weights = _weights(pc.list_element(fields, 2), line, source.path, heading)
     extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), names = positions_of([*ends, extra])
+    (src, dst, _), names = positions_of([*ends, extra], source.path)
     return Edges(src, dst, weights, heading.directed, names=names)
 
 
@@ -310,13 +310,15 @@ def refuse_infinite(graph: Graph, target: Path) -> None:
             raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
 
 
-def write_lines(graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none") -> None:
-    """Write the edges of a graph, each undirected one once, as lines of its own ids."""
+def write_lines(
+    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", untyped: bool = False
+) -> None:
+    """Write the edges of a graph, each undirected one once, as lines of its own ids; see `pieces`."""
     import pyarrow as pa
     from pyarrow import csv
 
     options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    for piece in pieces(graph):
+    for piece in pieces(graph, untyped=untyped):
         ends = [piece.src, piece.dst]
         if graph.has_own_ids:
             ends = [graph.ids[end] for end in ends]

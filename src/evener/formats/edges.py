@@ -144,7 +144,7 @@ def blocks(graph: Graph) -> Iterator[tuple[int, int]]:
         row = last
 
 
-def pieces(graph: Graph, *, each_once: bool = True) -> Iterator[Piece]:
+def pieces(graph: Graph, *, each_once: bool = True, untyped: bool = False) -> Iterator[Piece]:
     """Cut the edges of a graph into pieces, in order of their tails.
 
     Parameters
@@ -152,6 +152,9 @@ def pieces(graph: Graph, *, each_once: bool = True) -> Iterator[Piece]:
     graph : Graph
     each_once : bool, default True
         Give an undirected edge once, not in both directions.
+    untyped : bool, default False
+        Give float32 weights as float64, for text that does not say which they are: digits that are enough to
+        tell numbers apart in float32 are others when they are read as float64.
     """
     for row, last in blocks(graph):
         begin, end = int(graph.offsets[row]), int(graph.offsets[last])
@@ -159,6 +162,8 @@ def pieces(graph: Graph, *, each_once: bool = True) -> Iterator[Piece]:
         src = np.repeat(np.arange(row, last, dtype=np.uint32), degrees)
         dst = graph.targets[begin:end]
         weights = None if graph.weights is None else graph.weights[begin:end]
+        if untyped and weights is not None and weights.dtype == np.float32:
+            weights = weights.astype(np.float64)
         if each_once and not graph.directed:
             kept = src <= dst
             src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]

@@ -194,7 +194,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             options = csv.WriteOptions(include_header=False, quoting_style="none")
             csv.write_csv(pa.table([pa.array(graph.ids)], ["id"]), sink, options)
         with compressing(edge_file, compression) as sink:
-            write_lines(graph, sink, delimiter=" ")
+            write_lines(graph, sink, delimiter=" ", untyped=True)
         property_file.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
 
 

@@ -119,7 +119,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     with replacing(target) as temporary, compressing(temporary, compression) as sink:
         sink.write(f"%%MatrixMarket matrix coordinate {field} {symmetry}\n".encode())
         sink.write(f"{graph.n} {graph.n} {stored_as(graph)}\n".encode())
-        for piece in pieces(graph):
+        for piece in pieces(graph, untyped=True):
             # Of an undirected edge, `pieces` gives the smaller end first, and the lower triangle has it last.
             ends = (piece.src, piece.dst) if graph.directed else (piece.dst, piece.src)
             columns = [end.astype(np.int64) + 1 for end in ends]

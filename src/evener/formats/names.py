@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["isolated_ids", "positions_of", "with_isolated"]
 
 
-def positions_of(columns: list[Any]) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
+def positions_of(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
     """Give numbers to the strings of some Arrow columns in their common ascending order.
 
     Parameters
     ----------
     columns : list of pyarrow.ChunkedArray
         Strings, without nulls.
+    path : Path
+        The file that they are from.
 
     Returns
     -------
@@ -33,6 +35,11 @@ def positions_of(columns: list[Any]) -> tuple[list[NDArray[np.uint32]], NDArray[
         For each column, the position of every string in `names`.
     names : ndarray of str
         The distinct strings, ascending.
+
+    Raises
+    ------
+    FormatError
+        If one holds the character NUL, with which strings of NumPy's end.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -41,6 +48,10 @@ def positions_of(columns: list[Any]) -> tuple[list[NDArray[np.uint32]], NDArray[
     distinct = pc.unique(pa.chunked_array([c for column in text for c in column.chunks], pa.large_string()))
     # Python and NumPy order strings by code point, which is the order of their UTF-8 bytes: Arrow's too.
     names = distinct.take(pc.sort_indices(distinct))
+    cut = pc.index(pc.match_substring(names, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
+    if cut >= 0:
+        msg = f"a vertex is named {names[cut].as_py()!r}, and names must not hold the character NUL"
+        raise FormatError(msg, path=path)
     found = [pc.index_in(column, value_set=names) for column in text]
     return [f.to_numpy().astype(np.uint32) for f in found], np.array(names.to_pylist(), dtype=np.str_)
 

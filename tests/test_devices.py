@@ -17,7 +17,6 @@ from cupy.cuda import nvrtc, runtime
 
 import evener as ev
 from evener import auto, memory, profile
-from evener.cli import work
 from evener.elements import gpus, parse_elements, usable_cores
 from evener.elements.cuda import CudaElement
 from evener.elements.failure import Guard, failed
@@ -195,14 +194,32 @@ def test_the_cpu_is_there_all_the_same(why, evener, command, monkeypatch):
     """A note says why a GPU is not, if anything speaks for there being one: CuPy, or the driver."""
     assert [element.name for element in parse_elements(None)] == ["cpu"]
     words = (command[0], "bfs", "rmat:4", *command[1:])
-    note = f"evener: this ran on the CPU, for no GPU can be used: {why}\n"
-    monkeypatch.setattr(work, "_DRIVER", Path("absent"))
+    note = f"evener: {ON_THE_CPU}: {why}\n"
+    monkeypatch.setattr(gpus, "_DRIVER", Path("absent"))
+    auto._tell_once.cache_clear()
     without_driver = evener(*words)
-    monkeypatch.setattr(work, "_DRIVER", Path())
+    monkeypatch.setattr(gpus, "_DRIVER", Path())
+    auto._tell_once.cache_clear()
     with_driver = evener(*words)
     assert without_driver.status == with_driver.status == 0
     assert without_driver.err == ("" if why == REASONS[no_cupy] else note)
     assert with_driver.err == note
+
+
+def test_in_python_it_is_told_once(why, monkeypatch, caplog):
+    graph = ev.read("rmat:4")
+    for driver, told in ((Path("absent"), why != REASONS[no_cupy]), (Path(), True)):
+        monkeypatch.setattr(gpus, "_DRIVER", driver)
+        auto._tell_once.cache_clear()
+        caplog.clear()
+        for _ in range(2):
+            ev.bfs(graph)
+        assert caplog.messages == [f"{ON_THE_CPU}: {why}"] * told
+        assert {record.levelname for record in caplog.records} <= {"WARNING"}
+        ev.wcc(graph, on="cpu:1")
+        auto._tell_once.cache_clear()
+        ev.wcc(ev.partition(graph))
+        assert len(caplog.records) == told
 
 
 def test_devices_says_it(why, evener):

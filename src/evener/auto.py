@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING
 
+from evener.algorithms.prepare import given_share
 from evener.checks import is_number, type_name
 from evener.elements import named, parse_elements
 from evener.elements.cuda import gpus
+from evener.elements.gpus import lacking
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph import Graph
 from evener.memory import nbytes_of
@@ -19,13 +23,15 @@ from evener.profile import rates_kept, rates_of_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Unpack
+    from typing import Literal, Unpack
 
     from evener.algorithms.prepare import Wanted
     from evener.planning.prediction import Prediction
     from evener.planning.rates import Rates
 
 __all__ = ["Plan", "place_by_plan", "plan"]
+
+_log = logging.getLogger("evener")
 
 # Measuring a machine with a GPU takes a few minutes. With fewer edges than this, a hundred iterations of
 # PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
@@ -41,7 +47,7 @@ def plan(
     *,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
-    alpha: float | None = None,
+    alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     passes: float = 1.0,
 ) -> Plan:
@@ -57,9 +63,9 @@ def plan(
         The elements to use, all of them. Default: the fastest choice of what this machine has.
     policy : {"auto", "random", "high", "low"}
         How vertices are dealt out to a CPU and GPUs.
-    alpha : float, optional
-        Share of the edges on the CPU side; of several elements of one kind, of the one named first. Default:
-        the one with the least predicted time, should the CPU be somewhat slow, and even shares.
+    alpha : float or "auto", optional
+        Share of the edges on the CPU side; of several elements of one kind, of the one named first. Default,
+        or "auto": the one with the least predicted time, should the CPU be somewhat slow, and even shares.
     gpu_memory : str or int, optional
         What may be taken up on each GPU: bytes, or a size such as "20GiB". Default: what is free.
     passes : float, default 1
@@ -85,6 +91,7 @@ def plan(
     >>> ev.plan(ev.read("rmat:10"), "bfs", on="cpu").on  # doctest: +SKIP
     ('cpu',)
     """
+    alpha = given_share(alpha)
     _check(graph, algorithm, policy, alpha)
     if not is_number(passes) or not 0 <= passes <= _MOST_PASSES:
         msg = f"passes is a number from 0 to 10^18, not {passes!r}"
@@ -112,7 +119,8 @@ def place_by_plan(
     """Place a graph for an algorithm: as asked, and by plan where that is left open.
 
     Where no element is named, a GPU that cannot be used after all is told of in a warning, and the CPU takes
-    its place. `passes` is how many the run may have, where that is far more than PageRank has iterations.
+    its place; that there is none, though CuPy is installed, is told in the log. `passes` is how many the run
+    may have, where that is far more than PageRank has iterations.
 
     Raises
     ------
@@ -129,12 +137,20 @@ def place_by_plan(
             except (DeviceError, DeviceOutOfMemory) as error:
                 # Where the caller of the algorithm is, which calls `placed`, which calls this.
                 warnings.warn(f"{ON_THE_CPU}: {error}", RuntimeWarning, stacklevel=4)
+        elif (why := lacking()) is not None:
+            _tell_once(why)
         return _place_as_asked(graph, wanted)
     kinds = {element.kind for element in parse_elements(wanted["on"])}
     if len(kinds) > 1 and (wanted["alpha"] is None or wanted["policy"] == "auto"):
         _check(graph, algorithm, wanted["policy"], wanted["alpha"])
         return _place_as_planned(graph, algorithm, wanted)
     return _place_as_asked(graph, wanted)
+
+
+@cache
+def _tell_once(why: str) -> None:
+    """Say why runs are the CPU's, where nobody named it."""
+    _log.warning("%s: %s", ON_THE_CPU, why)
 
 
 def _check(graph: Graph, algorithm: str, policy: str, alpha: float | None) -> None:

@@ -152,7 +152,7 @@ def test_where_every_gpu_is_hidden():
     words = ("-m", "evener", "run", "bfs", "rmat:6", "--verify")
     done = run_alone(*words, CUDA_VISIBLE_DEVICES="")
     assert done.returncode == 0
-    assert done.stderr == f"evener: this ran on the CPU, for no GPU can be used: {why}\n"
+    assert done.stderr == f"evener: {ON_THE_CPU}: {why}\n"
     done = run_alone(*words, "--on", "cuda:0", CUDA_VISIBLE_DEVICES="")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f'evener: element "cuda:0" cannot be used: {why}\n'

@@ -277,6 +277,19 @@ def placed(graph, algorithm, *, on, policy="auto", alpha=None):
     return auto.place_by_plan(graph, algorithm, **wanted)
 
 
+def test_a_share_may_be_left_open_by_name(graph):
+    for on in ("cpu:1,cuda:0", "cpu:1,cpu:1"):
+        left_open = ev.plan(graph, "bfs", on=on)
+        assert ev.plan(graph, "bfs", on=on, policy="auto", alpha="auto") == left_open
+    check(graph, ev.bfs(graph, source=1, alpha="auto"))
+    check(graph, ev.bfs(ev.partition(graph, "cpu:1"), source=1, alpha="auto"))
+    planned = ev.bfs(graph, source=1, on="cpu:1,cuda:0", policy="high", alpha="auto")
+    assert planned.prediction is not None
+    for call in (partial(ev.plan, algorithm="bfs"), ev.wcc):
+        with pytest.raises(ArgumentError, match="alpha is the share of the edges on the CPU"):
+            call(graph, alpha="automatic")
+
+
 def test_all_elements_that_are_named_are_used(graph):
     """Though the GPU alone would be faster."""
     assert ev.plan(graph, "bfs", on="cpu:1,cuda:0").on == ("cpu:1", "cuda:0")

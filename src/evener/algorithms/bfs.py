@@ -23,6 +23,7 @@ from evener.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
     from numpy.typing import NDArray
 
@@ -77,7 +78,7 @@ def bfs(
     *,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
-    alpha: float | None = None,
+    alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:

@@ -29,6 +29,7 @@ from evener.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Literal
 
     from numpy.typing import NDArray
 
@@ -61,7 +62,7 @@ def pagerank(
     semantics: str = "networkx",
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
-    alpha: float | None = None,
+    alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:

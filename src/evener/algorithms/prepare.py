@@ -14,22 +14,38 @@ from evener.partition import PartitionedGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Unpack
+    from typing import Literal, Unpack
 
-__all__ = ["NOBODY", "Wanted", "at_vertex", "graph_of", "number_of_source", "placed"]
+__all__ = ["NOBODY", "Wanted", "at_vertex", "given_share", "graph_of", "number_of_source", "placed"]
 
 # Stands where there is no local vertex; no partition has this many.
 NOBODY = np.uint32(0xFFFFFFFF)
 
 
-class Wanted(TypedDict):
-    """Where a caller wants a graph: arguments of `partition`, with the policy "auto" besides its own."""
+class _Where(TypedDict):
+    """Arguments of `partition`, with the policy "auto" besides its own."""
 
     on: str | Sequence[str] | None
     policy: str
-    alpha: float | None
     gpu_memory: str | int | None
     directions: str
+
+
+class Wanted(_Where):
+    """Where a graph is wanted."""
+
+    alpha: float | None
+
+
+class Asked(_Where):
+    """The same as a caller of an algorithm says it."""
+
+    alpha: float | Literal["auto"] | None
+
+
+def given_share(alpha: float | Literal["auto"] | None) -> float | None:
+    """The share of the edges that is asked for; None where a plan is to choose it."""
+    return None if isinstance(alpha, str) and alpha == "auto" else alpha
 
 
 def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
@@ -57,7 +73,7 @@ def placed(
     *,
     passes: float = 1.0,
     enough: str | None = None,
-    **wanted: Unpack[Wanted],
+    **asked: Unpack[Asked],
 ) -> PartitionedGraph:
     """The graph on its elements, placed now unless it already is.
 
@@ -70,6 +86,7 @@ def placed(
         If the graph is already placed and `on`, `policy`, `alpha` or `gpu_memory` ask for another placement,
         or if the edges that the algorithm follows were left out of it.
     """
+    wanted: Wanted = {**asked, "alpha": given_share(asked["alpha"])}
     if not isinstance(graph, PartitionedGraph):
         # Plans go by how fast the algorithms run, so what makes them stands above this.
         from evener.auto import place_by_plan

@@ -103,7 +103,6 @@ def run(
             job.stage(f"writing {trace}")
             result.trace(trace)
             job.written.append(trace)
-    work.tell_fallback(place)
     work.tell_kernels_lost()
     work.tell_unused(result, arguments)
     if as_json:
@@ -151,7 +150,6 @@ def verify(
             answer = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
         work.check_answer(job, answer)
     if results is None:
-        work.tell_fallback(place)
         work.tell_kernels_lost()
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
@@ -183,7 +181,6 @@ def bench(
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
         timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
-    work.tell_fallback(place)
     work.tell_kernels_lost()
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))

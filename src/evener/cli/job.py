@@ -90,17 +90,24 @@ class Job:
 
 
 class _Steps(logging.Handler):
-    """What the library logs: as stages of a job, and what is worth a warning as a note."""
+    """What the library logs: as stages of a job, and what is worth a warning as a note.
+
+    That there is no GPU is told when all went well: what went wrong is to stand alone.
+    """
 
     def __init__(self, job: Job) -> None:
         super().__init__(logging.INFO)
         self._job = job
+        self.for_the_end: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING:
-            note(record.getMessage())
+        message = record.getMessage()
+        if record.levelno < logging.WARNING:
+            self._job.stage(message)
+        elif message.startswith(ON_THE_CPU):
+            self.for_the_end.append(message)
         else:
-            self._job.stage(record.getMessage())
+            note(message)
 
 
 @contextlib.contextmanager
@@ -123,6 +130,8 @@ def _told(job: Job) -> Iterator[None]:
 
             warnings.showwarning = show  # type: ignore[assignment] # it is given all of them by position
             yield
+            for message in steps.for_the_end:
+                note(message)
     finally:
         log.setLevel(level)
         log.removeHandler(steps)

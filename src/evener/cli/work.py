@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import statistics
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +38,10 @@ __all__ = [
     "in_ids",
     "open_graph",
     "repeat",
-    "tell_fallback",
     "tell_kernels_lost",
     "tell_unused",
 ]
 
-# Where there is a driver of NVIDIA's, it has this.
-_DRIVER = Path("/proc/driver/nvidia")
 # The sources of a benchmark's searches are drawn with this seed: the same on every machine.
 _SEED = 1
 
@@ -62,16 +58,6 @@ def check_elements(place: Mapping[str, Any]) -> None:
         from evener.elements import parse_elements
 
         parse_elements(place["on"])
-
-
-def tell_fallback(place: Mapping[str, Any]) -> None:
-    """Say why a run was the CPU's, where no element was named and there is a driver or what Evener needs."""
-    if "on" not in place and (find_spec("cupy") is not None or _DRIVER.exists()):
-        from evener.elements.gpus import missing
-
-        why = missing()
-        if why:
-            note(f"this ran on the CPU, for no GPU can be used: {why}")
 
 
 def tell_unused(result: Result, arguments: Mapping[str, Any]) -> None:

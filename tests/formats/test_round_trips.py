@@ -79,6 +79,26 @@ def test_graphalytics(suffix, kind, graphs, same, tmp_path):
     same(graphs[kind], ev.read(tmp_path / f"g{suffix}"), weight_dtype=kind != "float32 weights")
 
 
+@pytest.mark.parametrize("named", ["g.e", "g.v.gz", "g.properties"])
+def test_files_that_nobody_named_are_not_written_over(named, tmp_path):
+    """A source of Verilog's, and Java's properties."""
+    graph = ev.read("grid:3x3")
+    packed = ".gz" if named.endswith(".gz") else ""
+    others = {"g.properties": "port = 1\n", f"g.v{packed}": "module x;\n", f"g.e{packed}": "?"}
+    del others[named]
+    for name, content in others.items():
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ev.FileError, match=rf"cannot write .*{named}: {name} goes with it, but is there"):
+            ev.write(graph, tmp_path / named)
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+        assert (tmp_path / name).read_text() == content
+        (tmp_path / name).unlink()
+    (tmp_path / named).write_text("old")  # what is named is written over, as everywhere
+    ev.write(graph, tmp_path / named)
+    ev.write(ev.read("grid:2x2"), tmp_path / named)  # and so is what belongs to a graph
+    assert ev.read(tmp_path / named).n == 4
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 def test_csv_keeps_the_edges(suffix, kind, graphs, same, tmp_path):
     graph = graphs[kind]

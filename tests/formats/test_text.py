@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import re
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 import evener as ev
 from evener.formats import lines, windows
@@ -206,6 +209,96 @@ def test_names(tmp_path):
     assert graph.weights.tolist() == [2, 1, 3.5]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src\tdst\nann\tbob\nbob\teve\n",
+        "From To weight\nann bob 2.5\nbob eve 4\n",
+        "person friend since\nann bob 1999\nbob eve 2001\n",
+        "source,target\n1,2\n2,3\n",
+        "# who knows whom\nsource,target,how\nann,bob,well\nbob,eve,ill\n",
+    ],
+)
+def test_names_of_columns_are_not_taken_for_an_edge(text, tmp_path):
+    path = tmp_path / "g.tsv"
+    path.write_text(text)
+    with pytest.raises(ev.FormatError, match="looks like names of columns: begin the line with #, or use"):
+        ev.read(path)
+    first, rest = re.match(r"((?:#[^\n]*\n)?)(.*)", text, re.DOTALL).groups()
+    path.write_text(f"{first}# {rest}")
+    assert ev.read(path).m == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["u v\nv w\nw u\n", "src dst\n", "ann bob {}\nbob eve {}\n", "from to\nto from\n"]
+)
+def test_vertices_may_be_called_as_columns_are(text, tmp_path):
+    (tmp_path / "g.txt").write_text(text)
+    assert ev.read(tmp_path / "g.txt").m == text.count("\n")
+    ev.write(ev.Graph.from_edges(["src", "a"], ["dst", "b"]), tmp_path / "own.txt")
+    assert ev.read(tmp_path / "own.txt").n == 4
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_that_are_left_out_are_told(suffix, tmp_path, caplog):
+    path = tmp_path / f"g{suffix}"
+    table = pa.table({"from": [1, 2], "to": [2, 3], "length": [10, 20], "kind": ["a", "b"]})
+    (csv.write_csv if suffix == ".csv" else parquet.write_table)(table, path)
+    assert ev.read(path).weights is None
+    told = "edges have no weight, for no column is named so, only 'length', 'kind'; name one with columns="
+    assert caplog.messages == [f"{path}: {told}"]
+    caplog.clear()
+    assert ev.read(path, weighted=False).weights is None
+    assert ev.read(path, columns=["from", "to", "length"]).weights.tolist() == [10, 20]
+    assert ev.read(path, columns=["from", "to"]).weights is None
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (
+            "src,dst\n1,2\n3,x\n",
+            3,
+            "column 'dst' holds integers by its first row, but 'x' came: mend it; put",
+        ),
+        (
+            "a,b\n1,2\n1.5,2\n",
+            3,
+            "column 'a' holds integers by its first row, but '1.5' came: mend it; put ids",
+        ),
+        (
+            "src,dst,w\n1,2,0.5\n2,3,much\n",
+            3,
+            "column 'w' holds numbers by its first row, but 'much' came: mend",
+        ),
+        (
+            "src,dst\n1,2\n3\n",
+            3,
+            "expected 2 fields, as in the first row; CSV parse error: Expected 2 columns",
+        ),
+    ],
+)
+def test_what_does_not_fit_a_csv_file_is_told_in_its_own_words(content, line, said, tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text(content)
+    columns = ["a", "b"] if content.startswith("a") else None
+    with pytest.raises(ev.FormatError, match=re.escape(said)) as caught:
+        ev.read(path, columns=columns)
+    assert caught.value.line == line
+    assert "\n" not in str(caught.value)
+    assert ("in quotes" in str(caught.value)) == ("holds integers" in said)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv"])
+def test_text_in_another_encoding_is_told(suffix, tmp_path):
+    path = tmp_path / f"g{suffix}"
+    path.write_bytes((b"src,dst\n" if suffix == ".csv" else b"") + b"one,two\ncaf\xe9,bar\nx,y\n")
+    with pytest.raises(ev.FormatError, match="convert the file to UTF-8") as caught:
+        ev.read(path)
+    assert caught.value.line == (3 if suffix == ".csv" else 2)
+
+
 def test_a_fourth_field_is_read_over(tmp_path):
     (tmp_path / "g.txt").write_text("% asym\n1 2 5 1131312\n2 3 6 1131313\n")
     assert ev.read(tmp_path / "g.txt").weights.tolist() == [5, 6]
@@ -273,6 +366,9 @@ def test_ids_of_a_csv_file_in_quotes_are_strings(tmp_path):
     assert _edges(ev.read(path)) == [(1, 2), (2, 3)]
     path.write_text('"src","dst"\n"1","2"\n"2","3"\n')  # everything is in quotes
     assert _edges(ev.read(path)) == [(1, 2), (2, 3)]
+    for other in ("01", "+1", " 1", "1.0", "-0", "12345678901234567890"):  # what integers would not keep
+        path.write_text(f'"src","dst"\n"1","2"\n"{other}","3"\n')
+        assert _edges(ev.read(path)) == sorted([("1", "2"), (other, "3")])
 
 
 @pytest.mark.parametrize(

@@ -116,11 +116,11 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
         graph = work.open_graph(job, name, how)
         job.stage(f"writing {output}")
         ev.write(graph, output, ids=ids)
-        job.written.append(output)
+        job.written += work.graph_files(output)
     if as_json:
         say(text.as_json({**describe(graph), "written": job.written}))
     else:
-        say(f"Wrote {output}: {repr(graph)[len('<Graph: ') : -1]}.")
+        say(f"Wrote {', '.join(job.written)}: {repr(graph)[len('<Graph: ') : -1]}.")
 
 
 def _in_words(name: str, value: object) -> str:

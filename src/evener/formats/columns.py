@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from typing import TYPE_CHECKING, Any
 
 from evener.checks import nan_at
@@ -39,6 +40,8 @@ _ENDS = (
     ("startid", "endid"),
     ("node1", "node2"),
 )
+_log = logging.getLogger("evener")
+
 _WEIGHTS = ("weight", "weights", "wgt", "wt", "w", "cost")
 _KEY = b"evener"
 
@@ -67,9 +70,15 @@ def choose(names: list[str], wishes: Wishes, path: Path) -> list[str]:
         if not chosen:
             msg = (
                 f"no columns for the ends of an edge (src and dst, source and target, from and to): the file "
-                f"has {there}; name them with columns="
+                f"has {there}; name them with columns=, or give their numbers, from 0, if that is no heading"
             )
             raise FormatError(msg, path=path)
+        if wishes.weighted is None and len(chosen) == 2 and len(names) > 2:
+            others = ", ".join(repr(name) for name in names if name not in chosen)
+            _log.warning(
+                "%s: edges have no weight, for no column is named so, only %s; name one with columns=",
+                *(path, others),
+            )
     if wishes.weighted and len(chosen) < 3:
         msg = f"weights were asked for, but no column is named weight, only {there}; name it in columns="
         raise FormatError(msg, path=path)

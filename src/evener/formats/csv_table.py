@@ -3,6 +3,7 @@
 A CSV file has no place for comments, so it keeps the edges alone: give ``directed=False``, and `n` for
 vertices without edges, when reading back what was written from such a graph. Ids in quotes below names
 that are not are strings, whatever they look like, for strings are written so: "01" stays apart from "1".
+Where names are in quotes as well, ids in quotes are integers if all of them are written as integers are.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     places = [names.index(name) for name in chosen]
     values = [sample[place].strip() if fits else "0" for place in places]
     # Where names are in quotes as well, so may be everything.
-    quoted = not bare and not any(name.startswith('"') for name in _raw(first, delimiter))
-    quoted = quoted and fits and all(raw[place].startswith('"') for place in places[:2])
+    quoted = not bare and fits and all(raw[place].startswith('"') for place in places[:2])
+    undecided = quoted and any(name.startswith('"') for name in _raw(first, delimiter))
     # The first row decides what ids are, so that one bad id does not turn all of them into strings.
     kind = "string"
     if not quoted and all(_WHOLE.fullmatch(value) for value in values[:2]):
@@ -79,10 +80,25 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
             types[2] = "uint64" if types[2] == "int64" else "float64"
     if table is None:
         table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
+    if undecided:
+        table = _as_integers(table)
     edges = edges_of_table(table, source.path, first_line=1 if bare else 2)
     if types[2:] in (["int64"], ["uint64"]) and edges.weights is not None:
         edges.weights = narrowed(edges.weights)
     return graph_of(edges, wishes, source.path)
+
+
+def _as_integers(table: Any) -> Any:
+    """The same table with integers for ids, if no two that differ would be one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for place in (0, 1):
+        if not pc.all(pc.match_substring_regex(table.column(place), r"^(0|[1-9]\d{0,17})$")).as_py():
+            return table
+    for place, name in enumerate(table.column_names[:2]):
+        table = table.set_column(place, name, table.column(place).cast(pa.int64()))
+    return table
 
 
 def _fields(line: str, delimiter: str, path: Path, number: int) -> list[str]:
@@ -133,10 +149,21 @@ def _table(source: Source, names: list[str], types: dict[str, str], delimiter: s
             return attempt(threads=False)
         except pa.ArrowInvalid as error:
             row = re.search(r"Row #(\d+)", str(error))
-            said = re.sub(r"\s*Row #\d+:\s*", " ", str(error).splitlines()[0])
-            kinds = ", ".join(f"{name} {alias}" for name, alias in types.items())
-            msg = f"expected rows of {len(names)} columns with {kinds}; {said}"
+            msg = _said(str(error).splitlines()[0], names, types)
             raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
+
+
+def _said(error: str, names: list[str], types: dict[str, str]) -> str:
+    """What Arrow says of a row, in our words."""
+    value = re.search(r"In CSV column #(\d+): .*error to (\w+): invalid (?:value '(.*)'|UTF8)", error)
+    if value is None:
+        return f"expected {len(names)} fields, as in the first row; {re.sub(r' *Row #[0-9]+: *', ' ', error)}"
+    name = names[int(value[1])]
+    if value[3] is None:
+        return f"expected UTF-8 text in column {name!r}: convert the file to UTF-8"
+    kind = "integers" if "int" in types[name] else "numbers"
+    ids = "; put ids in quotes where they are names" if name in list(types)[:2] else ""
+    return f"column {name!r} holds {kind} by its first row, but {value[3]!r} came: mend it{ids}"
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.atomic import replacing
-from evener.errors import ArgumentError, FormatError
+from evener.errors import ArgumentError, FormatError, first_line
 from evener.formats import lines
+from evener.formats.columns import known_by_name
 from evener.formats.edges import Edges, graph_of, isolated, pieces, stored_as
 from evener.formats.names import isolated_ids, positions_of, with_isolated
 from evener.formats.registry import Format
@@ -210,7 +211,7 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
         msg = f"expected {max(count, 2)} fields, as in the first line, but {counts[wrong[0]]} came"
         raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
     ends = [pc.list_element(fields, 0), pc.list_element(fields, 1)]
-    if len(line) > 1 and not heading.strings and all(re.fullmatch(r"\d+", str(e[1])) for e in ends):
+    if len(line) > 1 and not heading.strings and _names_columns(fields, ends):
         msg = "expected an edge, but this looks like names of columns: begin the line with #, or use .csv"
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
@@ -224,6 +225,22 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
     extra = pa.chunked_array([heading.isolated], pa.string())
     (src, dst, _), names = positions_of([*ends, extra], source.path)
     return Edges(src, dst, weights, heading.directed, names=names)
+
+
+def _names_columns(fields: Any, ends: list[Any]) -> bool:
+    """Whether the first of several lines is a heading: over numbers, of known names, or over weights."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    first, second = ([str(field) for field in fields[row].as_py()] for row in (0, 1))
+    if all(re.fullmatch(r"\d+", end) for end in second[:2]):
+        return True
+    if len(first) > 2 and not _NUMBER.match(first[2].encode()) and _NUMBER.match(second[2].encode()):
+        return True
+    # Vertices may have such names, but then they are met again.
+    return bool(known_by_name(first[:2])) and not any(
+        pc.any(pc.is_in(end.slice(1), pa.array(first[:2], end.type))).as_py() for end in ends
+    )
 
 
 def _as_lines(source: Source) -> Any:
@@ -240,7 +257,20 @@ def _as_lines(source: Source) -> Any:
                 convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
             )
         except pa.ArrowInvalid as error:
-            raise FormatError(f"expected lines of UTF-8 text, but {error}", path=source.path) from error
+            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_line(error)})"
+            raise FormatError(msg, path=source.path, line=_first_that_is_no_text(source)) from error
+
+
+def _first_that_is_no_text(source: Source) -> int | None:
+    """The first line that is no UTF-8, counted from 1; None where that is not what is wrong."""
+    with opened(source) as text:
+        while (line := text.peek()) is not None:
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return text.line + 1
+            text.skip()
+    return None
 
 
 def _weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:

@@ -176,9 +176,8 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     if graph.named_by_strings:
         raise ArgumentError(f"{target}: Graphalytics' vertex ids are integers; write .parquet, .csv or .evg")
     refuse_infinite(graph, target)
-    packed = target.suffix if compression else ""
-    path = _properties_path(Source(target, compression))
-    vertices, edges = (path.with_name(path.stem + suffix + packed) for suffix in (".v", ".e"))
+    path, vertices, edges = _places(target, compression)
+    _refuse_foreign(target, path, vertices, edges)
     properties = {
         "vertex-file": vertices.name,
         "edge-file": edges.name,
@@ -198,4 +197,28 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
         property_file.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
 
 
-FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, together=True)
+def _places(target: Path, compression: str | None, /) -> tuple[Path, Path, Path]:
+    """The properties, which are never compressed, the vertex file and the edge file."""
+    packed = target.suffix if compression else ""
+    path = _properties_path(Source(target, compression))
+    return path, path.with_name(f"{path.stem}.v{packed}"), path.with_name(f"{path.stem}.e{packed}")
+
+
+def _refuse_foreign(target: Path, path: Path, *others: Path) -> None:
+    """Refuse to write over files that nobody named, unless they are a graph's: others have such names too."""
+    beside = [file for file in (path, *others) if file != target and file.exists()]
+    if not beside:
+        return
+    try:
+        known = _properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
+    except (FormatError, FileError):
+        known = set()
+    if not known:
+        msg = (
+            f"cannot write {target}: {beside[0].name} goes with it, but is there already and no Graphalytics "
+            "graph's; move it, or name another file"
+        )
+        raise FileError(msg)
+
+
+FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, together=_places)

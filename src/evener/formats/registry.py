@@ -32,6 +32,12 @@ class Reader(Protocol):
     def __call__(self, source: Source, wishes: Wishes, /) -> Graph: ...
 
 
+class Places(Protocol):
+    """The files that a graph is written to if one of them is named."""
+
+    def __call__(self, target: Path, compression: str | None, /) -> tuple[Path, ...]: ...
+
+
 class Writer(Protocol):
     """Writes a graph whole to `target`, or leaves nothing behind."""
 
@@ -54,8 +60,8 @@ class Format:
         Whether a file can hold ids other than ``0..n-1``.
     compressed : bool
         Whether ``.gz``, ``.zst`` or ``.bz2`` may follow the suffix.
-    together : bool
-        Whether a graph is a file of each suffix, of which any may be named.
+    together : callable, optional
+        Where a graph is a file of each suffix, of which any may be named: which files they are.
     tells_direction : bool
         Whether a file says that its edges are undirected.
     """
@@ -66,7 +72,7 @@ class Format:
     write: Writer
     keeps_ids: bool = True
     compressed: bool = True
-    together: bool = False
+    together: Places | None = None
     tells_direction: bool = True
 
 

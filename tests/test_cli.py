@@ -6,6 +6,7 @@ import errno
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -349,9 +350,12 @@ def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
 
 
 def test_what_shares_out_nothing_is_told(evener):
-    said = "evener: --{} shares out nothing here: cpu:1 took part alone\n"
-    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--alpha", "0.5").err == said.format("alpha")
-    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said.format("policy")
+    said = "evener: --alpha 0.5 shares out nothing here, as cpu:1 takes part alone"
+    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--alpha", "0.5").err == f"{said}\n"
+    done = evener("run", "pagerank", "rmat:4", "--on", "cpu:1", "--alpha", "0.5")
+    assert done.err == f"{said}; what NetworkX calls alpha is damping here\n"
+    said = "evener: --policy shares out nothing here: cpu:1 took part alone\n"
+    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said
     several = "run", "wcc", "rmat:4", "--on", "cpu:1,cpu:1", "--alpha", "0.5", "--policy", "high"
     assert evener(*several).err == ""
 
@@ -562,6 +566,49 @@ def test_the_end_of_a_file_that_is_told_in_a_sentence_is_no_bug(evener, monkeypa
     assert (done.status, done.err) == (2, "evener: the file is cut short\n")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize("edges", ["0 1\n1 2\n2 3\n", "0 1\n2 3\n"])
+def test_centralities_that_are_whole_are_right_all_the_same(evener, tmp_path, edges, suffix):
+    """Text says no more of a number than its digits."""
+    graph, table = tmp_path / "path.txt", tmp_path / f"b.{suffix}"
+    graph.write_text(edges)
+    asked = "betweenness", graph, "--undirected", "--raw"
+    assert evener("run", *asked, "--on", "cpu:1", "-o", table).status == 0
+    done = evener("verify", "betweenness", graph, table, "--undirected", "--raw")
+    assert (done.status, done.err) == (0, "")
+    if suffix != "parquet":
+        table.write_text(table.read_text().replace("2", "3"))
+        assert evener("verify", "betweenness", graph, table, "--undirected", "--raw").status in (2, 3)
+
+
+def test_a_tolerance_that_float32_cannot_meet_is_said_to_be_one(evener):
+    words = "run", "pagerank", "rmat:10", "--tol", "1e-12", "--on", "cpu:1"
+    told = "It had not converged in 100 iterations: "
+    assert f"{told}take --dtype float64, as float32 is rounded by more, or raise --tol." in evener(*words).out
+    assert "had not converged" not in evener(*words, "--dtype", "float64").out
+    few = evener(*words, "--dtype", "float64", "--max-iter", 3).out
+    assert "It had not converged in 3 iterations: raise --max-iter or --tol." in few
+
+
+def test_the_sources_of_a_benchmark_are_told(evener):
+    for algorithm in ("bfs", "betweenness"):
+        timed = json.loads(evener("bench", algorithm, "grid:4x4", "--repeats", 3, "--json").out)
+        assert len(timed["sources"]) == 3
+        assert set(timed["sources"]) <= set(range(16))
+    assert json.loads(evener("bench", "wcc", "grid:4x4", "--repeats", 1, "--json").out)["sources"] == []
+    words = "bench", "betweenness", "grid:4x4", "--repeats", 2
+    assert " of 2 verified runs from one source each (" in evener(*words).out
+    assert " of 2 verified runs (" in evener(*words, "--sources", "1,2").out
+
+
+def test_all_files_of_a_graph_are_said_to_be_written(evener, tmp_path):
+    done = evener("generate", "grid:3x3", "-o", tmp_path / "g.e", "--json")
+    assert json.loads(done.out)["written"] == [str(tmp_path / f"g.{one}") for one in ("e", "properties", "v")]
+    assert f"Wrote {tmp_path}/p.v.gz, {tmp_path}/p.properties, {tmp_path}/p.e.gz: " in (
+        evener("convert", tmp_path / "g.v", tmp_path / "p.v.gz").out
+    )
+
+
 def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
     """Even ranks, whatever the graph: of many vertices each may move a little, and all much."""
     graph = ev.read("rmat:14")
@@ -580,7 +627,11 @@ def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
 
 def test_what_is_verified_is_as_exact_as_was_asked(evener):
     done = evener("run", "pagerank", "rmat:6", "--verify", "--tol", "1e-9")
-    assert "The answer is verified, within --tol 1e-09.\n" in done.out
+    (iterations,) = re.findall(r": (\d+) supersteps", done.out)
+    told = f"the ranks of {int(iterations) - 1} iterations, within --tol 1e-09"
+    assert f"The answer is verified: {told}.\n" in done.out
+    done = evener("verify", "pagerank", "rmat:6", "--tol", "1e-9", "--max-iter", "1")
+    assert done.out.endswith(": the answer is right: the ranks of 1 iteration; --tol 1e-09 was not met.\n")
     assert "The answer is verified.\n" in evener("run", "pagerank", "rmat:6", "--verify", "--tol", "0").out
 
 

@@ -61,6 +61,9 @@ if __name__ == "__main__":
         sys.exit("usage: python kcore.py GRAPH [ELEMENT ...], as in: python kcore.py rmat:16 cpu")
     name, *elements = sys.argv[1:]
     simple = {} if ":" in name else {"directed": False, "self_loops": "drop", "duplicates": "drop"}
-    result = kcore(ev.partition(ev.read(name, **simple), on=elements or None))
+    try:
+        result = kcore(ev.partition(ev.read(name, **simple), on=elements or None))
+    except ev.EvenerError as error:
+        sys.exit(str(error))
     print(result.top(5))
     print(result.explain())

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from evener.result import Result
     from evener.spread import Spread
     from evener.timeline import Progress, Span, Timeline
+    from evener.verify.rules import Claim
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Claim",
     "DeviceError",
     "DeviceOutOfMemory",
     "Engine",
@@ -80,6 +82,7 @@ __all__ = [
 
 _HOMES = {
     "ArgumentError": "errors",
+    "Claim": "verify.rules",
     "Engine": "engine",
     "DeviceError": "errors",
     "DeviceOutOfMemory": "errors",

@@ -31,6 +31,8 @@ __all__ = ["SUFFIXES", "check_suffix", "load_claim", "read_table", "write_result
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 # Those that hold a table and no more.
 _TEXT = (".csv", ".tsv")
+# Columns of real numbers.
+_REAL = ("rank", "centrality")
 # The parameters of algorithms that say how something is computed, and not of what.
 _HOW = ("damping", "tol", "max_iter", "dtype", "normalized")
 
@@ -241,6 +243,8 @@ def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any
         msg = f"expected numbers in column {name!r}, but {came}; mend it, or drop a column that is no result"
         raise FormatError(msg, path=path)
     if name not in VERTEX_VALUED:
+        if name in _REAL and not pa.types.is_floating(column.type):
+            column = column.cast(pa.float64())  # text says no more of a number than its digits
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return values
     vertices = np.full(len(column), -1, dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Literal, Unpack
 
 __all__ = ["NOBODY", "Wanted", "at_vertex", "given_share", "graph_of", "number_of_source", "placed"]
+
+_log = logging.getLogger("evener")
 
 # Stands where there is no local vertex; no partition has this many.
 NOBODY = np.uint32(0xFFFFFFFF)
@@ -91,7 +94,12 @@ def placed(
         # Plans go by how fast the algorithms run, so what makes them stands above this.
         from evener.auto import place_by_plan
 
-        return place_by_plan(graph_of(graph, algorithm), algorithm, passes=passes, **wanted)
+        pg = place_by_plan(graph_of(graph, algorithm), algorithm, passes=passes, **wanted)
+        if wanted["alpha"] is not None and len(pg.elements) == 1:
+            namesake = "; what NetworkX calls alpha is damping here" if algorithm == "pagerank" else ""
+            told = "alpha=%g shares out nothing here, as %s takes part alone%s"
+            _log.warning(told, wanted["alpha"], pg.elements[0].name, namesake)
+        return pg
     elsewhere = any(one is not None for one in (wanted["on"], wanted["alpha"], wanted["gpu_memory"]))
     if elsewhere or wanted["policy"] != "auto":
         msg = (

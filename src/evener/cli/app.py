@@ -111,7 +111,7 @@ def run(
         return
     text.show_result(result, top=top, timeline=timeline)
     if verify:
-        say(f"The answer is verified{text.within(result.parameters)}.")
+        say(f"The answer is verified{text.held_to(result)}.")
     for path in job.written:
         say(f"Wrote {path}.")
 
@@ -154,7 +154,7 @@ def verify(
     if as_json:
         say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
     else:
-        say(f"{algorithm} on {graph}: the answer is right{text.within(answer.parameters)}.")
+        say(f"{algorithm} on {graph}: the answer is right{text.held_to(answer)}.")
 
 
 @app.command()
@@ -170,7 +170,8 @@ def bench(
 ) -> None:
     """Time an algorithm here: medians of verified runs, reading and partitioning not counted.
 
-    Searches start from a different vertex each time, drawn with a fixed seed, unless --source is given.
+    Searches start from a different vertex each time, drawn with a fixed seed, unless --source is given;
+    betweenness is that of one such source each time, unless sources are given.
     """
     check_algorithm(algorithm)
     place, arguments = placement(given), choices(algorithm, given)

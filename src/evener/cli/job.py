@@ -92,13 +92,15 @@ class Job:
 class _Steps(logging.Handler):
     """What the library logs: as stages of a job, and what is worth a warning as a note.
 
-    That there is no GPU is told when all went well: what went wrong is to stand alone.
+    That there is no GPU is told when all went well: what went wrong is to stand alone. What is said of many
+    runs is told once.
     """
 
     def __init__(self, job: Job) -> None:
         super().__init__(logging.INFO)
         self._job = job
         self.for_the_end: list[str] = []
+        self._noted: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
@@ -106,7 +108,8 @@ class _Steps(logging.Handler):
             self._job.stage(message)
         elif message.startswith(ON_THE_CPU):
             self.for_the_end.append(message)
-        else:
+        elif message not in self._noted:
+            self._noted.add(message)
             note(message)
 
 

@@ -15,7 +15,7 @@ from evener.report.explain import energy_sentence, headline, predicted, ready_se
 from evener.report.units import rate_text, seconds_text, share_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from evener.elements.gpus import Gpu, Versions
     from evener.partition.statistics import Statistics
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from evener.planning.rates import Rates
     from evener.result import Result
     from evener.timeline import Superstep, Timeline
+    from evener.verify import Answer
 
 __all__ = [
     "as_json",
     "columns",
     "gpus",
+    "held_to",
     "partitions",
     "planned",
     "rates",
@@ -35,13 +37,14 @@ __all__ = [
     "say",
     "show_result",
     "show_timings",
-    "within",
 ]
 
 # What a plan predicts the time of, where it is not a run from one source.
 # The top of components is the largest of them.
 _OF_COMPONENTS = ("component", "vertices")
 _PASSES = {"pagerank": "an iteration", "wcc": "a run"}
+# What rounding to float32 moves all ranks by in an iteration, at most: about 1e-8 was seen.
+_FLOAT32_MOVES = 1e-7
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
 
@@ -107,13 +110,30 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
     if result.energy is not None:
         say(energy_sentence(result.energy, result.edges_per_joule))
     if result.outcome.get("converged") is False and result.parameters.get("tol"):
-        iterations = result.outcome["iterations"]
-        say(f"It had not converged in {iterations} iterations: raise --max-iter or --tol.")
+        fine = result.parameters["tol"] * result.graph.n < _FLOAT32_MOVES
+        finer = result.parameters.get("dtype") == "float32" and fine
+        remedy = (
+            "take --dtype float64, as float32 is rounded by more, or raise"
+            if finer
+            else "raise --max-iter or"
+        )
+        say(f"It had not converged in {_iterations(result)}: {remedy} --tol.")
 
 
-def within(parameters: Mapping[str, Any]) -> str:
-    """What an answer was held to, where it is not exact."""
-    return f", within --tol {parameters['tol']:g}" if parameters.get("tol") else ""
+def held_to(answer: Answer) -> str:
+    """What an answer was held to, where it is not exact: ranks are right as those of so many iterations."""
+    if not answer.parameters.get("tol"):
+        return ""
+    tol = f"--tol {answer.parameters['tol']:g}"
+    if answer.outcome.get("iterations") is None:
+        return f", within {tol}"
+    met = f", within {tol}" if answer.outcome.get("converged", True) else f"; {tol} was not met"
+    return f": the ranks of {_iterations(answer)}{met}"
+
+
+def _iterations(answer: Answer) -> str:
+    count = answer.outcome["iterations"]
+    return "1 iteration" if count == 1 else f"{count:,} iterations"
 
 
 def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
@@ -282,7 +302,9 @@ def _nanoseconds(seconds: float) -> str:
 def show_timings(algorithm: str, graph: str, timed: dict[str, Any]) -> None:
     """Print what `bench` measured."""
     median, least, most = (seconds_text(timed[f"{one}_seconds"]) for one in ("median", "least", "most"))
-    say(f"{algorithm} on {graph}: median {median} of {timed['repeats']} verified runs ({least} to {most})")
+    each = " from one source each" if timed["sources"] and algorithm == "betweenness" else ""
+    runs = f"{timed['repeats']} verified runs{each}"
+    say(f"{algorithm} on {graph}: median {median} of {runs} ({least} to {most})")
     say(f"{rate_text(timed['median_edges_per_second'])} in the median")
 
 

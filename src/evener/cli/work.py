@@ -35,6 +35,7 @@ __all__ = [
     "check_outputs",
     "compute",
     "compute_metered",
+    "graph_files",
     "in_ids",
     "open_graph",
     "repeat",
@@ -65,9 +66,8 @@ def tell_unused(result: Result, arguments: Mapping[str, Any]) -> None:
     elements = result.timeline.elements
     if "gpu_memory" in arguments and not any(name.startswith("cuda:") for name in elements):
         note("--gpu-memory limits nothing here: no GPU took part")
-    for option in ("alpha", "policy"):
-        if arguments.get(option) not in (None, "auto") and len(elements) == 1:
-            note(f"--{option} shares out nothing here: {elements[0]} took part alone")
+    if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
+        note(f"--policy shares out nothing here: {elements[0]} took part alone")
     if "seed" in arguments and "k" not in arguments:
         note("--seed draws nothing here: no -k says how many sources to draw")
 
@@ -260,6 +260,15 @@ def check_graph_output(graph: str, path: str) -> None:
     _check_place(path)
 
 
+def graph_files(path: str) -> list[str]:
+    """The files that a graph is written to at this path, the one that is named first."""
+    from evener.formats.registry import format_of
+
+    kind, compression = format_of(Path(path), takes_name=False)
+    others = kind.together(Path(path), compression) if kind.together else ()
+    return [path, *(str(other) for other in others if other != Path(path))]
+
+
 def repeat(
     job: Job,
     algorithm: str,
@@ -272,7 +281,8 @@ def repeat(
     """Time `repeats` verified runs on one partition, after one run that is not counted."""
     job.stage("partitioning")
     partitioned = _placed(graph, algorithm, place)
-    each = _arguments_of_runs(algorithm, graph, in_ids(graph, arguments), repeats)
+    given = in_ids(graph, arguments)
+    each = _arguments_of_runs(algorithm, graph, given, repeats)
     results = []
     for number, own in enumerate([each[0], *each]):
         result = compute(job, algorithm, partitioned, own)
@@ -282,6 +292,7 @@ def repeat(
         del result  # its arrays are the next run's
     seconds = [one for one, _ in results]
     rates = [edges / one for one, edges in results]
+    drawn = each[0].keys() - given.keys()  # a source, if any
     return {
         "repeats": repeats,
         "verified": True,
@@ -290,6 +301,7 @@ def repeat(
         "most_seconds": max(seconds),
         "median_edges_per_second": statistics.median(rates),
         "seconds": seconds,
+        "sources": [np.ravel(own[name])[0].item() for own in each for name in drawn],
     }
 
 

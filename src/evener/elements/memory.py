@@ -90,15 +90,19 @@ class _Locked:
     def __init__(self, pages: NDArray[np.uint64]) -> None:
         from cupy.cuda import runtime
 
-        # First, for whoever interrupts this is heard as soon as they are locked. As the process ends the
-        # system unlocks them.
-        finalize(self, _unlock, pages).atexit = False
-        runtime.hostRegister(pages.ctypes.data, pages.nbytes, runtime.hostAllocPortable)
+        # First, for whoever interrupts this is heard as soon as they are locked.
+        unlocking = finalize(self, _unlock, pages)
+        unlocking.atexit = False  # as the process ends the system unlocks them
+        try:
+            runtime.hostRegister(pages.ctypes.data, pages.nbytes, runtime.hostAllocPortable)
+        except runtime.CUDARuntimeError:
+            unlocking.detach()
+            raise
         self.__array_interface__: dict[str, Any] = pages.__array_interface__
 
 
 def _unlock(pages: NDArray[np.uint64]) -> None:
-    """Unlock pages, which go with this, if they were locked; a GPU that has failed answers nothing more."""
+    """Unlock pages, which go with this; a GPU that has failed answers nothing any more."""
     from cupy.cuda import runtime
 
     with contextlib.suppress(runtime.CUDARuntimeError):

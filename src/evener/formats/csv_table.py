@@ -15,10 +15,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evener.atomic import replacing
-from evener.errors import ArgumentError, FormatError
+from evener.errors import FormatError
 from evener.formats.columns import choose, edges_of_table, tables
 from evener.formats.edgelist import Heading, read_numbers
 from evener.formats.edges import graph_of, isolated, narrowed
+from evener.formats.names import refuse_names
 from evener.formats.registry import Format
 from evener.formats.source import compressing
 from evener.formats.windows import opened
@@ -170,8 +171,8 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write a CSV file with the columns src, dst and, if there are weights, weight."""
     from pyarrow import csv
 
-    if graph.named_by_strings:
-        _refuse_broken(graph)
+    why = "a CSV file: a line break ends a row, and nothing is no name; write .parquet, .arrow or .evg"
+    refuse_names(graph, r"[\r\n]|^$", why)
     names = "src,dst" if graph.weights is None else "src,dst,weight"
     with replacing(target) as temporary, compressing(temporary, compression) as sink:
         sink.write(f"{names}\n".encode())
@@ -180,16 +181,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     if alone := len(isolated(graph)):
         what = "1 vertex without edges is" if alone == 1 else f"{alone:,} vertices without edges are"
         _log.warning("%s: %s not in it; write .parquet, .arrow or .evg to keep them all", target, what)
-
-
-def _refuse_broken(graph: Graph) -> None:
-    unfit = next((i for i in graph.ids if re.search(r"[\r\n]|^$", str(i))), None)
-    if unfit is not None:
-        msg = (
-            f"vertex {str(unfit)!r} cannot be written to a CSV file: a line break ends a row, and nothing is "
-            "no name; write .parquet, .arrow or .evg"
-        )
-        raise ArgumentError(msg)
 
 
 FORMAT = Format("CSV", (".csv",), read, write, tells_direction=False)

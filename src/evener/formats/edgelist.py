@@ -20,7 +20,7 @@ from evener.errors import ArgumentError, FormatError, first_line
 from evener.formats import lines
 from evener.formats.columns import known_by_name
 from evener.formats.edges import Edges, graph_of, isolated, pieces, stored_as
-from evener.formats.names import isolated_ids, positions_of, with_isolated
+from evener.formats.names import isolated_ids, positions_of, refuse_names, with_isolated
 from evener.formats.registry import Format
 from evener.formats.source import compressing
 from evener.formats.whole import misfit
@@ -297,8 +297,8 @@ def _weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write an edge list, tab between fields, with a heading of comments."""
     names = graph.named_by_strings
-    if names:
-        _refuse_unsplittable(graph)
+    why = "an edge list: blanks and commas part fields, and # begins a comment; write .csv, .parquet or .evg"
+    refuse_names(graph, r"[\s,]|^[#%]|^$|[\"\x00\x01]", why)
     refuse_infinite(graph, target)
     kind = "Directed" if graph.directed else "Undirected"
     heading = [f"# {kind} graph", f"# Nodes: {graph.n} Edges: {stored_as(graph)}"]
@@ -317,16 +317,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     with replacing(target) as temporary, compressing(temporary, compression) as sink:
         sink.write("".join(f"{line}\n" for line in heading).encode())
         write_lines(graph, sink, delimiter="\t")
-
-
-def _refuse_unsplittable(graph: Graph) -> None:
-    unfit = next((i for i in graph.ids if re.search(r"[\s,]|^[#%]|^$|[\"\x00\x01]", str(i))), None)
-    if unfit is not None:
-        msg = (
-            f"vertex {str(unfit)!r} cannot be written to an edge list: blanks and commas part fields, and "
-            "# begins a comment; write .csv, .parquet or .evg"
-        )
-        raise ArgumentError(msg)
 
 
 def refuse_infinite(graph: Graph, target: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import FormatError
+from evener.errors import ArgumentError, FormatError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.formats.edges import Edges
+    from evener.graph import Graph
 
-__all__ = ["isolated_ids", "positions_of", "with_isolated"]
+__all__ = ["isolated_ids", "positions_of", "refuse_names", "with_isolated"]
 
 
 def positions_of(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
@@ -69,6 +70,15 @@ def isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
         msg = f"vertices without edges have integer ids from 0 up, as its edges do, but {strange!r} is listed"
         raise FormatError(msg, path=path)
     return np.array([int(i) for i in given], dtype=np.int64)
+
+
+def refuse_names(graph: Graph, unfit: str, why: str) -> None:
+    """Refuse names of vertices that a file of text would not give back: those that match `unfit`."""
+    names = graph.ids if graph.named_by_strings else ()
+    wrong = next((str(name) for name in names if re.search(unfit, str(name))), None)
+    if wrong is not None:
+        msg = f"vertex {wrong!r} cannot be written to {why}"
+        raise ArgumentError(msg)
 
 
 def with_isolated(edges: Edges, isolated: NDArray[np.int64]) -> None:

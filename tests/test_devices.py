@@ -32,10 +32,10 @@ DRIVER_MISMATCH = 803
 def asked_anew(monkeypatch):
     """No answer is left from before, or for later."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    for answer in (gpus.missing, gpus.gpus):
+    for answer in (gpus.missing, gpus.gpus, gpus.lacking, auto._tell_once):
         answer.cache_clear()
     yield
-    for answer in (gpus.missing, gpus.gpus):
+    for answer in (gpus.missing, gpus.gpus, gpus.lacking, auto._tell_once):
         answer.cache_clear()
 
 
@@ -196,9 +196,9 @@ def test_the_cpu_is_there_all_the_same(why, evener, command, monkeypatch):
     words = (command[0], "bfs", "rmat:4", *command[1:])
     note = f"evener: {ON_THE_CPU}: {why}\n"
     monkeypatch.setattr(gpus, "_DRIVER", Path("absent"))
-    auto._tell_once.cache_clear()
     without_driver = evener(*words)
     monkeypatch.setattr(gpus, "_DRIVER", Path())
+    gpus.lacking.cache_clear()
     auto._tell_once.cache_clear()
     with_driver = evener(*words)
     assert without_driver.status == with_driver.status == 0
@@ -210,6 +210,7 @@ def test_in_python_it_is_told_once(why, monkeypatch, caplog):
     graph = ev.read("rmat:4")
     for driver, told in ((Path("absent"), why != REASONS[no_cupy]), (Path(), True)):
         monkeypatch.setattr(gpus, "_DRIVER", driver)
+        gpus.lacking.cache_clear()
         auto._tell_once.cache_clear()
         caplog.clear()
         for _ in range(2):

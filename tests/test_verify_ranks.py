@@ -135,6 +135,13 @@ def test_pagerank_of_fixed_length(graph, fixed, dtype):
     refused(pagerank_claim(graph, swapped, max_iter=4, **fixed), "ranks are those of 4 iterations: vertex 3")
 
 
+def test_pagerank_needs_not_be_told_how_long_a_run_was(graph):
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None)
+    rank = np.array(list(wanted.values()))
+    verify(pagerank_claim(graph, rank, max_iter=None, iterations=None))
+    refused(pagerank_claim(graph, rank * 1.001, max_iter=None, iterations=None), "ranks sum to one")
+
+
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.99, 1.0])
 def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
     """Of 100,000 shares, each of which may round the sum of a row by a part in 2^53."""

@@ -212,9 +212,7 @@ class Engine(State):
             vertex and each mirror.
         """
         if wakes and worked:
-            msg = (
-                "a vote counts vertices of this superstep (worked=True) or of the next (wakes=True), not both"
-            )
+            msg = "a vote counts vertices of this superstep (worked=True) or the next (wakes=True), not both"
             raise ArgumentError(msg)
         if not isinstance(kernel, (str, Kernel)):
             got = type(kernel).__name__

@@ -244,7 +244,8 @@ def _column(table: pa.Table, name: str, graph: Graph, path: Path) -> NDArray[Any
         raise FormatError(msg, path=path)
     if name not in VERTEX_VALUED:
         if name in _REAL and not pa.types.is_floating(column.type):
-            column = column.cast(pa.float64())  # text says no more of a number than its digits
+            # Text says no more of a number than its digits; one that is rounded here is wrong anyhow.
+            column = column.cast(pa.float64(), safe=False)
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return values
     vertices = np.full(len(column), -1, dtype=np.int64)

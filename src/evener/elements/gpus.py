@@ -53,6 +53,7 @@ def missing() -> str | None:
     return None
 
 
+@cache
 def lacking() -> str | None:
     """Why no GPU can be used, where anything speaks for there being one: CuPy, or a driver; else None."""
     return missing() if find_spec("cupy") is not None or _DRIVER.exists() else None

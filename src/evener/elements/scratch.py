@@ -19,6 +19,8 @@ MOST_BLOCKS = 1 << 14
 _SLOTS = 16
 # Each piece of a long row has at least this many edges to it: LONG in kernels/cuda/edges.cuh.
 _EDGES_A_PIECE = 512
+# Where the two counts of pieces lie among the counters, in sectors of 4 words.
+_COUNTS_OF_PIECES = slice(8, 16)
 # Pieces there is always room for.
 _PIECES = 1 << 10
 
@@ -80,7 +82,7 @@ class Scratch:
             return counters + 32, counters + 128
         if self._launching:
             # A launch was broken off, and nobody knows whether its kernel ran, and counted.
-            self._counters[8:16].fill(0)
+            self._counters[_COUNTS_OF_PIECES].fill(0)
         self._launching = True
         turn = self._lists % 2 * 32  # two counts alternate: each launch clears what the next will count in
         return self._pieces.data.ptr, self._pieces.size, counters + 64 + turn, counters + 96 - turn

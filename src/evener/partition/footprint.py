@@ -49,9 +49,9 @@ HEAD_BYTES = 4 * HEAD
 # it, half or more where the CPU has hubs, whose mirrors leave little room; where all rows are about as long,
 # as in a lattice, all that there is.
 HEADS_OF_ROOM = 1 / 2
-# So many short rows, which have fewer edges than that, cost a search that looks up what one long row without
-# a head does: they lie side by side, so that several come across the bus at once. An H200 took 0.28 ns for
-# each of R-MAT 26, where the CPU had the hubs, and 1.33 for each of the long ones.
+# So many short rows, of fewer edges than a row with a head, take a search that looks up as long as one long
+# row whose head is missing: they lie side by side, so that several come across the bus at once. An H200 took
+# 0.28 ns for each of R-MAT 26, where the CPU had the hubs, and 1.33 for each of the long ones.
 SHORT_TO_A_LONG = 5
 # Steps by which `far_edges` comes near: where each lacks half of what the one before did, 2^64 edges.
 _STEPS = 64

@@ -33,6 +33,9 @@ __all__ = ["check"]
 _ROUNDINGS = 8
 _ADDITION = 2.0**-53
 
+# What a run may have where neither the answer nor its parameters say: `pagerank`'s own default.
+_ITERATIONS = 100
+
 # Even ranks move by 0.12 on uniform 16, 0.93 on R-MAT 16, those drawn at random by 0.52 and 1.05.
 _DECIDES = 0.1
 
@@ -110,7 +113,8 @@ def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
     graph, parameters = answer.graph, answer.parameters
     longest = int(graph.in_degree().max(initial=0))
     left = 1.0 - float(number(answer, "damping", parameters.get("damping", 0.85)))
-    iterations = answer.outcome.get("iterations", parameters.get("max_iter", 100))
+    told = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
+    iterations = next(one for one in told if one is not None)
     passed_on = min(float(number(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf)
     return _ROUNDINGS * float(np.finfo(dtype).eps) + _ADDITION * longest * max(1.0, passed_on)
 

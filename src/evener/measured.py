@@ -25,9 +25,9 @@ class Measured:
         By algorithm, and "cpu", "gpu", "pulled", "share", "beside" or "search": see `evener.profile`.
     supersteps : dict of str to float
         Of a pass of each algorithm.
-    in_host_memory : dict of str to list of (int, int, int, float)
-        The edges and rows that lay in the host's memory, the rows of these without a head, and the seconds of
-        a pass.
+    in_host_memory : dict of str to list of (int, int, float, float)
+        The edges and rows that lay in the host's memory, the rows of these without a head, counted as
+        `as_long` does, and the seconds of a pass.
     beside_computing : dict of str to list of (int, int, int, float)
         The graph's scale, the mirrors there were, the CPU's vertices, and the seconds of a pass beside
         computing.
@@ -37,7 +37,7 @@ class Measured:
         self.scales = scales
         self.samples: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
         self.supersteps: dict[str, float] = {}
-        self.in_host_memory: defaultdict[str, list[tuple[int, int, int, float]]] = defaultdict(list)
+        self.in_host_memory: defaultdict[str, list[tuple[int, int, float, float]]] = defaultdict(list)
         self.beside_computing: defaultdict[str, list[tuple[int, int, int, float]]] = defaultdict(list)
 
     def mapped(self, name: str) -> Mapped:

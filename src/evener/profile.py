@@ -32,7 +32,7 @@ from evener.partition.footprint import beside_edges
 from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, READ_FIRST, SKIP_SOME, repeated
 from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
-from evener.planning.rates import Rates, keep, kept, place_of
+from evener.planning.rates import Rates, as_long, keep, kept, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -239,7 +239,7 @@ def _measure(
             seconds = statistics.median(one.seconds for one in runs) / passes
             if tier in ("mapped", "bare"):
                 # Without a head others take no longer.
-                bare = own.bare_rows if name in READ_FIRST else 0
+                bare = as_long(own.bare_long, own.bare_short) if name in READ_FIRST else 0.0
                 measured.in_host_memory[name].append((own.mapped_edges, own.mapped_rows, bare, seconds))
             else:
                 measured.samples[name, tier].append(Sample(scale, connected, connected, graph.m, seconds))

@@ -203,14 +203,14 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
 @pytest.mark.parametrize(
     ("rows", "long", "heads", "bare"),
     [
-        (0, 0, 0, 0),
-        (7, 20, 0, 7),
-        (7, 20, 7, 0),
-        (30, 20, 12, 8 + 2),  # of ten short ones five are as one long one
-        (24, 20, 20, 0),
+        (0, 0, 0, (0, 0)),
+        (7, 20, 0, (7, 0)),
+        (7, 20, 7, (0, 0)),
+        (30, 20, 12, (8, 10)),
+        (24, 20, 20, (0, 4)),
     ],
 )
-def test_short_rows_without_a_head_count_as_a_fifth(rows, long, heads, bare):
+def test_rows_without_a_head(rows, long, heads, bare):
     assert HOME.bare_rows(rows, long, heads) == bare
 
 

@@ -678,7 +678,7 @@ def test_what_is_measured_of_runs(monkeypatch):
     monkeypatch.setattr(of_runs, "fitted_mapped", seen.append)
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
     monkeypatch.setattr(Partition, "mapped_rows", property(lambda _: 7))
-    monkeypatch.setattr(Partition, "bare_rows", property(lambda _: 5))
+    monkeypatch.setattr(Partition, "bare_long", property(lambda _: 5))
     tiers = []
 
     def noted(*args, **more):
@@ -733,7 +733,8 @@ def test_what_heads_are_worth_is_measured(monkeypatch, name):
     monkeypatch.setattr(of_runs, "fitted_mapped", seen.append)
     monkeypatch.setattr(Partition, "mapped_edges", property(lambda _: 70))
     monkeypatch.setattr(Partition, "mapped_rows", property(lambda own: len(own.directions)))
-    monkeypatch.setattr(Partition, "bare_rows", property(lambda _: 5))
+    monkeypatch.setattr(Partition, "bare_long", property(lambda _: 3))
+    monkeypatch.setattr(Partition, "bare_short", property(lambda _: 10))
     tiers = []
 
     def noted(*args, **more):

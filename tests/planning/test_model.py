@@ -155,7 +155,7 @@ def test_mapped_edges_cost_what_the_bus_takes_besides():
 
 
 def test_rows_with_mapped_edges_cost_what_reading_any_of_them_takes_besides():
-    share = replace(gpu_share(10**9, mapped=10**8), mapped_rows=10**6, bare_rows=10**5)
+    share = replace(gpu_share(10**9, mapped=10**8), mapped_rows=10**6, bare_long=8 * 10**4, bare_short=10**5)
     found = predict([share], "bfs", rates(mapped=2e-9, mapped_row=3e-8))
     assert found.seconds == pytest.approx(0.1 + 0.2 + 0.03)
     known = rates(mapped=2e-9, mapped_row=3e-8)
@@ -820,11 +820,12 @@ def test_edges_that_stay_with_the_host_are_counted():
     assert [share.mapped for share in Share.all_of(placed)] == [32]
     placed.partitions = [replace(placed.partitions[0], out=replace(edges, mapped_rows=3), in_=None)]
     (share,) = Share.all_of(placed)
-    assert (share.mapped_rows, share.bare_rows) == (3, 0)  # nobody looks up along out-edges
-    edges = replace(edges, mapped_rows=5, bare_rows=4)
-    placed.partitions = [replace(placed.partitions[0], out=replace(edges, bare_rows=2), in_=edges)]
+    assert (share.mapped_rows, share.bare_long, share.bare_short) == (3, 0, 0)  # nobody looks up along these
+    edges = replace(edges, mapped_rows=5, bare_long=1, bare_short=3)
+    out = replace(edges, bare_long=2, bare_short=2)
+    placed.partitions = [replace(placed.partitions[0], out=out, in_=edges)]
     (share,) = Share.all_of(placed)
-    assert (share.mapped_rows, share.bare_rows) == (10, 4)
+    assert (share.mapped_rows, share.bare_long, share.bare_short) == (10, 1, 3)
 
 
 def test_degrees_are_counted():

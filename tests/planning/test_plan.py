@@ -167,14 +167,16 @@ def test_heads_are_foreseen(spec, directions, fits):
     assert share.mapped / stored == pytest.approx(found.mapped, rel=0.005)
     assert bool(found.most_heads) == (directions == "both")
     if directions == "both":
-        # Of the rows of in-edges that are far those without, short ones as a fifth.
+        # Of the rows of in-edges that are far those without.
         offsets = placed.in_.offsets.astype(np.int64)
         far = slice(found.most_heads, np.count_nonzero(offsets <= found.mapped * offsets[-1]) - 1)
         # What is a long row goes by both directions together.
         of_all = sum(np.diff(e.offsets.astype(np.int64))[far] for e in placed.directions)
-        bare = (of_all > 0).sum() / 5 + 0.8 * (of_all >= 8 * len(placed.directions)).sum()
+        long = of_all >= 8 * len(placed.directions)
         # The plan takes rows of a degree to be alike in each direction.
-        assert share.bare_rows == pytest.approx(bare, rel=0.1 if graph.directed else 0.05, abs=3)
+        within = 0.1 if graph.directed else 0.05
+        assert share.bare_long == pytest.approx(long.sum(), rel=within, abs=3)
+        assert share.bare_short == pytest.approx(((of_all > 0) & ~long).sum(), rel=within, abs=3)
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,6 @@ HEAD_BYTES = 4 * HEAD
 # it, half or more where the CPU has hubs, whose mirrors leave little room; where all rows are about as long,
 # as in a lattice, all that there is.
 HEADS_OF_ROOM = 1 / 2
-# So many short rows, of fewer edges than a row with a head, take a search that looks up as long as one long
-# row whose head is missing: they lie side by side, so that several come across the bus at once. An H200 took
-# 0.28 ns for each of R-MAT 26, where the CPU had the hubs, and 1.33 for each of the long ones.
-SHORT_TO_A_LONG = 5
 # Steps by which `far_edges` comes near: where each lacks half of what the one before did, 2^64 edges.
 _STEPS = 64
 
@@ -235,8 +231,8 @@ def far_edges(edges: int, edge_bytes: int, room: int, heads_of: Callable[[int], 
     return far, min(heads_of(far), most) if far else 0
 
 
-def bare_rows(rows: int, long: int, heads: int) -> int:
-    """How many of these rows have no head, a short one counted as a part of a long one.
+def bare_rows(rows: int, long: int, heads: int) -> tuple[int, int]:
+    """How many of these rows have no head: of those that are long enough for one, and of the short ones.
 
     Parameters
     ----------
@@ -248,7 +244,7 @@ def bare_rows(rows: int, long: int, heads: int) -> int:
         Of the first of these.
     """
     long = min(rows, long)
-    return long - heads + (rows - long) // SHORT_TO_A_LONG
+    return long - heads, rows - long
 
 
 def tiers_of(

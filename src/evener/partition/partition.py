@@ -66,9 +66,9 @@ class Edges:
         Number of edges that lead to mirrors.
     mapped_rows : int
         Number of rows up to the last one with an edge in the host's memory, where the partition is a GPU's.
-    bare_rows : int
-        Those of them that lie there whole and of which the GPU keeps no head, short ones counted as a part of
-        one: see `evener.partition.footprint.bare_rows`.
+    bare_long, bare_short : int
+        Those of them that lie there whole and of which the GPU keeps no head, though they are long enough for
+        one, or as they are not.
     prepared : dict
         What was made of the edges where they are placed, for all runs: see `evener.partition.columns`.
     """
@@ -80,7 +80,8 @@ class Edges:
     rows: int
     boundary: int
     mapped_rows: int = 0
-    bare_rows: int = 0
+    bare_long: int = 0
+    bare_short: int = 0
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -202,9 +203,14 @@ class Partition:
         return sum(e.mapped_rows for e in self.directions)
 
     @property
-    def bare_rows(self) -> int:
-        """Those of them, of in-edges, of which the GPU keeps no head; a short one counts as less."""
-        return 0 if self.in_ is None else self.in_.bare_rows
+    def bare_long(self) -> int:
+        """The long ones of them, of in-edges, of which the GPU keeps no head."""
+        return 0 if self.in_ is None else self.in_.bare_long
+
+    @property
+    def bare_short(self) -> int:
+        """The short ones of them, of in-edges, which have no head."""
+        return 0 if self.in_ is None else self.in_.bare_short
 
     @property
     def nbytes(self) -> int:

@@ -54,6 +54,8 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         rows = whole_rows(edges.offsets, far)
         if heads := min(most_heads, rows):
             targets = targets.with_heads(_heads(edges.offsets, targets.far, heads, element))
+        # Those behind the last one with an edge are whole as well.
+        bare_long, bare_short = bare_rows(min(rows, mapped_rows), long_rows(partition), heads)
         return replace(
             edges,
             offsets=element.hold(edges.offsets),
@@ -61,8 +63,8 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
             weights=weights,
             blocks=element.hold(edges.blocks),
             mapped_rows=mapped_rows,
-            # Those behind the last one with an edge are whole as well.
-            bare_rows=bare_rows(min(rows, mapped_rows), long_rows(partition), heads) if rows else 0,
+            bare_long=bare_long,
+            bare_short=bare_short,
             prepared={},
         )
 

@@ -102,7 +102,7 @@ def _sizes(sample: Sample, *, looks_up: bool, thin: bool) -> tuple[float, float,
     return sample.connected, 0 if looks_up else sample.edges, sample.mirrors, of_thin
 
 
-def fitted_mapped(samples: Sequence[tuple[int, int, int, float]]) -> Mapped:
+def fitted_mapped(samples: Sequence[tuple[int, int, float, float]]) -> Mapped:
     """What edges in the host's memory cost, the rows they are of, and those of these without a head.
 
     Each sample has how many there were of all three, and the seconds for them.

@@ -29,6 +29,7 @@ import numpy as np
 from evener.partition.columns import BYTES_AN_EDGE, spare
 from evener.partition.partition import LONG_RUN, NEARLY_ALL
 from evener.planning.prediction import ElementPrediction, Prediction
+from evener.planning.rates import as_long
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,8 +134,8 @@ class Share:
         Whether a GPU has room for its edges a second time, in blocks of columns.
     mapped_rows : int
         The rows that they are of.
-    bare_rows : int
-        Those of them that are of in-edges, and of which the GPU keeps no head, short ones counted as less.
+    bare_long, bare_short : int
+        Those of them that are of in-edges, and of which the GPU keeps no head: long ones and short ones.
     """
 
     element: str
@@ -144,7 +145,8 @@ class Share:
     mapped: int = 0
     columns: bool = True
     mapped_rows: int = 0
-    bare_rows: int = 0
+    bare_long: int = 0
+    bare_short: int = 0
 
     @classmethod
     def all_of(cls, placed: PartitionedGraph) -> list[Share]:
@@ -160,7 +162,7 @@ class Share:
             else:
                 enough = BYTES_AN_EDGE * own.stored_edges
                 columns = spare(own, element, elsewhere) >= enough
-            of_host = own.mapped_edges, columns, own.mapped_rows, own.bare_rows
+            of_host = own.mapped_edges, columns, own.mapped_rows, own.bare_long, own.bare_short
             shares.append(cls(element.name, element.kind, element.threads, part, *of_host))
         return shares
 
@@ -294,7 +296,8 @@ def predict(
             in_columns = share.columns and not share.mapped
             rate = rates.gpu[algorithm] if in_columns else rates.pulled.get(algorithm, rates.gpu[algorithm])
             compute = rate.seconds(*sizes)
-            compute += rates.mapped[algorithm].seconds(share.mapped, share.mapped_rows, share.bare_rows)
+            bare = as_long(share.bare_long, share.bare_short)
+            compute += rates.mapped[algorithm].seconds(share.mapped, share.mapped_rows, bare)
         copied = part.in_a_row if travels.whole else 0
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0

@@ -360,11 +360,13 @@ def _shares(
                 heads_of = rows.long_of if sizes.heads else _no_heads
                 far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, heads_of)
                 far_rows = rows.of(far)
+                bare_long, bare_short = bare_rows(far_rows, int(rows.long), heads)
                 share = replace(
                     share,
                     mapped=far,
                     mapped_rows=sizes.directions * far_rows,
-                    bare_rows=bare_rows(far_rows, int(rows.long), heads),
+                    bare_long=bare_long,
+                    bare_short=bare_short,
                 )
                 beside += heads * HEAD_BYTES
             free[element.memory] = room - beside - (part.edges - share.mapped) * sizes.edge_bytes

@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Carried", "Mapped", "Rate", "Rates", "keep", "kept", "place_of"]
+__all__ = ["Carried", "Mapped", "Rate", "Rates", "as_long", "keep", "kept", "place_of"]
 
 # The part of what one takes on the largest graph measured that one more takes beyond it, at least. For an
 # H200's searches it was 0.31 by vertices and 0.25 by edges from R-MAT 22 to 24, and 0.6 and 0.7 by vertices
 # from 24, the largest, to 26.
 _EACH_MORE = 0.6
+
+
+# So many short rows without a head take a search as long as one long row without: they lie side by side, so
+# that several come across the bus at once. An H200 took 0.28 ns for each of R-MAT 26, where the CPU had the
+# hubs, and 1.33 for each of the long ones, of 8 edges or more.
+_SHORT_TO_A_LONG = 5
+
+
+def as_long(long: int, short: int) -> float:
+    """How many long rows without a head take as long as these long and these short ones."""
+    return long + short / _SHORT_TO_A_LONG
 
 
 @dataclass(frozen=True, slots=True)

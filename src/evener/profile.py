@@ -46,7 +46,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 13
+_METHOD = 14
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -330,6 +330,7 @@ def _measure_search(
     """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
     own = placed.partitions[0]
     mirrors = sum(one.mirrors for one in placed.partitions)
+    connected = sum(one.connected for one in placed.partitions)
     visited = own.connected + own.mirrors if size is None else size
     for name in names:
         runs, passes = _runs_of(placed, name, sources), PASSES[name][1]
@@ -337,7 +338,7 @@ def _measure_search(
         sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
         measured.samples[name, "search"].append(sample)
         beside = statistics.median(one.beside_computing for one in runs) / passes
-        measured.beside_computing[name].append((scale, mirrors, own.connected, beside))
+        measured.beside_computing[name].append((connected, mirrors, own.connected, beside))
 
 
 def _runs_of(placed: PartitionedGraph, name: str, sources: Sequence[Any]) -> list[Run]:

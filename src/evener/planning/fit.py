@@ -114,29 +114,24 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float, float]]) -> Mapped:
 
 
 def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_seconds: float) -> Carried:
-    """What a pass takes beside computing, by mirrors and the CPU's vertices.
+    """What a pass takes beside computing, by the graph's size, mirrors and the CPU's vertices.
 
-    Each sample has the scale of the graph, the mirrors there were, the CPU's vertices, and seconds. One that
-    took no time is one that the clock did not tell. What a mirror takes is given: told from shares of one
-    graph, whose mirrors are about as many, it came out anywhere from nothing to five times that.
+    Each sample has the vertices of the graph that have an edge, the mirrors there were, the CPU's vertices,
+    and seconds. One that took no time is one that the clock did not tell. What a mirror takes is given: told
+    from shares of one graph, whose mirrors are about as many, it came out anywhere from nothing to five times
+    that.
     """
     told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 4)
     if not len(told):
         return Carried((1,), (0.0,), mirror_seconds, 0.0)
-    scales, mirrors, vertices, seconds = told.T
-    sizes = np.maximum(mirrors + vertices, 1)
-    # Each graph's, if it has more than the one before; what it takes anyhow grows with their logarithm.
-    ends: list[int] = []
-    for scale in np.unique(scales):
-        mean = round(float(np.exp(np.log(sizes[scales == scale]).mean())))
-        if not ends or mean > ends[-1]:
-            ends.append(mean)
-    up_to = np.log(ends)
-    most = np.ones(len(ends) - 1)
-    most[-1:] = np.inf  # as beyond the last
-    growth = np.clip((np.log(sizes)[:, None] - up_to[:-1]) / np.diff(up_to), 0, most)
-    by = np.column_stack([np.ones(len(told)), growth, vertices])
+    sizes, mirrors, of_cpu, seconds = told.T
+    # What a graph takes anyhow is what the one before does, and some more.
+    graphs, which = np.unique(sizes.astype(int), return_inverse=True)
+    more = which[:, None] >= np.arange(1, len(graphs))
+    by = np.column_stack([np.ones(len(told)), more, of_cpu])
     # By how many times it is off, not by how much.
     left = np.maximum(seconds - mirrors * mirror_seconds, 0)
     *fixed, each_vertex = nnls(by / seconds[:, None], left / seconds)[0]
-    return Carried(tuple(ends), tuple(np.cumsum(fixed).tolist()), mirror_seconds, float(each_vertex))
+    return Carried(
+        tuple(graphs.tolist()), tuple(np.cumsum(fixed).tolist()), mirror_seconds, float(each_vertex)
+    )

@@ -15,8 +15,9 @@ each exchange, which itself takes some time. Elements compute at the same time, 
 done, so the last to have sent counts.
 
 What is carried by an algorithm that skips edges, as all do but PageRank, hangs on what it finds. So where CPU
-and GPU run it together, what they take beside computing goes by mirrors and the CPU's vertices, as measured;
-and what a CPU's kernels take for a mirror is told apart from what they take for a vertex.
+and GPU run it together, what they take beside computing goes by the graph's size, mirrors and the CPU's
+vertices, as measured; and what a CPU's kernels take for a mirror is told apart from what they take for a
+vertex.
 """
 
 from __future__ import annotations
@@ -280,6 +281,8 @@ def predict(
     # Mirrors of and on a CPU: what GPUs send one another takes little beside that.
     cpus = [one.part for one in shares if one.kind == "cpu"]
     across = sum(part.mirrors + part.elsewhere for part in cpus)
+    connected = sum(share.part.connected for share in shares)
+    of_cpu = sum(part.connected for part in cpus)
     travels = TRAVELS[algorithm]
     elements = []
     for share in shares:
@@ -302,7 +305,7 @@ def predict(
         picked = part.mirrors * travels.pushed + (part.elsewhere - copied) * travels.pulled
         exchange = 0.0
         if carried is not None:
-            exchange = carried.seconds(across, sum(one.connected for one in cpus))
+            exchange = carried.seconds(connected, across, of_cpu)
         elif exchanges:
             exchange += picked / rates.bytes_per_second[share.kind]
             exchange += copied * travels.pulled / rates.copied_bytes_per_second

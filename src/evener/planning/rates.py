@@ -137,30 +137,29 @@ class Carried:
 
     Attributes
     ----------
-    sizes : tuple of int
-        Mirrors and vertices of the CPU, together, on each of the graphs that were measured: on a small one a
+    vertices : tuple of int
+        Sizes of the graphs it was measured on, in vertices that have an edge, ascending: on a small one a
         search has fewer levels, and all lies in caches.
     fixed_seconds : tuple of float
         What a pass takes anyhow, at each of these sizes, and between them and beyond the last by their
-        logarithm. With a fifth of the edges, hubs', on the CPU an H200 and 15 cores took 3.1 ms on R-MAT 18,
-        5.6 on 22, 6.4 on 24 and 7.1 on 26, with four times as many mirrors each time from 22 on. On other
-        days they took R-MAT 26 some 8.3 ms where a twentieth of the edges made 13 million mirrors, and 9 to
-        10 where most of them made 32 million.
+        logarithm. It goes by the graph, not by the split: of R-MAT 26 an H200 and 15 cores took 8.7 ms
+        beside computing, within 1.2, whether a twentieth of the edges, hubs', made 13 million mirrors or
+        two thirds 32 million.
     mirror_seconds : float
         For each mirror, on whichever element: what it takes to copy its values once.
     vertex_seconds : float
         For each vertex of the CPU that has an edge: what it reached, and its state before the run.
     """
 
-    sizes: tuple[int, ...]
+    vertices: tuple[int, ...]
     fixed_seconds: tuple[float, ...]
     mirror_seconds: float
     vertex_seconds: float
 
-    def seconds(self, mirrors: float, vertices: float) -> float:
-        """The time for so many mirrors on all elements, and vertices of the CPU."""
-        fixed = _between(self.sizes, self.fixed_seconds, mirrors + vertices)
-        return fixed + mirrors * self.mirror_seconds + vertices * self.vertex_seconds
+    def seconds(self, vertices: float, mirrors: float, of_cpu: float) -> float:
+        """The time for a graph of so many vertices, mirrors on all elements, and vertices of the CPU."""
+        fixed = _between(self.vertices, self.fixed_seconds, vertices)
+        return fixed + mirrors * self.mirror_seconds + of_cpu * self.vertex_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +283,7 @@ def _rate(document: dict[str, Any]) -> Rate:
 def _carried(document: dict[str, Any]) -> Carried:
     """As `_rate`."""
     return Carried(
-        tuple(document["sizes"]),
+        tuple(document["vertices"]),
         tuple(document["fixed_seconds"]),
         document["mirror_seconds"],
         document["vertex_seconds"],
@@ -302,7 +301,7 @@ def _require_sense(rates: Rates) -> None:
     for more in rates.mapped.values():
         _require_seconds([more.edge_seconds, more.row_seconds, more.bare_row_seconds])
     for carried in rates.carried.values():
-        _require_sizes(carried.sizes, carried.fixed_seconds)
+        _require_sizes(carried.vertices, carried.fixed_seconds)
         _require_seconds([*carried.fixed_seconds, carried.mirror_seconds, carried.vertex_seconds])
     _require_seconds([rates.exchange_seconds])
     some = [rates.threads, *rates.supersteps.values(), *rates.bytes_per_second.values()]

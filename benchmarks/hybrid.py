@@ -13,8 +13,9 @@ Times are medians: of PageRank for an iteration, of breadth-first search over so
 The first answer to each question is verified, and the last parents on each placement; all others are equal
 to answers that were, ranks to 1e-6.
 
-With --go-on what was recorded of such a machine stays, and is predicted anew with the rates of now: the
-commit and the command in a record are those of its last run.
+With --go-on rows stay that were recorded with the rates of now, so on this very machine, for another of its
+kind may be a third slower; they are predicted anew. The commit and the command in a record are those of its
+last run.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ import numpy as np
 import evener as ev
 import gpu_floors
 import harness
-import machine
 from cpu_rivals import draw_sources
 from evener.auto import directions_of, place_by_plan
 from evener.partition.footprint import beside_edges
@@ -87,12 +87,12 @@ def main():
 
 
 def _recorded(scale, fits, tasks, rates):
-    """The rows of a sweep on such a machine that was broken off, or went less far, predicted by `rates`."""
-    rows = []
+    """The rows of a sweep with these rates that was broken off, or went less far, predicted by `rates`."""
+    rows, own = [], json.loads(json.dumps(asdict(rates)))
     for task in tasks:
         place = harness.RESULTS / f"{_name(task, scale, fits)}.json"
         record = json.loads(place.read_text()) if place.exists() else {}
-        if record.get("machine") != machine.describe():
+        if record.get("rates") != own:
             return []
         rows += record["rows"]
     # What was recorded before shares were told as they were asked for, or without heads, begins anew.
@@ -299,7 +299,7 @@ def _options():
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument(
-        "--go-on", action="store_true", help="with what is recorded of such a machine, predicted anew"
+        "--go-on", action="store_true", help="with what is recorded with the rates of now, predicted anew"
     )
     options = harness.recording(parser)
     if not 0 < options.step < options.most:

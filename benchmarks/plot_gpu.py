@@ -5,14 +5,16 @@
 The first: cuGraph's time over ours, for each algorithm and size, with a mark where we want to be. The second:
 for each graph and part of its edges that fits the GPU, and for each task, the time against the CPU's share of
 the edges, one line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the
-automatic plan.
+automatic plan. Hollow points are of other machines of the kind: those in results/most_on_cpu*.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections import defaultdict
 from fractions import Fraction
+from itertools import groupby
 
 import matplotlib as mpl
 
@@ -37,7 +39,7 @@ def main():
             _rivals(rivals)
         sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
         if sweeps:
-            _hybrid(sweeps)
+            _hybrid(sweeps, [_read(path) for path in harness.RESULTS.glob("most_on_cpu*.json")])
 
 
 def _read(path):
@@ -69,9 +71,12 @@ def _rivals(documents):
     _save(figure, "gpu")
 
 
-def _hybrid(sweeps):
+def _hybrid(sweeps, elsewhere):
     rows_of = {(sweep["rows"][0]["task"], sweep["graph"], sweep["fits"]): sweep["rows"] for sweep in sweeps}
     tasks = sorted({task for task, _, _ in rows_of}, reverse=True)
+    others = defaultdict(list)
+    for graph, row in [(one["graph"], row) for one in elsewhere for row in one["rows"]]:
+        others[row["task"], graph, row["fits"]].append(row)
     columns = sorted({(graph, fits) for _, graph, fits in rows_of}, key=lambda one: (one[0], -one[1]))
     figure, panels = plt.subplots(
         len(tasks), len(columns), figsize=(4.1 * len(columns), 3.4 * len(tasks)), squeeze=False, sharex=True,
@@ -83,6 +88,8 @@ def _hybrid(sweeps):
             panel.set_visible(bool(rows))
             if rows:
                 _sweep(panel, rows)
+                for _, own in groupby(others[task, graph, fits], key=lambda row: row["machine"]):
+                    _lines(panel, list(own), fill="none")
             panel.set_title(f"{task}, {graph}, {Fraction(fits)} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")
     for panel in panels[-1]:
@@ -102,15 +109,7 @@ def _sweep(panel, rows):
         panel.axhline(1e3 * row["median_seconds"], color=INK, linestyle=":", linewidth=1)
         panel.annotate(name, (0.995, 1e3 * row["median_seconds"]), xycoords=("axes fraction", "data"),
                        xytext=(0, 2), textcoords="offset points", fontsize=8, ha="right")  # fmt: skip
-    for policy, colour in POLICIES.items():
-        own = [r for r in rows if r["policy"] == policy and not r["automatic"]]
-        own.sort(key=lambda r: r["alpha"])
-        if own:
-            shares = [r["alpha"] for r in own]
-            panel.plot(
-                shares, [1e3 * r["median_seconds"] for r in own], color=colour, marker=".", label=policy
-            )
-            panel.plot(shares, [1e3 * r["predicted_seconds"] for r in own], color=colour, linestyle="--")
+    _lines(panel, rows)
     for row in rows:
         if row["automatic"]:
             at = row["alpha"] or 0.0
@@ -121,6 +120,20 @@ def _sweep(panel, rows):
     panel.yaxis.set_minor_formatter(NullFormatter())
     panel.tick_params(axis="y", labelsize=8)
     plain(panel, grid="y")
+
+
+def _lines(panel, rows, fill="full"):
+    for policy, colour in POLICIES.items():
+        own = [r for r in rows if r["policy"] == policy and not r["automatic"]]
+        own.sort(key=lambda r: r["alpha"])
+        if own:
+            label = policy if fill == "full" else None
+            shares = [r["alpha"] for r in own]
+            took, foreseen = (
+                [1e3 * r[name] for r in own] for name in ("median_seconds", "predicted_seconds")
+            )
+            panel.plot(shares, took, color=colour, marker="o", markersize=3, fillstyle=fill, label=label)
+            panel.plot(shares, foreseen, color=colour, linestyle="--")
 
 
 def _save(figure, name):

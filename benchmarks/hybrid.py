@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import sys
 import time
 from dataclasses import asdict
 
@@ -91,9 +92,14 @@ def _recorded(scale, fits, tasks, rates):
     rows, own = [], json.loads(json.dumps(asdict(rates)))
     for task in tasks:
         place = harness.RESULTS / f"{_name(task, scale, fits)}.json"
-        record = json.loads(place.read_text()) if place.exists() else {}
-        if record.get("rates") != own:
+        if not place.exists():
             return []
+        record = json.loads(place.read_text())
+        if record["rates"] != own:
+            sys.exit(
+                f"--go-on: results/{place.name} was recorded with other rates than this machine's of now; "
+                "move it away, or begin anew without --go-on"
+            )
         rows += record["rows"]
     # What was recorded before shares were told as they were asked for, or without heads, begins anew.
     if not all("asked_alpha" in row and "heads" in row for row in rows if _swept(row)):

@@ -1,11 +1,11 @@
-"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and results/hybrid_*.json as hybrid.svg.
+"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_*.json and hosts_*.json as hybrid.svg.
 
     python benchmarks/plot_gpu.py
 
 The first: cuGraph's time over ours, for each algorithm and size, with a mark where we want to be. The second:
 for each graph and part of its edges that fits the GPU, and for each task, the time against the CPU's share of
 the edges, one line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the
-automatic plan. Hollow points are of other machines of the kind: those in results/most_on_cpu*.json.
+automatic plan. Hollow points are of other hosts of the kind: those in hosts_*.json.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import argparse
 import json
 from collections import defaultdict
 from fractions import Fraction
-from itertools import groupby
 
 import matplotlib as mpl
 
@@ -39,7 +38,7 @@ def main():
             _rivals(rivals)
         sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
         if sweeps:
-            _hybrid(sweeps, [_read(path) for path in harness.RESULTS.glob("most_on_cpu*.json")])
+            _hybrid(sweeps, [_read(path) for path in harness.RESULTS.glob("hosts_*.json")])
 
 
 def _read(path):
@@ -74,9 +73,9 @@ def _rivals(documents):
 def _hybrid(sweeps, elsewhere):
     rows_of = {(sweep["rows"][0]["task"], sweep["graph"], sweep["fits"]): sweep["rows"] for sweep in sweeps}
     tasks = sorted({task for task, _, _ in rows_of}, reverse=True)
-    others = defaultdict(list)
+    others = defaultdict(lambda: defaultdict(list))
     for graph, row in [(one["graph"], row) for one in elsewhere for row in one["rows"]]:
-        others[row["task"], graph, row["fits"]].append(row)
+        others[row["task"], graph, row["fits"]][row["host"]].append(row)
     columns = sorted({(graph, fits) for _, graph, fits in rows_of}, key=lambda one: (one[0], -one[1]))
     figure, panels = plt.subplots(
         len(tasks), len(columns), figsize=(4.1 * len(columns), 3.4 * len(tasks)), squeeze=False, sharex=True,
@@ -88,8 +87,8 @@ def _hybrid(sweeps, elsewhere):
             panel.set_visible(bool(rows))
             if rows:
                 _sweep(panel, rows)
-                for _, own in groupby(others[task, graph, fits], key=lambda row: row["machine"]):
-                    _lines(panel, list(own), fill="none")
+                for own in others[task, graph, fits].values():
+                    _lines(panel, own, fill="none")
             panel.set_title(f"{task}, {graph}, {Fraction(fits)} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")
     for panel in panels[-1]:

@@ -330,6 +330,7 @@ def _measure_search(
     """What a CPU's kernels take of what skips edges, and what both take beside kernels."""
     own = placed.partitions[0]
     mirrors = sum(one.mirrors for one in placed.partitions)
+    # What both take beside kernels goes by what there is, and not by how often it is read, as `size` does.
     connected = sum(one.connected for one in placed.partitions)
     visited = own.connected + own.mirrors if size is None else size
     for name in names:

@@ -518,20 +518,25 @@ def test_a_small_graph_takes_less_to_begin_with():
     samples = [(*one, anyhow[one[0]] + 1e-5 * one[1] + 3e-5 * one[2]) for one in sizes]
     # In whatever order.
     for found in (fitted_carried(samples, 1e-5), fitted_carried(samples[::-1], 1e-5)):
-        assert found.vertices == (100, 10_000, 1_000_000)
+        assert found.sizes == (100, 10_000, 1_000_000)
         assert found.fixed_seconds == pytest.approx((2, 6, 9))
         assert (found.mirror_seconds, found.vertex_seconds) == pytest.approx((1e-5, 3e-5))
     for vertices, fixed in ((0, 2), (20, 2), (1000, 4), (10**5, 7.5), (10**8, 12)):
         for mirrors, own in ((0, 0), (10**7, 10), (0, 10**7)):
             expected = pytest.approx(fixed + 1e-5 * mirrors + 3e-5 * own)
             assert found.seconds(vertices, mirrors, own) == expected
-    # It never takes more, whatever large graphs seem to take: 1/2 over 5/36.
+    # A small graph never takes more than a larger one, whatever they seem to take: 1/2 over 5/36.
     found = fitted_carried([(100, 60, 0, 6.0), (10_000, 10_000, 0, 3.0)], 0.0)
     assert found.fixed_seconds == pytest.approx((3.6, 3.6))
+    # Of a graph on which the clock told nothing, nothing is known.
+    found = fitted_carried([(100, 60, 0, 6.0), (10_000, 10_000, 0, 0.0)], 0.0)
+    assert (found.sizes, found.fixed_seconds) == ((100,), pytest.approx((6,)))
+    # One graph stands for all.
+    assert [found.seconds(size, 0, 0) for size in (1, 100, 10**9)] == pytest.approx([6, 6, 6])
 
 
 def test_what_a_pass_takes_anyhow_goes_by_the_whole_graph():
-    """By hand: 1 s for 10 vertices with an edge, 3 for 1000; 2 for the 40 + 60 of these shares."""
+    """By hand: 1 s for 10 vertices with an edge, 3 for 1000; 2 for 40 + 60, however many elements."""
     known = rates(share=(1e-15,), gpu=1e-15, carried=(0.0, 0.0, 0.0))
     known.carried["bfs"] = Carried((10, 1000), (1.0, 3.0), 0.0, 0.0)
     for mirrors in (0, 10**9):
@@ -540,6 +545,10 @@ def test_what_a_pass_takes_anyhow_goes_by_the_whole_graph():
             replace(one, part=replace(one.part, connected=count)) for one, count in ((cpu, 40), (gpu, 60))
         ]
         assert predict(split, "bfs", known).elements[0].exchange_seconds == pytest.approx(2)
+        halves = [
+            replace(split[1], part=replace(split[1].part, connected=30), element=f"cuda:{k}") for k in (0, 1)
+        ]
+        assert predict([split[0], *halves], "bfs", known).elements[2].exchange_seconds == pytest.approx(2)
 
 
 def test_mirrors_are_carried_as_fast_as_values_are_copied():

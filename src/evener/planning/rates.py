@@ -137,28 +137,31 @@ class Carried:
 
     Attributes
     ----------
-    vertices : tuple of int
-        Sizes of the graphs it was measured on, in vertices that have an edge, ascending: on a small one a
-        search has fewer levels, and all lies in caches.
+    sizes : tuple of int
+        Of the graphs it was measured on, in vertices that have an edge, ascending: on a small one a search
+        has fewer levels, and all lies in caches.
     fixed_seconds : tuple of float
         What a pass takes anyhow, at each of these sizes, and between them and beyond the last by their
-        logarithm. It goes by the graph, not by the split: of R-MAT 26 an H200 and 15 cores took 8.7 ms
-        beside computing, within 1.2, whether a twentieth of the edges, hubs', made 13 million mirrors or
-        two thirds 32 million.
+        logarithm. It goes by the graph and not by the split: in searches of R-MAT 26 an H200 and 15 cores
+        took 6.8 ms beside computing where a twentieth of the edges, hubs', made 13 million mirrors, and 9.0
+        where a half made 28 million, of which copies for the mirrors explain 1.2 and 2.6.
     mirror_seconds : float
         For each mirror, on whichever element: what it takes to copy its values once.
     vertex_seconds : float
         For each vertex of the CPU that has an edge: what it reached, and its state before the run.
     """
 
-    vertices: tuple[int, ...]
+    sizes: tuple[int, ...]
     fixed_seconds: tuple[float, ...]
     mirror_seconds: float
     vertex_seconds: float
 
-    def seconds(self, vertices: float, mirrors: float, of_cpu: float) -> float:
-        """The time for a graph of so many vertices, mirrors on all elements, and vertices of the CPU."""
-        fixed = _between(self.vertices, self.fixed_seconds, vertices)
+    def seconds(self, size: float, mirrors: float, of_cpu: float) -> float:
+        """The time for a graph of this size, mirrors on all elements, and those of its vertices on the CPU.
+
+        `size` and `of_cpu` count vertices that have an edge.
+        """
+        fixed = _between(self.sizes, self.fixed_seconds, size)
         return fixed + mirrors * self.mirror_seconds + of_cpu * self.vertex_seconds
 
 
@@ -283,7 +286,7 @@ def _rate(document: dict[str, Any]) -> Rate:
 def _carried(document: dict[str, Any]) -> Carried:
     """As `_rate`."""
     return Carried(
-        tuple(document["vertices"]),
+        tuple(document["sizes"]),
         tuple(document["fixed_seconds"]),
         document["mirror_seconds"],
         document["vertex_seconds"],
@@ -301,7 +304,7 @@ def _require_sense(rates: Rates) -> None:
     for more in rates.mapped.values():
         _require_seconds([more.edge_seconds, more.row_seconds, more.bare_row_seconds])
     for carried in rates.carried.values():
-        _require_sizes(carried.vertices, carried.fixed_seconds)
+        _require_sizes(carried.sizes, carried.fixed_seconds)
         _require_seconds([*carried.fixed_seconds, carried.mirror_seconds, carried.vertex_seconds])
     _require_seconds([rates.exchange_seconds])
     some = [rates.threads, *rates.supersteps.values(), *rates.bytes_per_second.values()]

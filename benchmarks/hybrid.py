@@ -95,7 +95,7 @@ def _recorded(scale, fits, tasks, rates):
         if not place.exists():
             return []
         record = json.loads(place.read_text())
-        if record["rates"] != own:
+        if record.get("rates") != own:
             sys.exit(
                 f"--go-on: results/{place.name} was recorded with other rates than this machine's of now; "
                 "move it away, or begin anew without --go-on"

@@ -101,9 +101,6 @@ def _recorded(scale, fits, tasks, rates):
                 "move it away, or begin anew without --go-on"
             )
         rows += record["rows"]
-    # What was recorded before shares were told as they were asked for, or without heads, begins anew.
-    if not all("asked_alpha" in row and "heads" in row for row in rows if _swept(row)):
-        return []
     for row in rows:
         shares = [Share(**share | {"part": Part(**share["part"])}) for share in row["shares"]]
         row.update(_predicted(shares, row["task"], rates))

@@ -90,10 +90,14 @@ def main():
 def _recorded(scale, fits, tasks, rates):
     """The rows of a sweep with these rates that was broken off, or went less far, predicted by `rates`."""
     rows, own = [], json.loads(json.dumps(asdict(rates)))
-    for task in tasks:
-        place = harness.RESULTS / f"{_name(task, scale, fits)}.json"
-        if not place.exists():
-            return []
+    places = [harness.RESULTS / f"{_name(task, scale, fits)}.json" for task in tasks]
+    recorded = [place for place in places if place.exists()]
+    if recorded and recorded != places:
+        names = ", ".join(place.name for place in places if place not in recorded)
+        sys.exit(
+            f"--go-on: of these --tasks results/ lacks {names}; go on with the others, and begin that anew"
+        )
+    for place in recorded:
         record = json.loads(place.read_text())
         if record.get("rates") != own:
             sys.exit(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["choose", "decoded", "edges_of_table", "known_by_name", "schema_of", "tables"]
 
+_log = logging.getLogger("evener")
+
 # Pairs of names for the two ends that tools write; compared without case, blanks and underscores.
 _ENDS = (
     ("src", "dst"),
@@ -40,8 +42,6 @@ _ENDS = (
     ("startid", "endid"),
     ("node1", "node2"),
 )
-_log = logging.getLogger("evener")
-
 _WEIGHTS = ("weight", "weights", "wgt", "wt", "w", "cost")
 _KEY = b"evener"
 

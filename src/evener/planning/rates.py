@@ -27,8 +27,6 @@ __all__ = ["Carried", "Mapped", "Rate", "Rates", "as_long", "keep", "kept", "pla
 # H200's searches it was 0.31 by vertices and 0.25 by edges from R-MAT 22 to 24, and 0.6 and 0.7 by vertices
 # from 24, the largest, to 26.
 _EACH_MORE = 0.6
-
-
 # So many short rows without a head take a search as long as one long row without: they lie side by side, so
 # that several come across the bus at once. An H200 took 0.28 ns for each of R-MAT 26, where the CPU had the
 # hubs, and 1.33 for each of the long ones, of 8 edges or more.

@@ -18,7 +18,8 @@ from evener.memory import nbytes_of
 from evener.partition import PartitionedGraph, partition
 from evener.planning.fits import saying_what_fits
 from evener.planning.model import TRAVELS, Share, predict
-from evener.planning.plan import Plan, Sizes, check_choices, make_plan
+from evener.planning.plan import Plan, check_choices, make_plan
+from evener.planning.sizes import Sizes
 from evener.profile import rates_kept, rates_of_this_machine
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from evener.planning.model import (
     predict,
     totem_speedup,
 )
-from evener.planning.plan import Sizes
 from evener.planning.rates import Carried, Mapped, Rate, Rates, keep, kept, place_of
+from evener.planning.sizes import Sizes
 
 MACHINE = {"processor": "of a test"}
 

@@ -23,9 +23,10 @@ from evener.memory import readable
 from evener.partition.columns import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges, tiers_of
 from evener.planning.model import Part, Share, predict
-from evener.planning.plan import Plan, Sizes, make_plan
+from evener.planning.plan import Plan, make_plan
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.planning.rates import keep
+from evener.planning.sizes import Sizes
 from evener.report.units import seconds_text
 
 GIB = 1 << 30

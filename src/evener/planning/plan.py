@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
-from evener.partition.columns import BYTES_AN_EDGE
-from evener.partition.footprint import (
-    HEAD_BYTES,
-    LEAST_HEADED,
-    bare_rows,
-    beside_edges,
-    far_edges,
-    too_large,
-)
 from evener.partition.policies import POLICIES, edge_shares
-from evener.planning.model import Degrees, Share, owned_by_degree, parts_of, predict
-from evener.planning.neighbours import Neighbours
+from evener.planning.model import predict
+from evener.planning.sizes import ALPHAS, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from evener.elements import Element
-    from evener.graph import Graph
+    from evener.planning.model import Share
     from evener.planning.prediction import Prediction
     from evener.planning.rates import Rates
+    from evener.planning.sizes import Sizes
 
-__all__ = ["Plan", "Sizes", "check_choices", "fitting", "make_plan"]
+__all__ = ["Plan", "check_choices", "make_plan"]
 
-# Shares of the CPU side that are tried.
-_ALPHAS = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
 # More elements have to promise this much, for a prediction is not exact, and one element is simpler.
 _WORTH_IT = 1.03
 # That choice is made which would be done first if the CPU took so many times what is predicted:
@@ -43,9 +29,6 @@ _WORTH_IT = 1.03
 # PageRank, where the GPU's times were the same to a hundredth. Little is lost by giving it less: a hundredth
 # of the edges is 2 ms to an H200 that reads them across the bus, and by policy low 5 to 8 to those cores.
 _CPU_MAY_TAKE = 1.15
-# What is told to fit may take up this part of a GPU's room. Before there are partitions, sizes are estimates:
-# of R-MAT 17 by policy low, a GPU's takes up 1.05 times as much as that with alpha 0.05, 1.28 with 0.95.
-_SURELY = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,82 +74,6 @@ class Plan:
         """Why, in a sentence, where no GPU has room for any share of the graph."""
         reasons = [why for kind, why in self.refused.items() if "GPU" in kind]
         return reasons[-1] if reasons and not any("GPU" in kind for kind in self.alternatives) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What a plan needs to know of a graph.
-
-    Attributes
-    ----------
-    degrees : Degrees
-        In-edges and out-edges together for a directed graph.
-    directions : int
-        Adjacencies that are stored: 2 for both directions of a directed graph.
-    edge_bytes : int
-        Of a target and its weight.
-    heads : bool
-        Whether a search can look up, so that a GPU keeps heads of rows in the host's memory.
-    neighbours : Neighbours or None
-        Those of some vertices, where they are known.
-    """
-
-    degrees: Degrees
-    directions: int
-    edge_bytes: int
-    heads: bool = True
-    neighbours: Neighbours | None = None
-
-    @classmethod
-    def of(cls, graph: Graph, directions: str = "both") -> Sizes:
-        """Those of a graph."""
-        weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
-        heads, stored = directions == "both", 1 + (graph.directed and directions == "both")
-        if not graph.directed:
-            degree = graph.out_degree()
-            degrees = Degrees.of(degree)
-        else:
-            into, out = graph.in_degree(), graph.out_degree()
-            degree = into + out
-            of_one = {"in": (into, out), "out": (out, into)}.get(directions, ())
-            degrees = Degrees.of(degree, *of_one)
-        neighbours = Neighbours.of(graph, directions, degree, degrees)
-        return cls(degrees, stored, 4 + weight, heads, neighbours)
-
-    def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
-        """The part of each partition's vertices that has mirrors at each other, where it is known."""
-        return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
-
-    def rows(self, owned: NDArray[np.float64]) -> _Rows:
-        """The rows of one direction, where so many vertices of each degree are owned."""
-        each = self.degrees.each_stored
-        there = owned * each > 0
-        return _Rows(
-            np.append(0, np.cumsum(owned[there])),
-            np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()),
-        )
-
-
-class _Rows(NamedTuple):
-    """Rows from the highest degree on, with the edges of all directions: how many, before each degree."""
-
-    rows: NDArray[np.float64]
-    edges: NDArray[np.float64]
-    long: float
-
-    def of(self, edges: int) -> int:
-        """How many have so many edges."""
-        return round(float(np.interp(edges, self.edges, self.rows)))
-
-    def long_of(self, edges: int) -> int:
-        """How many of these are long, and worth a head."""
-        return min(self.of(edges), int(self.long))
-
-
-def _no_heads(_: int) -> int:
-    """Where nothing looks up."""
-    return 0
 
 
 def make_plan(
@@ -258,18 +165,6 @@ def check_choices(policy: str, alpha: float | None) -> None:
     edge_shares([1.0], alpha)
 
 
-def fitting(sizes: Sizes, elements: Sequence[Element]) -> tuple[str, float] | None:
-    """The policy and the least share of the CPU side with which a graph fits CPUs and GPUs; None if none."""
-    for alpha in _ALPHAS:
-        for policy in POLICIES:
-            try:
-                _shares(sizes, elements, policy, alpha, usable=_SURELY)
-            except DeviceOutOfMemory:
-                continue
-            return policy, alpha
-    return None
-
-
 def _candidates(
     elements: Sequence[Element],
     policies: list[str],
@@ -292,7 +187,7 @@ def _candidates(
     if on_cpu and on_gpu:
         for group in groups:
             members = [e for e in elements if e in on_cpu or e in group]
-            yield "CPU and GPU", members, policies, _ALPHAS if alpha is None else [alpha]
+            yield "CPU and GPU", members, policies, ALPHAS if alpha is None else [alpha]
     # A share between two sides leaves neither of them out; where there is one side, all edges are its.
     if on_cpu and (not on_gpu or alpha in (None, 1)):
         of_several = alpha if len(on_cpu) > 1 and not on_gpu else None
@@ -323,62 +218,10 @@ def _one(
     alpha: float | None,
     passes: float,
 ) -> Plan:
-    shares, nbytes = _shares(sizes, elements, policy, alpha)
+    shares, nbytes = shares_of(sizes, elements, policy, alpha)
     prediction = predict(shares, algorithm, rates, passes=passes)
     names = tuple(e.name.partition("#")[0] for e in elements)  # as `partition` takes them
     return Plan(algorithm, names, policy, alpha, tuple(shares), tuple(nbytes), prediction, {}, {})
-
-
-def _shares(
-    sizes: Sizes, elements: Sequence[Element], policy: str, alpha: float | None, *, usable: float = 1.0
-) -> tuple[list[Share], list[int]]:
-    """What each element gets, and the bytes that it takes up there; `usable` is the part of its room to fill.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If a share does not fit its GPU.
-    """
-    of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())
-    parts = parts_of(sizes.degrees, owned, sizes.mirrored(policy, of_edges.tolist()))
-    shares: list[Share] = []
-    nbytes: list[int] = []
-    free: dict[object, int] = {}  # of each memory, which several elements may share
-    for element, part, own in zip(elements, parts, owned, strict=True):
-        beside = beside_edges(
-            part.vertices, part.mirrors, part.elsewhere, part.edges, directions=sizes.directions
-        )
-        share = Share(element.name, element.kind, element.threads, part)
-        room = element.room()
-        if room is not None:
-            room = free.setdefault(element.memory, int(room * usable))
-            if beside > room:
-                raise too_large(element.name, part.vertices, part.mirrors, beside, room)
-            if beside + part.edges * sizes.edge_bytes > room:
-                rows = sizes.rows(own)
-                heads_of = rows.long_of if sizes.heads else _no_heads
-                far, heads = far_edges(part.edges, sizes.edge_bytes, room - beside, heads_of)
-                far_rows = rows.of(far)
-                bare_long, bare_short = bare_rows(far_rows, int(rows.long), heads)
-                share = replace(
-                    share,
-                    mapped=far,
-                    mapped_rows=sizes.directions * far_rows,
-                    bare_long=bare_long,
-                    bare_short=bare_short,
-                )
-                beside += heads * HEAD_BYTES
-            free[element.memory] = room - beside - (part.edges - share.mapped) * sizes.edge_bytes
-        shares.append(share)
-        nbytes.append(beside + (part.edges - share.mapped) * sizes.edge_bytes)
-    # Blocks of columns are made where all is placed, one element's after the other's.
-    for k, (element, share) in enumerate(zip(elements, shares, strict=True)):
-        if element.memory in free:
-            needed = BYTES_AN_EDGE * share.part.edges
-            shares[k] = replace(share, columns=free[element.memory] >= needed)
-            free[element.memory] -= needed if shares[k].columns else 0
-    return shares, nbytes
 
 
 def _best(found: dict[str, Plan], surely: dict[str, float], *, whole: str | None) -> Plan:

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_model import rates
 
 import evener as ev
 import reference
@@ -27,6 +26,7 @@ from evener.partition.partition import Partition
 from evener.passes import repeated
 from evener.planning.model import Share
 from evener.timeline import Span
+from given_rates import rates
 
 home = import_module("evener.partition")
 of_runs = import_module("evener.measured")

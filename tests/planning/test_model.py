@@ -24,42 +24,9 @@ from evener.planning.model import (
     predict,
     totem_speedup,
 )
-from evener.planning.rates import Carried, Mapped, Rate, Rates, keep, kept, place_of
+from evener.planning.rates import Carried, Mapped, Rate, keep, kept, place_of
 from evener.planning.sizes import Sizes
-
-MACHINE = {"processor": "of a test"}
-
-
-def flat(edge, vertex=0.0, fixed=0.0):
-    """A rate that does not depend on the graph's size."""
-    return Rate((1,), (edge,), (vertex,), (edge,), fixed)
-
-
-def carries(fixed, mirror, vertex):
-    """What is carried on a graph of any size."""
-    return Carried((1,), (fixed,), mirror, vertex)
-
-
-def rates(
-    *, cpu=1e-9, gpu=1e-10, mapped=1e-9, mapped_row=0.0, c=4e9, copied=4e9, delay=0.0, steps=1.0,
-    pulled=None, beside=None, share=None, carried=None,
-):  # fmt: skip
-    names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
-    return Rates(
-        MACHINE,
-        4,
-        dict.fromkeys(names, flat(cpu)),
-        dict.fromkeys(names, flat(gpu)),
-        {} if pulled is None else {"pagerank": flat(pulled)},
-        {} if beside is None else {"pagerank": flat(beside)},
-        {} if share is None else {"bfs": flat(*share)},
-        {} if carried is None else {"bfs": carries(*carried)},
-        dict.fromkeys(names, Mapped(mapped, mapped_row)),
-        dict.fromkeys(names, steps),
-        c if isinstance(c, dict) else {"cpu": c, "cuda": c},
-        copied,
-        delay,
-    )
+from given_rates import MACHINE, carries, flat, rates
 
 
 def parts(degrees, policy, shares):

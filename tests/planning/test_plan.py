@@ -13,7 +13,6 @@ from time import monotonic, sleep
 
 import numpy as np
 import pytest
-from test_model import rates
 
 import evener as ev
 from evener import auto, profile
@@ -28,6 +27,7 @@ from evener.planning.prediction import ElementPrediction, Prediction
 from evener.planning.rates import keep
 from evener.planning.sizes import Sizes
 from evener.report.units import seconds_text
+from given_rates import rates
 
 GIB = 1 << 30
 

@@ -1,4 +1,4 @@
-"""Rates that no machine was measured for: what an edge costs, and the rest nothing unless it is given."""
+"""Rates that no machine was measured for: an edge costs what is given, and a vertex nothing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def rates(
     *, cpu=1e-9, gpu=1e-10, mapped=1e-9, mapped_row=0.0, c=4e9, copied=4e9, delay=0.0, steps=1.0,
     pulled=None, beside=None, share=None, carried=None,
 ):  # fmt: skip
+    """Flat rates of four threads and a GPU, where `c` and `copied` are bytes a second.
+
+    `pulled` and `beside` are PageRank's seconds for an edge; `share` and `carried` are what `flat` and
+    `carries` take of a breadth-first search. What is None was not measured.
+    """
     names = ("bfs", "pagerank", "wcc", "sssp", "betweenness")
     return Rates(
         MACHINE,

@@ -9,14 +9,14 @@ import pytest
 
 from evener import auto, profile
 from evener.elements import parse_elements
-from evener.memory import nbytes_of
 from evener.planning.rates import keep
 from given_rates import rates
 
 # Its 425,856 stored edges and their weights take 3.2 MiB.
 GRAPH = "rmat:14,weights=1..255"
 ROOM = "2.5MiB"
-# What to run, and how often its kernels go through the graph.
+BYTES_AN_EDGE = 8
+# What to run with, and the passes that are predicted: iterations, or sources.
 PASSES = {
     "bfs": ([], 1),
     "sssp": ([], 1),
@@ -24,17 +24,17 @@ PASSES = {
     "pagerank": (["--tol", "0", "--max-iter", "20"], 20),
     "betweenness": (["-k", "4"], 4),
 }
-# What an edge takes on the CPU, on the GPU, and more if it is read across the bus; and what that makes best.
+# By what is best then: what an edge takes on the CPU, on the GPU, and more if it is read across the bus.
 CHOICES = {
     "cpu": {"cpu": 1e-12, "gpu": 1e-9, "mapped": 4e-8},
-    "cuda:0": {"cpu": 4e-8, "gpu": 1e-9, "mapped": 1e-12},
+    "cuda:0": {"cpu": 1e-6, "gpu": 1e-9, "mapped": 1e-9},
     "cpu,cuda:0": {"cpu": 4e-8, "gpu": 1e-9, "mapped": 4e-8},
 }
 
 
 @pytest.fixture
-def measured(monkeypatch, tmp_path):
-    """This machine with one of its GPUs, as if its rates had been measured: they are kept, and found."""
+def keep_rates(monkeypatch, tmp_path):
+    """Keeps rates as if they had been measured on this machine, with one of its GPUs."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(auto, "gpus", lambda: 1)
     threads = parse_elements("cpu,cuda:0")[0].threads
@@ -43,27 +43,22 @@ def measured(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("best", CHOICES)
 @pytest.mark.parametrize("algorithm", PASSES)
-def test_a_run_goes_where_its_plan_says(measured, evener, algorithm, best):
-    """To the elements that the rates make fastest, each with the edges and the time that the plan foresaw."""
-    measured(**CHOICES[best])
+def test_a_run_goes_where_its_plan_says(keep_rates, evener, algorithm, best):
+    """To the elements that the rates make fastest; by what lies where then it is to take as long."""
+    keep_rates(**CHOICES[best])
     options, passes = PASSES[algorithm]
-    place = ["--gpu-memory", ROOM]
-    planned = json.loads(evener("plan", GRAPH, "--for", algorithm, *place, "--json").out)
+    planned = json.loads(evener("plan", GRAPH, "--for", algorithm, "--gpu-memory", ROOM, "--json").out)
     assert ",".join(planned["on"]) == best
-    if best == "cpu":
-        place = []  # it would limit nothing, and the run says so
-    done = evener("run", algorithm, GRAPH, *place, *options, "--verify", "--json")
-    assert done.status == 0, done.err
-    ran = json.loads(done.out)
-    assert ran["verified"]
-    found = ran["prediction"]
+    done = evener("run", algorithm, GRAPH, "--gpu-memory", ROOM, *options, "--verify", "--json")
+    assert done.status == 0, done.err  # so the answer was verified
+    found = json.loads(done.out)["prediction"]
     assert [one["name"] for one in found["elements"]] == planned["on"]
     # The run's is by the partitions as they are; a plan foresees their mirrors from some vertices.
-    assert found["seconds"] == pytest.approx(passes * planned["prediction"]["seconds"], rel=0.05)
+    assert found["seconds"] == pytest.approx(passes * planned["prediction"]["seconds"], rel=0.02)
 
 
-def test_what_was_planned_and_what_came_are_told_together(measured, evener, tmp_path):
-    measured(**CHOICES["cpu,cuda:0"])
+def test_what_was_planned_and_what_came_are_told_together(keep_rates, evener, tmp_path):
+    keep_rates(**CHOICES["cpu,cuda:0"])
     planned = evener("plan", GRAPH, "--for", "pagerank", "--gpu-memory", ROOM).out
     assert "\npagerank on cpu, cuda:0; policy " in planned
     assert "times as fast as the CPU alone and " in planned
@@ -76,14 +71,14 @@ def test_what_was_planned_and_what_came_are_told_together(measured, evener, tmp_
     assert "Predicted and achieved" in page.read_text(encoding="utf-8")
 
 
-def test_a_gpu_keeps_to_what_the_plan_gives_it(measured, evener):
-    """As many edges as it foresaw lie with each, and no more in the GPU's memory than it may take."""
-    measured(**CHOICES["cpu,cuda:0"])
-    planned = json.loads(evener("plan", GRAPH, "--for", "pagerank", "--gpu-memory", ROOM, "--json").out)
+def test_a_placement_like_the_plans_holds_what_was_foreseen(keep_rates, evener):
+    keep_rates(**CHOICES["cpu,cuda:0"])
+    planned = json.loads(evener("plan", GRAPH, "--for", "bfs", "--gpu-memory", ROOM, "--json").out)
     place = ["--on", "cpu,cuda:0", "--policy", planned["policy"], "--alpha", planned["alpha"]]
-    placed = json.loads(evener("plan", GRAPH, *place, "--gpu-memory", ROOM, "--json").out)
-    foreseen = [share["part"]["edges"] for share in planned["shares"]]
-    assert [one["edges"] for one in placed["partitions"]] == pytest.approx(foreseen, rel=0.01)
-    gpu = placed["partitions"][1]
-    assert gpu["host_bytes"] > 0
-    assert gpu["nbytes"] - gpu["host_bytes"] <= nbytes_of(ROOM, "gpu_memory")
+    placed = json.loads(evener("plan", GRAPH, *place, "--gpu-memory", ROOM, "--json").out)["partitions"]
+    foreseen = planned["shares"]
+    assert [one["edges"] for one in placed] == pytest.approx(
+        [share["part"]["edges"] for share in foreseen], rel=0.01
+    )
+    assert foreseen[1]["mapped"] > 0
+    assert placed[1]["host_bytes"] == pytest.approx(BYTES_AN_EDGE * foreseen[1]["mapped"], rel=0.02)

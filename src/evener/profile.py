@@ -46,7 +46,7 @@ _log = logging.getLogger("evener")
 
 # How rates are measured and fitted: another number where they would come out otherwise, so that those kept
 # from before are not gone by.
-_METHOD = 14
+_METHOD = 15
 # Sizes of the graphs: the smallest one's values fit most caches, the next one's do not. A third is measured
 # where so many cores share caches that the next one's still do: the values and state of R-MAT 22 are 100 MB,
 # the last cache of a 16-core share of a server 300 MiB.
@@ -334,17 +334,17 @@ def _measure_search(
     connected = sum(one.connected for one in placed.partitions)
     visited = own.connected + own.mirrors if size is None else size
     for name in names:
-        runs, passes = _runs_of(placed, name, sources), PASSES[name][1]
+        runs, passes = _runs_of(placed, name, sources, read=True), PASSES[name][1]
         computes = statistics.median(one.first_computes for one in runs) / passes
         sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
         measured.samples[name, "search"].append(sample)
         beside = statistics.median(one.beside_computing for one in runs) / passes
-        measured.beside_computing[name].append((connected, mirrors, own.connected, beside))
+        measured.beside_computing[name].append((connected, mirrors, own.owned, beside))
 
 
-def _runs_of(placed: PartitionedGraph, name: str, sources: Sequence[Any]) -> list[Run]:
-    """Runs of an algorithm, from these sources if it has one."""
-    return repeated(PASSES[name][0], placed, sources if name in FROM_A_SOURCE else (None,))
+def _runs_of(placed: PartitionedGraph, name: str, sources: Sequence[Any], *, read: bool = False) -> list[Run]:
+    """Runs of an algorithm, from these sources if it has one; `read` is `repeated`'s."""
+    return repeated(PASSES[name][0], placed, sources if name in FROM_A_SOURCE else (None,), read=read)
 
 
 def _count_supersteps(measured: Measured, placed: PartitionedGraph, source: Any) -> None:

@@ -87,7 +87,10 @@ def test_an_element_sends_when_it_is_done_while_others_compute():
         ("pagerank", 4 * 300),
         ("wcc", 4 * 300),
         ("sssp", 16 * 50),
-        ("bfs", 4 * 50 + 300),
+        (
+            "bfs",
+            4 / 40 * 50 + 3 / 8 * 300,
+        ),  # a parent for one in forty, bits for three steps
         ("betweenness", 8 * 50 + 8 * 300),
     ],
 )
@@ -102,10 +105,9 @@ def test_what_lies_in_a_row_travels_at_the_speed_of_copies():
     shares = [Share("cpu", "cpu", 4, part), gpu_share(0)]
     found = predict(shares, "pagerank", rates(c=1.0, copied=10.0))
     assert found.elements[0].exchange_seconds == pytest.approx(4 * 100 / 1.0 + 4 * 200 / 10.0)
-    # Bits of a frontier are picked out all the same: 4 bytes of 50 mirrors pushed, 1 of 300 pulled.
-    assert predict(shares, "bfs", rates(c=1.0, copied=10.0)).elements[0].exchange_seconds == pytest.approx(
-        500
-    )
+    # Bits of a frontier are picked out all the same, three for each of 300; a parent for one mirror in 40.
+    found = predict(shares, "bfs", rates(c=1.0, copied=10.0))
+    assert found.elements[0].exchange_seconds == pytest.approx(4 / 40 * 50 + 3 / 8 * 300)
 
 
 @pytest.mark.parametrize(("mapped", "columns", "rate"), [(0, True, 1), (0, False, 3), (10, True, 3)])
@@ -359,7 +361,7 @@ def test_shares_of_hubs_say_what_mirrors_cost_where_edges_are_skipped(name, edge
     assert rate.fixed_seconds == 20
     assert rate.vertices == (600,)
     assert rate.vertex_seconds == pytest.approx([2])
-    assert rate.mirror_seconds == pytest.approx([0.1])
+    assert (rate.mirrors, rate.mirror_seconds) == ((500,), pytest.approx([0.1]))
     assert rate.edge_seconds == pytest.approx([edge])
     assert rate.least_edge_seconds == pytest.approx([least])
     assert rate.seconds(3000, 1, 500) == pytest.approx(20 + 2 + 3000 * edge + 50)
@@ -414,14 +416,45 @@ def test_where_vertices_look_for_one_neighbour_few_edges_cost_more_than_many():
     assert replace(rate, vertex_seconds=(0.0,)).seconds(9000, 1, 2000) == pytest.approx(20 + 600 * 4)
 
 
-def test_mirrors_do_not_become_dearer_beyond_the_largest_graph():
-    """By hand: 1 s each on a graph of 10, 3 s on one of 20; halfway, by the logarithm, 2 s."""
+def test_what_mirrors_take_goes_by_how_many_there_are():
+    """By hand, on lines through nothing for none, and beyond the last at what one more took at last.
+
+    It goes by the mirrors of the shares that were measured, whatever the size of the graphs.
+    """
     nothing = (0.0, 0.0)
-    rate = Rate((10, 20), nothing, nothing, nothing, 0.0, (1.0, 3.0))
-    for mirrors, each in ((5, 1), (10, 1), (14.142, 2), (20, 3), (40, 3)):
-        assert rate.seconds(0, 0, mirrors) == pytest.approx(mirrors * each, rel=1e-4)
-    cheaper = replace(rate, mirror_seconds=(4.0, 3.0))
-    assert cheaper.seconds(0, 0, 40) == pytest.approx(100)  # as vertices: of 10 all 40, of 20 all 60
+    rate = Rate((1000, 2000), nothing, nothing, nothing, 0.0, (10, 20), (4.0, 3.0))
+    for mirrors, seconds in ((0, 0), (5, 20), (10, 40), (15, 50), (20, 60), (40, 100)):
+        assert rate.seconds(0, 10**6, mirrors) == pytest.approx(seconds)
+    # They do not become dearer, and never so cheap as they seem to: of 10 all 40, of 20 all 44, or 30.
+    for each, beyond in ((5.0, 100 + 20 * 5), (2.2, 44 + 20 * 0.6 * 2.2), (1.5, 40 + 20 * 0.6 * 1.5)):
+        found = replace(rate, mirror_seconds=(4.0, each)).seconds(0, 0, 40)
+        assert found == pytest.approx(beyond)
+    assert replace(rate, mirror_seconds=(4.0, 1.5)).seconds(0, 0, 15) == pytest.approx(40)
+    one = replace(rate, mirrors=(10,), mirror_seconds=(4.0,))
+    assert [one.seconds(0, 0, mirrors) for mirrors in (5, 10, 40)] == pytest.approx([20, 40, 160])
+
+
+def test_each_size_of_graph_says_what_more_mirrors_take():
+    """By hand: 2 s a vertex, and 3, then 1 s a mirror; on a third graph there were no more than before."""
+    measured = Measured((10, 12, 14))
+    sizes = [
+        (10, 400, 0, 3),
+        (10, 0, 100, 3),
+        (12, 800, 0, 1),
+        (12, 100, 500, 1),
+        (14, 900, 0, 1),
+        (14, 100, 400, 1),
+    ]
+    measured.samples["bfs", "search"] = [
+        Sample(scale, own + mirrors, own, 9000, 20 + 2 * own + each * mirrors, mirrors)
+        for scale, own, mirrors, each in [
+            (10, 10, 0, 0),
+            *sizes,
+        ]  # of which the first takes twice what is fixed
+    ]
+    rate = measured.rate("bfs", "search")
+    assert (rate.vertices, rate.vertex_seconds) == ((400, 800, 900), pytest.approx([2, 2, 2]))
+    assert (rate.mirrors, rate.mirror_seconds) == ((100, 500), pytest.approx([3, 1]))
 
 
 def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
@@ -433,12 +466,16 @@ def test_a_cpu_is_slower_while_a_gpu_reads_its_memory():
 
 
 def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
-    """By hand: 2 s an edge, 3 for each of 100 vertices, 4 a mirror, 5; then 7 s, 0.5 a mirror, 2 a vertex."""
+    """By hand: 2 s an edge, 3 for each of 100 vertices, 4 a mirror, 5; then 7 s, 0.5 a mirror, 2 a vertex.
+
+    Of these the CPU has 150, of which 50 have no edge, but a state.
+    """
     shares = [cpu_share(1000, mirrors=300, elsewhere=200), gpu_share(10**10, mirrors=200, elsewhere=300)]
     known = rates(share=(2.0, 3.0, 5.0), carried=(7.0, 0.5, 2.0), c=1.0)
-    known.shares["bfs"] = replace(known.shares["bfs"], mirror_seconds=(4.0,))
+    known.shares["bfs"] = replace(known.shares["bfs"], mirrors=(10**6,), mirror_seconds=(4.0,))
+    shares[0] = replace(shares[0], part=replace(shares[0].part, vertices=150))
     found = predict(shares, "bfs", known, passes=2)
-    computing, more = 2000 + 300 + 1200 + 5, 7 + 250 + 200
+    computing, more = 2000 + 300 + 1200 + 5, 7 + 250 + 300
     assert [e.compute_seconds for e in found.elements] == pytest.approx([2 * computing, 2 * 1.0])
     assert [e.exchange_seconds for e in found.elements] == pytest.approx([2 * more] * 2)
     assert found.seconds == pytest.approx(2 * (computing + more))
@@ -453,7 +490,7 @@ def test_what_both_take_to_search_beside_computing_goes_by_mirrors():
     assert not predict(shares, "pagerank", known).beside_computing
     assert predict(shares, "pagerank", known).elements[0].exchange_seconds == 4 * 200
     two = [gpu_share(10**10, elsewhere=200), replace(gpu_share(0, mirrors=300), element="cuda:1")]
-    assert predict(two, "bfs", known).elements[1].exchange_seconds == pytest.approx(4 * 300)
+    assert predict(two, "bfs", known).elements[1].exchange_seconds == pytest.approx(0.1 * 300)
     assert predict(shares[:1], "bfs", known).seconds == pytest.approx(1e-9 * 1000)
 
 
@@ -519,11 +556,11 @@ def test_what_a_pass_takes_anyhow_goes_by_the_whole_graph():
 
 
 def test_mirrors_are_carried_as_fast_as_values_are_copied():
-    """A parent of 4 bytes and eight flags for each in a search, a label in components."""
+    """Of a search three flags for each, and a parent of 4 bytes for one in forty; a label in components."""
     measured = Measured((10,))
     for name in ("bfs", "wcc"):
         measured.beside_computing[name] = [(1024, 100, 1, 60.0)]
-    assert measured.carried("bfs", 10.0).mirror_seconds == pytest.approx(5 / 10)
+    assert measured.carried("bfs", 10.0).mirror_seconds == pytest.approx((4 / 40 + 3 / 8) / 10)
     assert measured.carried("wcc", 10.0).mirror_seconds == pytest.approx(4 / 10)
 
 
@@ -601,7 +638,10 @@ def written(tmp_path, monkeypatch):
         {"edge_seconds": (1.0, math.nan)},
         {"vertex_seconds": (-1.0, 1.0)},
         {"fixed_seconds": math.inf},
-        {"mirror_seconds": (0.0, -1.0)},
+        {"mirrors": (2, 4), "mirror_seconds": (0.0, -1.0)},
+        {"mirrors": (2, 2), "mirror_seconds": (0.0, 1.0)},
+        {"mirrors": (2, 4), "mirror_seconds": (1.0,)},
+        {"mirror_seconds": (1.0,)},
         {"thin_seconds": (0.0, -1.0)},
         {"edge_seconds": (1.0,)},
     ],

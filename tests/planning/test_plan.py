@@ -523,7 +523,7 @@ def test_rates_of_a_gpu_are_written_as_well():
 
 def test_rates_of_searches_on_both_are_written_as_well():
     known = rates(share=(2e-9, 3e-9), carried=(1e-3, 4e-9, 2e-9))
-    known.shares["bfs"] = replace(known.shares["bfs"], mirror_seconds=(5e-9,))
+    known.shares["bfs"] = replace(known.shares["bfs"], mirrors=(10**9,), mirror_seconds=(5e-9,))
     known.gpu["bfs"] = replace(known.gpu["bfs"], thin_seconds=(7e-9, 9e-9))
     lines = text.rates(known).splitlines()
     assert (

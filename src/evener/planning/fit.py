@@ -53,6 +53,7 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
     least_seconds: list[float] = []
     thin_seconds: list[float] = []
     counts: list[int] = []
+    mirrors: dict[int, float] = {}  # and what each of so many took
     for scale in sorted({sample.scale for sample in samples}):
         own = [sample for sample in samples if sample.scale == scale]
         sizes = np.array([_sizes(one, looks_up=looks_up, thin=thin) for one in own], dtype=float)
@@ -73,6 +74,8 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
         thin_seconds.append(each_thin)
         vertex_seconds.append(each_vertex)
         mirror_seconds.append(each_mirror)
+        if (most_mirrors := max(sample.mirrors for sample in own)) > max(mirrors, default=0):
+            mirrors[most_mirrors] = each_mirror
         # Whole graphs of many edges, or hubs.
         most = max(own, key=lambda one: one.edges / max(one.connected, 1) if with_mirrors else one.edges)
         # What reads every edge pays for every edge; if that is lost in the noise, a bound is better. Where
@@ -91,7 +94,8 @@ def fitted(samples: Sequence[Sample], *, reads_all: bool, looks_up: bool = False
         tuple(vertex_seconds),
         tuple(least_seconds),
         fixed,
-        tuple(mirror_seconds) if with_mirrors else (),
+        tuple(mirrors),
+        tuple(mirrors.values()),
         tuple(thin_seconds) if thin else (),
     )
 
@@ -116,10 +120,9 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float, float]]) -> Mapped:
 def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_seconds: float) -> Carried:
     """What a pass takes beside computing, by the graph's size, mirrors and the CPU's vertices.
 
-    Each sample has the vertices of the graph that have an edge, the mirrors there were, the CPU's vertices,
-    and seconds. One that took no time is one that the clock did not tell. What a mirror takes is given: told
-    from shares of one graph, whose mirrors are about as many, it came out anywhere from nothing to five times
-    that.
+    Each sample has the vertices of the graph that have an edge, the mirrors there were, all the CPU's
+    vertices, and seconds. One that took no time is one that the clock did not tell. What a mirror takes is
+    given: shares of one graph, whose mirrors are about as many, do not tell.
     """
     told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 4)
     if not len(told):

@@ -10,8 +10,10 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from evener.atomic import replacing
 from evener.cache import cache_folder
@@ -54,8 +56,12 @@ class Rate:
         takes if vertices take nothing.
     fixed_seconds : float
         What a run takes however little it has to do.
+    mirrors : tuple of int
+        How many mirrors there were on graphs of other sizes, ascending, where they were told apart from
+        vertices.
     mirror_seconds : tuple of float
-        Seconds for each mirror, at each of these sizes, where they were told apart from vertices.
+        Seconds for each of them then. An H200's 15 cores took 0.5, 1.0, 1.8 and 2.4 ms for shares of hubs
+        with 0.1, 1.6, 5.9 and 12.1 million, and 3.3 to 5 ms for 28 million.
     thin_seconds : tuple of float
         What a vertex takes beside that, to be divided by the mean number of edges, at each of these sizes:
         for edges looked at in vain, by what is done with a vertex once it has found one, as sparse graphs
@@ -67,6 +73,7 @@ class Rate:
     vertex_seconds: tuple[float, ...]
     least_edge_seconds: tuple[float, ...]
     fixed_seconds: float
+    mirrors: tuple[int, ...] = ()
     mirror_seconds: tuple[float, ...] = ()
     thin_seconds: tuple[float, ...] = ()
 
@@ -83,7 +90,7 @@ class Rate:
 
             PageRank on 15 cores of two hosts, R-MAT 22, 24 and 26: an edge 0.14, 0.16 and 0.16 ns on one,
             0.10, 0.16 and 0.20 on the other; a vertex 0.5, 1.0 and 1.3 ns, and 1.2, 2.1 and 1.2. Vertices'
-            and mirrors' times were disturbed so much that their line is not followed upwards.
+            times were disturbed so much that their line is not followed upwards.
             """
             found = _between(self.vertices, values, at)
             return min(found, values[-1]) if at > self.vertices[-1] else found
@@ -91,8 +98,8 @@ class Rate:
         each_vertex = each(self.vertex_seconds)
         told = edges * _between(self.vertices, self.edge_seconds, at) + vertices * each_vertex
         least = edges * _between(self.vertices, self.least_edge_seconds, at)
-        if self.mirror_seconds:
-            told += mirrors * each(self.mirror_seconds)
+        if self.mirrors:
+            told += _all_of(self.mirrors, self.mirror_seconds, mirrors)
         if self.thin_seconds and edges:
             told += vertices**2 / edges * _between(self.vertices, self.thin_seconds, at)
             # What has found an edge reads no other. Where few edges tell all of the time, nobody knows more.
@@ -141,12 +148,12 @@ class Carried:
     fixed_seconds : tuple of float
         What a pass takes anyhow, at each of these sizes, and between them and beyond the last by their
         logarithm. It goes by the graph and not by the split: in searches of R-MAT 26 an H200 and 15 cores
-        took 6.8 ms beside computing where a twentieth of the edges, hubs', made 13 million mirrors, and 9.0
-        where a half made 28 million, of which copies for the mirrors explain 1.2 and 2.6.
+        took 10.5 ms beside computing where a twentieth of the edges, hubs', made 13 million mirrors, 10.1
+        where a half made 28 million, and 9.2 where four fifths made 33 million.
     mirror_seconds : float
         For each mirror, on whichever element: what it takes to copy its values once.
     vertex_seconds : float
-        For each vertex of the CPU that has an edge: what it reached, and its state before the run.
+        For each vertex of the CPU, with edges or without: its state is made before the run.
     """
 
     sizes: tuple[int, ...]
@@ -157,7 +164,7 @@ class Carried:
     def seconds(self, size: float, mirrors: float, of_cpu: float) -> float:
         """The time for a graph of this size, mirrors on all elements, and those of its vertices on the CPU.
 
-        `size` and `of_cpu` count vertices that have an edge.
+        `size` counts vertices that have an edge, `of_cpu` all.
         """
         fixed = _between(self.sizes, self.fixed_seconds, size)
         return fixed + mirrors * self.mirror_seconds + of_cpu * self.vertex_seconds
@@ -276,6 +283,7 @@ def _rate(document: dict[str, Any]) -> Rate:
         tuple(document["vertex_seconds"]),
         tuple(document["least_edge_seconds"]),
         document["fixed_seconds"],
+        tuple(document["mirrors"]),
         tuple(document["mirror_seconds"]),
         tuple(document["thin_seconds"]),
     )
@@ -296,9 +304,11 @@ def _require_sense(rates: Rates) -> None:
     for tier in (rates.cpu, rates.gpu, rates.pulled, rates.beside, rates.shares):
         for rate in tier.values():
             each = [rate.edge_seconds, rate.vertex_seconds, rate.least_edge_seconds]
-            each += [told for told in (rate.mirror_seconds, rate.thin_seconds) if told]
+            each += [rate.thin_seconds] if rate.thin_seconds else []
             _require_sizes(rate.vertices, *each)
-            _require_seconds([*chain.from_iterable(each), rate.fixed_seconds])
+            if rate.mirrors or rate.mirror_seconds:
+                _require_sizes(rate.mirrors, rate.mirror_seconds)
+            _require_seconds([*chain.from_iterable(each), *rate.mirror_seconds, rate.fixed_seconds])
     for more in rates.mapped.values():
         _require_seconds([more.edge_seconds, more.row_seconds, more.bare_row_seconds])
     for carried in rates.carried.values():
@@ -347,3 +357,15 @@ def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> f
         each_more = max(of_the_line, _EACH_MORE * values[k])
         return each_more + (values[k] - each_more) * last / at
     return values[k - 1] + math.log(at / before) / math.log(last / before) * step
+
+
+def _all_of(counts: tuple[int, ...], each: tuple[float, ...], count: float) -> float:
+    """What so many take, on straight lines from none through what these counts took at so much for each.
+
+    More never take less. Beyond the last count the last line goes on, within what one of these took.
+    """
+    took = list(accumulate((n * seconds for n, seconds in zip(counts, each, strict=True)), max))
+    more = max(count - counts[-1], 0)
+    rise = (took[-1] - took[-2]) / (counts[-1] - counts[-2]) if len(counts) > 1 else each[-1]
+    each_more = min(max(rise, _EACH_MORE * each[-1]), each[-1])
+    return float(np.interp(count, (0, *counts), (0.0, *took))) + more * each_more

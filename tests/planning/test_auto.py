@@ -641,9 +641,9 @@ def test_one_more_size_is_measured_on_a_large_machine(monkeypatch, scales, memor
         assert shares in sizes
         # What searches of these shares take beside computing.
         mirrors = [sum(own.mirrors for own in pg.partitions) for pg in placed]
-        of_all, _ = whole[1]
+        stands_for = 4 * connected
         owned = [pg.partitions[0].owned for pg in placed]
-        expected = {"bfs": [(of_all, *both) for both in zip(mirrors, owned, strict=True)]}
+        expected = {"bfs": [(stands_for, *both) for both in zip(mirrors, owned, strict=True)]}
         for name, own in zip(found.carried, carried, strict=True):
             assert [one[:3] for one in own[len(profile._SHARES) * len(scales) :]] == expected.get(name, [])
 

@@ -13,9 +13,10 @@ Times are medians: of PageRank for an iteration, of breadth-first search over so
 The first answer to each question is verified, and the last parents on each placement; all others are equal
 to answers that were, ranks to 1e-6.
 
-One that others on the machine disturb takes longer by itself, for all its runs follow one another. So the CPU
-alone is run again after the sweep, and all its times count; and so is what took over a quarter longer than
-most, as the model compares them, of which the faster round counts, and both are in the record.
+All runs on a placement follow one another, so what disturbs the machine for some seconds makes that placement
+alone seem slow. So after a sweep the CPU alone is run again, and the times of both rounds count; and so is
+each placement that took over a quarter longer than most, in proportion to what was predicted, of which the
+faster round counts. The record has both rounds, and how well the model agrees with the first ones alone.
 
 With --go-on rows stay that were recorded with the rates of now, so on this very machine, for another of its
 kind may be a third slower; they are predicted anew. The commit and the command in a record are those of its
@@ -150,20 +151,16 @@ class _Bench:
 
     def run_again(self, rows, fits, memory):
         """The CPU alone, whose times are added to those before, and what was disturbed, if that is faster."""
-        again = [row for row in rows if row["on"] == "cpu" and "rounds" not in row]
-        again += [row for task in self.options.tasks for row in _disturbed(rows, task)]
-        for row in again:
-            alone = row["policy"] is None
-            # With the directions that it had.
-            where = (None, "cpu", "random", None, None) if alone else (fits, HYBRID, row["policy"])
-            if not alone:
-                where += (row["asked_alpha"], memory)
-            later = self.placed_as(*where, [row["task"]])[0]
+        for row in [row for row in rows if row["on"] == "cpu" and "rounds" not in row]:
+            later = self.placed_as(None, "cpu", "random", None, None, [row["task"]])[0]
+            row["rounds"] = [row["seconds"], later["seconds"]]
+            row["seconds"] = [*row["seconds"], *later["seconds"]]
+            row["median_seconds"] = harness.median(row["seconds"])
+        for row in [row for task in self.options.tasks for row in _disturbed(rows, task)]:
+            where = HYBRID, row["policy"], row["asked_alpha"]
+            later = self.placed_as(fits, *where, memory, [row["task"]])[0]
             rounds = [row["seconds"], later["seconds"]]
-            if alone:
-                both = rounds[0] + rounds[1]
-                row |= {"seconds": both, "median_seconds": harness.median(both)}
-            elif later["median_seconds"] < row["median_seconds"]:
+            if later["median_seconds"] < row["median_seconds"]:
                 row |= later
             row["rounds"] = rounds
 
@@ -319,7 +316,15 @@ def _summary(rows):
         **_agreement(cpu, [gpu, *hybrids]),
         # Where the GPU alone is many times as fast as with a CPU, it decides the correlation by itself.
         "of_hybrids": _agreement(cpu, hybrids),
+        # What is run again is chosen by the model, and counts if it is faster: this is without.
+        "of_first_rounds": _agreement(_first(cpu), [_first(row) for row in [gpu, *hybrids]]),
     }
+
+
+def _first(row):
+    """A row with the times of its first round."""
+    seconds = row["rounds"][0] if "rounds" in row else row["seconds"]
+    return row | {"median_seconds": harness.median(seconds)}
 
 
 def _agreement(cpu, rows):

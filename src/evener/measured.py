@@ -29,8 +29,8 @@ class Measured:
         The edges and rows that lay in the host's memory, the rows of these without a head, counted as
         `as_long` does, and the seconds of a pass.
     beside_computing : dict of str to list of (int, int, int, float)
-        The graph's vertices that have an edge, the mirrors there were, all the CPU's vertices, and the
-        seconds of a pass beside computing.
+        The graph's vertices that have an edge, or would with 16 edges for each, the mirrors there were, all
+        the CPU's vertices, and the seconds of a pass beside computing.
     """
 
     def __init__(self, scales: tuple[int, ...]) -> None:

@@ -331,9 +331,9 @@ def _measure_search(
     own = placed.partitions[0]
     mirrors = sum(one.mirrors for one in placed.partitions)
     # A graph that stands for one of more edges has as many vertices to make a state for, and a search of it
-    # more levels: ten of R-MAT 26 with 4 edges a vertex, eight with 16. They took 9.3 ms beside computing
-    # with 12 million mirrors, and 8.4 with 13 million.
-    connected = sum(one.connected for one in placed.partitions) if size is None else size
+    # more levels: ten of R-MAT 26 with 4 edges a vertex, eight with 16. With shares of hubs they took about
+    # as long beside computing: 9.3 and 8.4 ms on one machine with an H200, 8.4 and 10.2 on another.
+    whole = sum(one.connected for one in placed.partitions) if size is None else size
     visited = own.connected + own.mirrors if size is None else size
     for name in names:
         runs, passes = _runs_of(placed, name, sources, read=True), PASSES[name][1]
@@ -341,7 +341,7 @@ def _measure_search(
         sample = Sample(scale, visited, own.connected, own.stored_edges, computes, own.mirrors)
         measured.samples[name, "search"].append(sample)
         beside = statistics.median(one.beside_computing for one in runs) / passes
-        measured.beside_computing[name].append((connected, mirrors, own.owned, beside))
+        measured.beside_computing[name].append((whole, mirrors, own.owned, beside))
 
 
 def _runs_of(placed: PartitionedGraph, name: str, sources: Sequence[Any], *, read: bool = False) -> list[Run]:

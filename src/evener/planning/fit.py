@@ -120,9 +120,8 @@ def fitted_mapped(samples: Sequence[tuple[int, int, float, float]]) -> Mapped:
 def fitted_carried(samples: Sequence[tuple[int, int, int, float]], mirror_seconds: float) -> Carried:
     """What a pass takes beside computing, by the graph's size, mirrors and the CPU's vertices.
 
-    Each sample has the vertices of the graph that have an edge, the mirrors there were, all the CPU's
-    vertices, and seconds. One that took no time is one that the clock did not tell. What a mirror takes is
-    given: shares of one graph, whose mirrors are about as many, do not tell.
+    Each sample has what `Measured.beside_computing` has. One that took no time is one that the clock did not
+    tell. What a mirror takes is given: shares of one graph, whose mirrors are about as many, do not tell.
     """
     told = np.array([sample for sample in samples if sample[-1] > 0], dtype=float).reshape(-1, 4)
     if not len(told):

@@ -143,8 +143,8 @@ class Carried:
     Attributes
     ----------
     sizes : tuple of int
-        Of the graphs it was measured on, in vertices that have an edge, ascending: on a small one a search
-        has fewer levels, and all lies in caches.
+        Of the graphs it was measured on, in vertices that have an edge, or would with 16 edges for each,
+        ascending: on a small one a search has fewer levels, and all lies in caches.
     fixed_seconds : tuple of float
         What a pass takes anyhow, at each of these sizes, and between them and beyond the last by their
         logarithm. It goes by the graph and not by the split: in searches of R-MAT 26 an H200 and 15 cores
@@ -353,8 +353,7 @@ def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> f
     k = next((k for k in range(1, len(places)) if at <= places[k]), len(places) - 1)
     before, last, step = places[k - 1], places[k], values[k] - values[k - 1]
     if at > last and step < 0:
-        of_the_line = (values[k] * last - values[k - 1] * before) / (last - before)
-        each_more = max(of_the_line, _EACH_MORE * values[k])
+        each_more = _one_more(places, values)
         return each_more + (values[k] - each_more) * last / at
     return values[k - 1] + math.log(at / before) / math.log(last / before) * step
 
@@ -362,10 +361,16 @@ def _between(places: tuple[int, ...], values: tuple[float, ...], at: float) -> f
 def _all_of(counts: tuple[int, ...], each: tuple[float, ...], count: float) -> float:
     """What so many take, on straight lines from none through what these counts took at so much for each.
 
-    More never take less. Beyond the last count the last line goes on, within what one of these took.
+    More never take less. Beyond the last count one more takes no longer than each of these did.
     """
-    took = list(accumulate((n * seconds for n, seconds in zip(counts, each, strict=True)), max))
-    more = max(count - counts[-1], 0)
-    rise = (took[-1] - took[-2]) / (counts[-1] - counts[-2]) if len(counts) > 1 else each[-1]
-    each_more = min(max(rise, _EACH_MORE * each[-1]), each[-1])
-    return float(np.interp(count, (0, *counts), (0.0, *took))) + more * each_more
+    took = accumulate((n * seconds for n, seconds in zip(counts, each, strict=True)), max)
+    beyond = max(count - counts[-1], 0) * min(_one_more(counts, each), each[-1])
+    return float(np.interp(count, (0, *counts), (0.0, *took))) + beyond
+
+
+def _one_more(counts: tuple[int, ...], each: tuple[float, ...]) -> float:
+    """What one more takes beyond the last count: as along the last line of what all take, or little less."""
+    if len(counts) == 1:
+        return each[-1]
+    (before, last), (former, latter) = counts[-2:], each[-2:]
+    return max((latter * last - former * before) / (last - before), _EACH_MORE * latter)

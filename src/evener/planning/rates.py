@@ -369,7 +369,7 @@ def _all_of(counts: tuple[int, ...], each: tuple[float, ...], count: float) -> f
 
 
 def _one_more(counts: tuple[int, ...], each: tuple[float, ...]) -> float:
-    """What one more takes beyond the last count: as along the last line of what all take, or little less."""
+    """What one more takes beyond the last count: as on the last line of what all take, or `_EACH_MORE`."""
     if len(counts) == 1:
         return each[-1]
     (before, last), (former, latter) = counts[-2:], each[-2:]

@@ -43,6 +43,7 @@ from evener.auto import directions_of, place_by_plan
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Part, Share, predict
 from evener.profile import rates_of_this_machine
+from sweeps import agreement, alone, is_swept, of_first_round
 
 ITERATIONS = 8
 HYBRID = "cpu,cuda:0"
@@ -72,7 +73,7 @@ def main():
                 rows += bench.placed_without_heads(fits, memory)
             for task in options.tasks:
                 rows += bench.placed_by_plan(fits, task, memory)
-        done = {(row["policy"], row["asked_alpha"]) for row in rows if _swept(row)}
+        done = {(row["policy"], row["asked_alpha"]) for row in rows if is_swept(row)}
         alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
         sweep = [(policy, alpha) for policy in options.policies for alpha in alphas]
         left = [one for one in sweep if one not in done]
@@ -280,7 +281,7 @@ def _show(row):
 
 def _disturbed(rows, task):
     """The placements of a sweep that took far longer than most, by what was predicted, and were run once."""
-    own = [row for row in rows if row["task"] == task and _swept(row)]
+    own = [row for row in rows if row["task"] == task and is_swept(row)]
     times = [row["median_seconds"] / row["predicted_seconds"] for row in own]
     return [
         row
@@ -289,19 +290,12 @@ def _disturbed(rows, task):
     ]
 
 
-def _swept(row):
-    return row["policy"] is not None and not row["automatic"]
-
-
 def _summary(rows):
     """Of one task: hybrid against the better alone, automatic against best, model against time."""
-    alone = [r for r in rows if r["policy"] is None and not r["automatic"]]
-    cpu, gpu = (
-        next(r for r in alone if r["on"] == one and r.get("heads") is not False) for one in ("cpu", "cuda:0")
-    )
-    without_heads = [r["median_seconds"] for r in alone if r.get("heads") is False]
+    cpu, gpu = (alone(rows, one) for one in ("cpu", "cuda:0"))
+    without_heads = [r["median_seconds"] for r in rows if r.get("heads") is False]
     auto = next(r for r in rows if r["automatic"])
-    hybrids = [r for r in rows if _swept(r)]
+    hybrids = [r for r in rows if is_swept(r)]
     better_alone = min(cpu["median_seconds"], gpu["median_seconds"])
     best = min([gpu, cpu, *hybrids], key=lambda r: r["median_seconds"])
     return {
@@ -313,29 +307,11 @@ def _summary(rows):
         "best_over_alone": better_alone / best["median_seconds"],
         "automatic_over_best": auto["median_seconds"] / best["median_seconds"],
         "best": {name: best[name] for name in ("on", "policy", "alpha")},
-        **_agreement(cpu, [gpu, *hybrids]),
+        **agreement(cpu, [gpu, *hybrids]),
         # Where the GPU alone is many times as fast as with a CPU, it decides the correlation by itself.
-        "of_hybrids": _agreement(cpu, hybrids),
+        "of_hybrids": agreement(cpu, hybrids),
         # What is run again is chosen by the model, and counts if it is faster: this is without.
-        "of_first_rounds": _agreement(_first(cpu), [_first(row) for row in [gpu, *hybrids]]),
-    }
-
-
-def _first(row):
-    """A row with the times of its first round."""
-    seconds = row["rounds"][0] if "rounds" in row else row["seconds"]
-    return row | {"median_seconds": harness.median(seconds)}
-
-
-def _agreement(cpu, rows):
-    """How well speed-ups over the CPU alone were predicted, and the times themselves."""
-    measured = np.array([r["median_seconds"] for r in rows])
-    expected = np.array([r["predicted_seconds"] for r in rows])
-    achieved, predicted = cpu["median_seconds"] / measured, cpu["predicted_seconds"] / expected
-    return {
-        "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(rows) > 2 else None,
-        "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()) if rows else None,
-        "mean_absolute_error_of_seconds": float(np.abs(expected / measured - 1).mean()) if rows else None,
+        "of_first_rounds": agreement(of_first_round(cpu), [of_first_round(row) for row in [gpu, *hybrids]]),
     }
 
 

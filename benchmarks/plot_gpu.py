@@ -5,7 +5,8 @@
 The first: cuGraph's time over ours, for each algorithm and size, with a mark where we want to be. The second:
 for each graph and part of its edges that fits the GPU, and for each task, the time against the CPU's share of
 the edges, one line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the
-automatic plan. Hollow points are of other hosts of the kind: those in hosts_*.json.
+automatic plan. Hollow points are of other hosts of the kind: those in hosts_*.json. What their own rates
+foresaw is not drawn.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _hybrid(sweeps, elsewhere):
             if rows:
                 _sweep(panel, rows)
                 for own in others[task, graph, fits].values():
-                    _lines(panel, own, fill="none")
+                    _lines(panel, own, elsewhere=True)
             panel.set_title(f"{task}, {graph}, {Fraction(fits)} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")
     for panel in panels[-1]:
@@ -121,18 +122,19 @@ def _sweep(panel, rows):
     plain(panel, grid="y")
 
 
-def _lines(panel, rows, fill="full"):
+def _lines(panel, rows, *, elsewhere=False):
     for policy, colour in POLICIES.items():
         own = [r for r in rows if r["policy"] == policy and not r["automatic"]]
         own.sort(key=lambda r: r["alpha"])
         if own:
-            label = policy if fill == "full" else None
             shares = [r["alpha"] for r in own]
             took, foreseen = (
                 [1e3 * r[name] for r in own] for name in ("median_seconds", "predicted_seconds")
             )
-            panel.plot(shares, took, color=colour, marker="o", markersize=3, fillstyle=fill, label=label)
-            panel.plot(shares, foreseen, color=colour, linestyle="--")
+            drawn = {"fillstyle": "none", "linewidth": 0.6} if elsewhere else {"label": policy}
+            panel.plot(shares, took, color=colour, marker="o", markersize=3, **drawn)
+            if not elsewhere:
+                panel.plot(shares, foreseen, color=colour, linestyle="--")
 
 
 def _save(figure, name):

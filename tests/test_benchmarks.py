@@ -42,8 +42,9 @@ TINY_ON_GPU = {
 
 
 def test_every_question_is_tried_here():
-    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "plot_gpu", "rivals"}
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
+    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "plot_gpu", "rivals", "sweeps"}
+    of_records = {"joined"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared, *of_records}
 
 
 def run(name, words):
@@ -66,6 +67,91 @@ def test_a_benchmark_runs(name):
 @pytest.mark.parametrize("name", TINY_ON_GPU)
 def test_a_gpu_benchmark_runs(name):
     assert "pagerank" in run(name, TINY_ON_GPU[name]).lower()
+
+
+# ---- several sweeps of one machine ------------------------------------------------------------------
+
+
+def swept(*, cpu, gpu, both, foreseen=4.0, rates=1):
+    """A record of hybrid.py, of rounds of one run: CPU alone, GPU alone, and half of the edges each."""
+
+    def placed(on, rounds, predicted_seconds, policy=None):
+        seconds = [seconds for (seconds,) in rounds]
+        alpha = policy and 0.5
+        return {
+            "on": on, "policy": policy, "alpha": alpha, "asked_alpha": alpha, "automatic": False,
+            "heads": True, "seconds": seconds, "median_seconds": min(seconds), "rounds": rounds,
+            "predicted_seconds": predicted_seconds,
+        }  # fmt: skip
+
+    rows = [
+        placed("cpu", [[seconds] for seconds in cpu], 8.0) | {"median_seconds": sum(cpu) / len(cpu)},
+        placed("cuda:0", [[gpu]], 2.0),
+        placed("cuda:0", [[1.0]], 2.0) | {"automatic": True},
+        placed("cuda:0", [[9.0]], 2.0) | {"heads": False},
+        placed("cpu,cuda:0", [[seconds] for seconds in both], foreseen, "high"),
+    ]
+    return {"rates": rates, "rows": rows, "command": "python benchmarks/hybrid.py"}
+
+
+@pytest.fixture
+def join(figures, monkeypatch, tmp_path):
+    """Write these records where those of sweeps lie, and join them."""
+    joined = importlib.import_module("joined")
+    monkeypatch.setattr(figures.harness, "RESULTS", tmp_path)
+
+    def run(**sweeps):
+        fits = {"half": 0.5, "quarter": 0.25}
+        for name, sweep in sweeps.items():
+            place = tmp_path / f"hybrid_bfs_9_{fits[name]}.json"
+            place.write_text(json.dumps(sweep | {"fits": fits[name]}))
+        monkeypatch.setattr(sys, "argv", ["joined.py", "--scale", "9"])
+        joined.main()
+        return json.loads((tmp_path / "joined_bfs_9.json").read_text())
+
+    return run
+
+
+def test_sweeps_of_one_machine_count_together(join):
+    # Of the half each, 4 s and 6 s: that the first was run again, and took 3 s, does not count.
+    found = join(
+        half=swept(cpu=[8.0, 8.0], gpu=2.0, both=[4.0, 3.0]),
+        quarter=swept(cpu=[4.0, 4.0], gpu=2.0, both=[6.0]),
+    )
+    cpu, gpu, both = found["rows"]
+    assert [row["median_seconds"] for row in (cpu, gpu, both)] == [6.0, 2.0, 5.0]
+    assert both["seconds"] == [4.0, 6.0]
+    assert both["medians_of_sweeps"] == [4.0, 6.0]
+    assert both["longest_over_shortest"] == 1.5
+    # The GPU alone is 3 times as fast as the CPU for 4 foreseen; both together 1.2 times for 2.
+    summary = found["summary"]
+    assert summary["mean_absolute_error"] == pytest.approx((1 / 3 + 2 / 3) / 2)
+    assert summary["mean_absolute_error_of_seconds"] == pytest.approx((0 + 0.2) / 2)
+    assert summary["of_hybrids"]["mean_absolute_error"] == pytest.approx(2 / 3)
+    # By itself the first sweep's 3 s are 2 times as fast as the CPU alone of both, for 2 foreseen.
+    half = summary["of_each_sweep"]["0.5"]
+    assert half["mean_absolute_error"] == pytest.approx((1 / 3 + 0) / 2)
+    assert half["of_first_rounds"]["mean_absolute_error"] == pytest.approx((1 / 3 + 1 / 3) / 2)
+    assert [of["fits"] for of in found["of"]] == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"rates": 2}, "with 0.5 and hybrid_bfs with 0.25 were foreseen by different rates"),
+        ({"foreseen": 4.2}, "high 0.50 was foreseen to take 4 s and 4.2 s"),
+    ],
+)
+def test_sweeps_of_different_work_are_not_joined(join, other, said):
+    with pytest.raises(SystemExit, match=said):
+        join(
+            half=swept(cpu=[8.0], gpu=2.0, both=[4.0]), quarter=swept(cpu=[8.0], gpu=2.0, both=[4.0], **other)
+        )
+
+
+def test_a_sweep_that_was_not_recorded_cannot_be_joined(join):
+    with pytest.raises(SystemExit, match=r"no results/hybrid_bfs_9_0\.25\.json: run benchmarks/hybrid\.py"):
+        join(half=swept(cpu=[8.0], gpu=2.0, both=[4.0]))
 
 
 # ---- the papers' figures ----------------------------------------------------------------------------

@@ -1,0 +1,35 @@
+"""What the rows of a sweep by hybrid.py say of the model: how well it foresaw them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import harness
+
+
+def agreement(cpu, rows):
+    """How well speed-ups over the CPU alone were predicted, and the times themselves."""
+    measured = np.array([r["median_seconds"] for r in rows])
+    expected = np.array([r["predicted_seconds"] for r in rows])
+    achieved, predicted = cpu["median_seconds"] / measured, cpu["predicted_seconds"] / expected
+    return {
+        "pearson": float(np.corrcoef(predicted, achieved)[0, 1]) if len(rows) > 2 else None,
+        "mean_absolute_error": float(np.abs(predicted / achieved - 1).mean()) if rows else None,
+        "mean_absolute_error_of_seconds": float(np.abs(expected / measured - 1).mean()) if rows else None,
+    }
+
+
+def alone(rows, on):
+    """The row of one element alone; of a search on a GPU, with heads."""
+    return next(r for r in rows if r["on"] == on and not r["automatic"] and r.get("heads") is not False)
+
+
+def is_swept(row):
+    """Whether it is of a share that was asked for, and so one of the sweep."""
+    return row["policy"] is not None and not row["automatic"]
+
+
+def of_first_round(row):
+    """A row with the times of its first round, if there were more."""
+    seconds = row["rounds"][0] if "rounds" in row else row["seconds"]
+    return row | {"median_seconds": harness.median(seconds), "seconds": seconds}

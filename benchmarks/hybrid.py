@@ -31,6 +31,7 @@ import json
 import sys
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 import cupy
 import numpy as np
@@ -43,14 +44,12 @@ from evener.auto import directions_of, place_by_plan
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Part, Share, predict
 from evener.profile import rates_of_this_machine
-from sweeps import agreement, alone, is_swept, of_first_round
+from sweeps import agreement, alone, disturbed, is_swept, of_first_round, place_of, shares_of
 
 ITERATIONS = 8
 HYBRID = "cpu,cuda:0"
 # How far ranks may be apart, for sums are taken in another order.
 APART = 1e-6
-# A placement that took so many times as long as most, by what was predicted, is run again.
-DISTURBED = 1.25
 
 
 def main():
@@ -60,48 +59,55 @@ def main():
     print(f"the bus: {link['mapped'] / 1e9:.1f} GB/s read by kernels, {link['copied'] / 1e9:.1f} GB/s copied")
     graph = ev.read(f"rmat:{options.scale}")
     sources = draw_sources(graph, options.sources)
-    beside = beside_edges(graph.n, 0, 0, graph.m, directions=1)
     bench = _Bench(graph, sources, rates, options)
-    on_cpu = []
     for fits in options.fits:
-        memory = int(beside + fits * graph.m * 4)
-        rows = _recorded(options.scale, fits, options.tasks, rates) if options.go_on else []
-        if not rows:
-            on_cpu = on_cpu or bench.placed_as(None, "cpu", "random", None, None)
-            rows = [dict(row) for row in on_cpu] + bench.placed_as(fits, "cuda:0", "random", None, memory)
-            if "bfs" in options.tasks:
-                rows += bench.placed_without_heads(fits, memory)
-            for task in options.tasks:
-                rows += bench.placed_by_plan(fits, task, memory)
-        done = {(row["policy"], row["asked_alpha"]) for row in rows if is_swept(row)}
-        alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
-        sweep = [(policy, alpha) for policy in options.policies for alpha in alphas]
-        left = [one for one in sweep if one not in done]
-        for i, one in enumerate([None, *left], len(done)):
-            if one is not None:
-                try:
-                    rows += bench.placed_as(fits, HYBRID, *one, memory)
-                except (
-                    ev.DeviceOutOfMemory
-                ) as error:  # of a large share, which leaves little room for mirrors
-                    print(f"left out: {one[0]} with {one[1]:g} on the CPU: {error}", flush=True)
-            swept = f"{i} of {len(done | set(sweep))} placements"
-            # After each placement, for a long sweep may not come to an end.
-            if not options.no_record:
-                _record(options.scale, graph, fits, link, swept, rates, rows)
-        bench.run_again(rows, fits, memory)
-        if not options.no_record:
-            _record(options.scale, graph, fits, link, swept, rates, rows)
+        rows = _one_part(bench, link, fits)
         for task in options.tasks:
             found = _summary([row for row in rows if row["task"] == task])
             shown = {name: round(v, 3) if isinstance(v, float) else v for name, v in found.items()}
             print(f"{task}, {fits:g} fits:", shown)
 
 
+def _one_part(bench, link, fits):
+    """The rows of the sweep where so many of the edges fit, all of them recorded."""
+    graph, rates, options = bench.graph, bench.rates, bench.options
+    memory = int(beside_edges(graph.n, 0, 0, graph.m, directions=1) + fits * graph.m * 4)
+    rows = _recorded(options.scale, fits, options.tasks, rates) if options.go_on else []
+    if not rows:
+        rows += bench.placed_as(None, "cpu", "random", None, None)
+        rows += bench.placed_as(fits, "cuda:0", "random", None, memory)
+        if "bfs" in options.tasks:
+            rows += bench.placed_without_heads(fits, memory)
+        for task in options.tasks:
+            rows += bench.placed_by_plan(fits, task, memory)
+    alphas = np.round(np.arange(options.step, options.most, options.step), 3).tolist()
+    asked = [(policy, alpha) for policy in options.policies for alpha in alphas]
+    left_out = {}
+
+    def keep():
+        """After each placement, for a long sweep may not come to an end."""
+        done = shares_of(rows)
+        swept = f"{len(done)} of {len(done.union(asked))} placements"
+        if not options.no_record:
+            _record(options.scale, graph, fits, link, rates, rows, {"swept": swept, "left out": left_out})
+
+    keep()
+    for policy, alpha in [one for one in asked if one not in shares_of(rows)]:
+        try:
+            rows += bench.placed_as(fits, HYBRID, policy, alpha, memory)
+        except ev.DeviceOutOfMemory as error:  # of a large share, which leaves little room for mirrors
+            left_out[f"{policy} {alpha:g}"] = str(error)
+            print(f"left out: {policy} with {alpha:g} on the CPU: {error}", flush=True)
+        keep()
+    for _ in bench.run_again(rows, fits, memory):
+        keep()
+    return rows
+
+
 def _recorded(scale, fits, tasks, rates):
     """The rows of a sweep with these rates that was broken off, or went less far, predicted by `rates`."""
     rows, own = [], json.loads(json.dumps(asdict(rates)))
-    places = [harness.RESULTS / f"{_name(task, scale, fits)}.json" for task in tasks]
+    places = [place_of(task, scale, fits) for task in tasks]
     recorded = [place for place in places if place.exists()]
     if recorded and recorded != places:
         names = ", ".join(place.name for place in places if place not in recorded)
@@ -114,6 +120,11 @@ def _recorded(scale, fits, tasks, rates):
             sys.exit(
                 f"--go-on: results/{place.name} was recorded with other rates than this machine's of now; "
                 "move it away, or begin anew without --go-on"
+            )
+        if rows and shares_of(rows) != shares_of(record["rows"]):
+            sys.exit(
+                f"--go-on: results/{place.name} has other shares than the record of {rows[0]['task']}; go on "
+                "with each of these --tasks by itself"
             )
         rows += record["rows"]
     for row in rows:
@@ -129,41 +140,44 @@ def _predicted(shares, task, rates):
     return {"predicted_seconds": expected.seconds, "predicted_elements": busy}
 
 
-def _record(scale, graph, fits, link, swept, rates, rows):
+def _record(scale, graph, fits, link, rates, rows, swept):
     more = {"graph": f"rmat:{scale}", "stored edges": graph.m, "fits": fits, "bus, bytes a second": link}
     # With rates and shares the model can be tried anew on what was measured.
-    more |= {"swept": swept, "rates": asdict(rates)}
+    more |= {**swept, "rates": asdict(rates)}
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
-        name, question = _name(task, scale, fits), __doc__.splitlines()[0]
+        name, question = place_of(task, scale, fits).stem, __doc__.splitlines()[0]
         harness.record(name, question=question, rows=own, script="hybrid", summary=_summary(own), **more)
-
-
-def _name(task, scale, fits):
-    return f"hybrid_{task}_{scale}_{fits:g}"
 
 
 class _Bench:
     """Places the graph in many ways, and runs every task on each."""
 
     def __init__(self, graph, sources, rates, options):
-        self.graph, self.sources, self.rates, self.options = graph, sources, rates, options
+        self.graph, self.rates, self.options, self._sources = graph, rates, options, sources
         self._checked = harness.Checked(apart=APART)
 
     def run_again(self, rows, fits, memory):
-        """The CPU alone, whose times are added to those before, and what was disturbed, if that is faster."""
+        """Run again the CPU alone, and what was disturbed; yields after each.
+
+        Of the CPU alone the times of both rounds count, and the elements' are those of the first; of what was
+        disturbed the faster round does.
+        """
         for row in [row for row in rows if row["on"] == "cpu" and "rounds" not in row]:
             later = self.placed_as(None, "cpu", "random", None, None, [row["task"]])[0]
             row["rounds"] = [row["seconds"], later["seconds"]]
             row["seconds"] = [*row["seconds"], *later["seconds"]]
             row["median_seconds"] = harness.median(row["seconds"])
-        for row in [row for task in self.options.tasks for row in _disturbed(rows, task)]:
+            yield
+        by_task = [[row for row in rows if row["task"] == task] for task in self.options.tasks]
+        for row in [row for own in by_task for row in disturbed(own)]:
             where = HYBRID, row["policy"], row["asked_alpha"]
             later = self.placed_as(fits, *where, memory, [row["task"]])[0]
             rounds = [row["seconds"], later["seconds"]]
             if later["median_seconds"] < row["median_seconds"]:
                 row |= later
             row["rounds"] = rounds
+            yield
 
     def placed_as(self, fits, on, policy, alpha, memory, tasks=None):
         # What all the tasks need: heads of rows are for searches alone.
@@ -211,7 +225,7 @@ class _Bench:
         return rows
 
     def _row(self, placed, fits, task, *, automatic):
-        taken, busy = self._times(placed, task)
+        taken, busy, supersteps = self._times(placed, task)
         shares = Share.all_of(placed)
         several = len(placed.elements) > 1
         row = {
@@ -227,6 +241,8 @@ class _Bench:
             "mapped_share": sum(s.mapped for s in shares) / self.graph.m,
             "median_seconds": harness.median(taken),
             "seconds": taken,
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "supersteps": supersteps,
             "elements": busy,
             **_predicted(shares, task, self.rates),
         }
@@ -234,14 +250,14 @@ class _Bench:
         return row
 
     def _times(self, placed, task):
-        """Seconds of each run after one that does not count, and those of the elements in the median one."""
-        taken, busy, result = [], [], None
-        rounds = len(self.sources) if task == "bfs" else self.options.rounds
+        """Seconds of each run after one that does not count; of the median run, elements' and supersteps."""
+        taken, busy, supersteps, result = [], [], [], None
+        rounds = len(self._sources) if task == "bfs" else self.options.rounds
         passes = ITERATIONS if task == "pagerank" else 1
         for i in range(-1, rounds):
             result = None  # its arrays are the next run's
             if task == "bfs":
-                result = ev.bfs(placed, source=int(self.sources[max(i, 0)]))
+                result = ev.bfs(placed, source=int(self._sources[max(i, 0)]))
             else:
                 result = ev.pagerank(placed, tol=0, max_iter=ITERATIONS)
             if not self.options.no_verify:
@@ -249,7 +265,9 @@ class _Bench:
             if i >= 0:
                 taken.append(result.seconds / passes)
                 busy.append(_busy(result, passes))
-        return taken, busy[int(np.argsort(taken)[len(taken) // 2])]
+                supersteps.append(result.timeline.supersteps)
+        middle = int(np.argsort(taken)[len(taken) // 2])
+        return taken, busy[middle], supersteps[middle]
 
     def _check(self, result, *, last):
         """Verify what is new, and the last parents on a placement; compare the others with those."""
@@ -277,17 +295,6 @@ def _show(row):
         f"predicted {harness.duration(row['predicted_seconds']):>8}",
         flush=True,
     )
-
-
-def _disturbed(rows, task):
-    """The placements of a sweep that took far longer than most, by what was predicted, and were run once."""
-    own = [row for row in rows if row["task"] == task and is_swept(row)]
-    times = [row["median_seconds"] / row["predicted_seconds"] for row in own]
-    return [
-        row
-        for row, longer in zip(own, times, strict=True)
-        if longer > DISTURBED * float(np.median(times)) and "rounds" not in row
-    ]
 
 
 def _summary(rows):

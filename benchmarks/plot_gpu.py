@@ -6,7 +6,7 @@ The first: cuGraph's time over ours, for each algorithm and size, with a mark wh
 for each graph and part of its edges that fits the GPU, and for each task, the time against the CPU's share of
 the edges, one line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the
 automatic plan. Hollow points are of other hosts of the kind: those in hosts_*.json. What their own rates
-foresaw is not drawn.
+foresaw is not drawn. Of what was run again the faster round is.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 import harness
 from plot import CARD, IMAGES, INK, STYLE, Bar, draw_ratios, plain
+from sweeps import is_swept
 
 SIZES = ("#56B4E9", "#0072B2", "#003f63")
 POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
@@ -124,7 +125,7 @@ def _sweep(panel, rows):
 
 def _lines(panel, rows, *, elsewhere=False):
     for policy, colour in POLICIES.items():
-        own = [r for r in rows if r["policy"] == policy and not r["automatic"]]
+        own = [r for r in rows if r["policy"] == policy and is_swept(r)]
         own.sort(key=lambda r: r["alpha"])
         if own:
             shares = [r["alpha"] for r in own]

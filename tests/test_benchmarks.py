@@ -97,7 +97,6 @@ def swept(*, cpu, gpu, both, foreseen=4.0, rates=1):
 @pytest.fixture
 def join(figures, monkeypatch, tmp_path):
     """Write these records where those of sweeps lie, and join them."""
-    joined = importlib.import_module("joined")
     monkeypatch.setattr(figures.harness, "RESULTS", tmp_path)
 
     def run(**sweeps):
@@ -106,7 +105,7 @@ def join(figures, monkeypatch, tmp_path):
             place = tmp_path / f"hybrid_bfs_9_{fits[name]}.json"
             place.write_text(json.dumps(sweep | {"fits": fits[name]}))
         monkeypatch.setattr(sys, "argv", ["joined.py", "--scale", "9"])
-        joined.main()
+        figures.joined.main()
         return json.loads((tmp_path / "joined_bfs_9.json").read_text())
 
     return run
@@ -133,6 +132,44 @@ def test_sweeps_of_one_machine_count_together(join):
     assert half["mean_absolute_error"] == pytest.approx((1 / 3 + 0) / 2)
     assert half["of_first_rounds"]["mean_absolute_error"] == pytest.approx((1 / 3 + 1 / 3) / 2)
     assert [of["fits"] for of in found["of"]] == [0.5, 0.25]
+
+
+def leaves(summary):
+    """The numbers in dictionaries of dictionaries, by where they are."""
+    of_deeper = [(name, leaves(one)) for name, one in summary.items() if isinstance(one, dict)]
+    flat = {name: one for name, one in summary.items() if not isinstance(one, dict)}
+    return flat | {f"{name} {under}": one for name, deeper in of_deeper for under, one in deeper.items()}
+
+
+def test_the_joined_sweeps_are_those_recorded(figures, monkeypatch):
+    record = json.loads((figures.harness.RESULTS / "joined_bfs_26.json").read_text())
+    joined = {}
+    monkeypatch.setattr(figures.harness, "record", lambda name, **document: joined.update({name: document}))
+    monkeypatch.setattr(sys, "argv", record["command"].split()[1:])
+    figures.joined.main()
+    again = joined["joined_bfs_26"]
+    assert record["rows"] == again["rows"]
+    assert record["of"] == again["of"]
+    assert leaves(record["summary"]) == pytest.approx(leaves(again["summary"]))
+
+
+def test_sweeps_without_a_common_share(join):
+    half, quarter = (swept(cpu=[8.0], gpu=2.0, both=[4.0]) for _ in range(2))
+    quarter["rows"][-1]["asked_alpha"] = 0.4
+    with pytest.raises(SystemExit, match="no share in common"):
+        join(half=half, quarter=quarter)
+
+
+def test_what_is_run_again_once(figures):
+    rows = swept(cpu=[8.0], gpu=9.0, both=[4.0])["rows"][:-1]
+    for alpha, seconds in ((0.2, 4.0), (0.4, 4.4), (0.6, 6.0), (0.8, 7.0)):
+        row = {"policy": "high", "asked_alpha": alpha, "automatic": False, "predicted_seconds": 4.0}
+        rows.append(row | {"median_seconds": seconds})
+    # The median is 1.3 times what was foreseen, and 1.25 times that is 6.5 s.
+    assert [row["asked_alpha"] for row in figures.sweeps.disturbed(rows)] == [0.8]
+    assert figures.sweeps.shares_of(rows) == {("high", alpha) for alpha in (0.2, 0.4, 0.6, 0.8)}
+    rows[-1]["rounds"] = [[7.0], [7.0]]
+    assert figures.sweeps.disturbed(rows) == []
 
 
 @pytest.mark.parametrize(
@@ -168,6 +205,7 @@ def figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER / "figures"))
         names = ("output", "bench", "cache", "harness", "page", "projections", "spent", "sweep", *FIGURES)
+        names += ("joined", "sweeps")
         yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 

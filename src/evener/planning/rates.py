@@ -47,8 +47,9 @@ class Rate:
     Attributes
     ----------
     vertices : tuple of int
-        Sizes of the graphs it was measured on, in vertices that have an edge, or would with 16 edges for
-        each, ascending: the more, the fewer of their values lie in a cache.
+        Sizes of the graphs it was measured on, in vertices that have an edge, ascending: the more, the fewer
+        of their values lie in a cache. The largest graph of a calibration has four edges for each vertex,
+        and counts as many vertices as would have one with 16.
     edge_seconds, vertex_seconds : tuple of float
         Seconds for each edge, and for each vertex that has one, at each of these sizes.
     least_edge_seconds : tuple of float
@@ -60,8 +61,8 @@ class Rate:
         How many mirrors there were on graphs of other sizes, ascending, where they were told apart from
         vertices.
     mirror_seconds : tuple of float
-        Seconds for each of them then. An H200's 15 cores took 0.5, 1.0, 1.8 and 2.4 ms for shares of hubs
-        with 0.1, 1.6, 5.9 and 12.1 million, and 3.3 to 5 ms for 28 million.
+        Seconds for each of them then. For all of a search's in a share of hubs, 15 CPU cores beside an H200
+        took 0.5, 1.0, 1.8 and 2.4 ms with 0.1, 1.6, 5.9 and 12.1 million, and mostly 3 to 5 ms with 28.
     thin_seconds : tuple of float
         What a vertex takes beside that, to be divided by the mean number of edges, at each of these sizes:
         for edges looked at in vain, by what is done with a vertex once it has found one, as sparse graphs
@@ -143,8 +144,8 @@ class Carried:
     Attributes
     ----------
     sizes : tuple of int
-        Of the graphs it was measured on, in vertices that have an edge, or would with 16 edges for each,
-        ascending: on a small one a search has fewer levels, and all lies in caches.
+        Of the graphs it was measured on, as in `Rate.vertices`: on a small one a search has fewer levels,
+        and all lies in caches.
     fixed_seconds : tuple of float
         What a pass takes anyhow, at each of these sizes, and between them and beyond the last by their
         logarithm. It goes by the graph and not by the split: in searches of R-MAT 26 an H200 and 15 cores

@@ -629,6 +629,15 @@ def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
     assert done.out == "pagerank on rmat:14: the answer is right, within --tol 1e-09.\n"
 
 
+def test_a_table_without_iterations_of_a_run_that_ended_early(evener, tmp_path):
+    early = tmp_path / "early.csv"
+    evener("run", "pagerank", "rmat:8", "--max-iter", "3", "--on", "cpu:1", "-o", early)
+    done = evener("verify", "pagerank", "rmat:8", early, "--max-iter", "3")
+    assert done.out.endswith("the answer is right, within --tol 1e-06 or as the ranks of 3 iterations.\n")
+    for words in ((), ("--max-iter", "4")):
+        assert evener("verify", "pagerank", "rmat:8", early, *words).status == 3
+
+
 def test_what_is_verified_is_as_exact_as_was_asked(evener):
     done = evener("run", "pagerank", "rmat:6", "--verify", "--tol", "1e-9")
     (iterations,) = re.findall(r": (\d+) supersteps", done.out)

@@ -80,13 +80,30 @@ def broken_cupy(monkeypatch, folder):
     monkeypatch.syspath_prepend(folder)
 
 
-def no_cache(monkeypatch, folder):
-    """As where the home directory is somebody else's."""
+def raising(monkeypatch, folder, error):
+    """A CuPy that raises this as it is loaded."""
     no_cupy(monkeypatch, folder)
     monkeypatch.delitem(sys.modules, "cupy")
     (folder / "cupy").mkdir()
-    (folder / "cupy/__init__.py").write_text("raise PermissionError(13, 'Permission denied', '.cupy')\n")
+    (folder / "cupy/__init__.py").write_text(f"raise {error}\n")
     monkeypatch.syspath_prepend(folder)
+
+
+def no_cache(monkeypatch, folder):
+    """As where the home directory is somebody else's."""
+    raising(monkeypatch, folder, "PermissionError(13, 'Permission denied', '.cupy')")
+
+
+def read_only(monkeypatch, folder):
+    raising(monkeypatch, folder, "OSError(30, 'Read-only file system', '.cupy')")
+
+
+def no_home(monkeypatch, folder):
+    raising(monkeypatch, folder, "FileNotFoundError(2, 'No such file or directory', '.cupy')")
+
+
+def no_library(monkeypatch, folder):
+    raising(monkeypatch, folder, "OSError('libcuda.so.1: cannot open shared object file')")
 
 
 def no_driver(monkeypatch, _):
@@ -140,6 +157,12 @@ REASONS = {
     'pip install "evener[cuda13]" in an environment of its own',
     no_cache: "CuPy cannot be loaded ([Errno 13] Permission denied: '.cupy'); "
     "set CUPY_CACHE_DIR to a folder that you may write to",
+    read_only: "CuPy cannot be loaded ([Errno 30] Read-only file system: '.cupy'); "
+    "set CUPY_CACHE_DIR to a folder that you may write to",
+    no_home: "CuPy cannot be loaded ([Errno 2] No such file or directory: '.cupy'); "
+    "set CUPY_CACHE_DIR to a folder that you may write to",
+    no_library: "CuPy cannot be loaded (libcuda.so.1: cannot open shared object file); "
+    'pip install "evener[cuda13]" in an environment of its own',
     no_driver: "there is no NVIDIA driver; install one, or start this container with its GPUs",
     old_driver: "the NVIDIA driver is too old: it knows CUDA 12.4, and CuPy here needs 13; "
     "install a newer driver",

@@ -142,6 +142,21 @@ def test_pagerank_needs_not_be_told_how_long_a_run_was(graph):
     refused(pagerank_claim(graph, rank * 1.001, max_iter=None, iterations=None), "ranks sum to one")
 
 
+def test_pagerank_of_as_many_iterations_as_it_may_have(graph):
+    """A table of a run that ended before the tolerance was met, and does not tell its iterations."""
+    early = reference.pagerank(graph, iterations=3)
+    verify(pagerank_claim(graph, early, max_iter=3))
+    for most in (2, 4, None):
+        refused(pagerank_claim(graph, early, max_iter=most), "another iteration leaves the ranks in place")
+    moved = early.copy()
+    moved[[3, 7]] = early[[7, 3]]
+    refused(pagerank_claim(graph, moved, max_iter=3), "another iteration leaves the ranks in place")
+    # A tolerance that would let wrong ranks pass does not count.
+    verify(pagerank_claim(graph, early, max_iter=3, tol=1.0))
+    with pytest.raises(ArgumentError, match=r"may move by .* as wrong ones do"):
+        verify(pagerank_claim(graph, moved, max_iter=3, tol=1.0))
+
+
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.99, 1.0])
 def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
     """Of 100,000 shares, each of which may round the sum of a row by a part in 2^53."""

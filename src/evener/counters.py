@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
-from evener.errors import first_line
+from evener.errors import first_clause
 
 __all__ = ["BETWEEN_READINGS", "Counter", "NotMeasuredError", "Rapl", "of_gpu"]
 
@@ -64,7 +64,7 @@ class Rapl:
             msg = f"{error.filename} may not be read by this user; let root make it readable"
             raise NotMeasuredError(msg) from error
         except (OSError, ValueError) as error:
-            raise NotMeasuredError(f"its RAPL counter cannot be read ({first_line(error)})") from error
+            raise NotMeasuredError(f"its RAPL counter cannot be read ({first_clause(error)})") from error
         self._microjoules = 0
 
     def look(self) -> object:
@@ -151,13 +151,13 @@ def of_gpu(index: int) -> Counter:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        raise NotMeasuredError(f"NVML cannot be used ({first_line(error)})") from error
+        raise NotMeasuredError(f"NVML cannot be used ({first_clause(error)})") from error
     try:
         return _counter_of(nvml, index)
     except BaseException as error:
         nvml.nvmlShutdown()
         if isinstance(error, nvml.NVMLError):
-            raise NotMeasuredError(f"NVML cannot read the GPU ({first_line(error)})") from error
+            raise NotMeasuredError(f"NVML cannot read the GPU ({first_clause(error)})") from error
         raise
 
 
@@ -185,4 +185,4 @@ def _bus(index: int) -> str:
     try:
         return str(cupy.cuda.runtime.deviceGetPCIBusId(index))
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise NotMeasuredError(f"CUDA does not know the GPU ({first_line(error)})") from error
+        raise NotMeasuredError(f"CUDA does not know the GPU ({first_clause(error)})") from error

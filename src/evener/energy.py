@@ -16,7 +16,7 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
 from evener.counters import BETWEEN_READINGS, NotMeasuredError, Rapl, of_gpu
-from evener.errors import ArgumentError, first_line
+from evener.errors import ArgumentError, first_clause
 from evener.report.units import seconds_text
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class _Gauge:
             try:
                 self._latest = self.counter.read()
             except Exception as error:  # noqa: BLE001 - whatever a driver raises, the run goes on
-                self.give_up(f"its counter failed in the run ({first_line(error)})")
+                self.give_up(f"its counter failed in the run ({first_clause(error)})")
 
     def end(self, seconds: float) -> float | None:
         self.read()
@@ -242,7 +242,7 @@ def _watch(gauges: list[_Gauge]) -> None:
             try:
                 now = counter.look()
             except Exception as error:  # noqa: BLE001 - whatever a driver raises
-                gauge.give_up(f"its counter cannot be read ({first_line(error)})")
+                gauge.give_up(f"its counter cannot be read ({first_clause(error)})")
                 updates[gauge] = [0.0] * _UPDATES_WATCHED
                 continue
             if shown.setdefault(gauge, now) != now:

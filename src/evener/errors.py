@@ -20,7 +20,7 @@ __all__ = [
     "OutOfMemoryError",
     "UnknownVertexError",
     "VerificationError",
-    "first_line",
+    "first_clause",
 ]
 
 # How a warning begins where the elements were left open and a GPU that is there cannot be used.
@@ -100,6 +100,7 @@ class VerificationError(EvenerError, AssertionError):
     """A result breaks one of the rules that define it."""
 
 
-def first_line(error: BaseException) -> str:
-    """What an error of a library says, as a clause for a sentence of ours."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+def first_clause(error: BaseException) -> str:
+    """What an error of a library says, in its first sentence, as a clause for a sentence of ours."""
+    line = str(error).strip().partition("\n")[0].partition(". ")[0]
+    return line.rstrip(".") or type(error).__name__

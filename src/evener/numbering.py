@@ -13,7 +13,7 @@ import numpy as np
 
 from evener import memory
 from evener.checks import MAX_VERTICES, nan_at, native
-from evener.errors import ArgumentError, first_line
+from evener.errors import ArgumentError, first_clause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,7 +162,7 @@ def _array(name: str, given: ArrayLike) -> NDArray[Any]:
     try:
         return np.asarray(given, dtype=object if strings else None)
     except ValueError as error:
-        msg = f"{name} must be a sequence of numbers or of strings: {first_line(error)}"
+        msg = f"{name} must be a sequence of numbers or of strings: {first_clause(error)}"
         raise ArgumentError(msg) from error
 
 
@@ -343,7 +343,7 @@ def _string_column(name: str, end: NDArray[Any]) -> Any:
     try:
         column = pa.array(end.astype(object, copy=False), type=pa.large_string())
     except (UnicodeEncodeError, pa.ArrowException) as error:
-        msg = f"{name} holds a string that has no UTF-8 form: {first_line(error)}"
+        msg = f"{name} holds a string that has no UTF-8 form: {first_clause(error)}"
         raise ArgumentError(msg) from error
     if column.null_count:
         msg = f"{name}[{column.is_null().index(pa.scalar(True)).as_py()}] is missing"  # noqa: FBT003 - sought

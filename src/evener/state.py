@@ -110,7 +110,11 @@ class State:
         return [element.fetch(part) for element, part in pairs]
 
     def bits(self) -> Spread:
-        """A flag for each owned vertex and each mirror, all clear."""
+        """A flag for each owned vertex and each mirror, all clear.
+
+        On a CPU it is an array of uint64: that of vertex v is bit ``v % 64`` of ``v // 64``. What two threads
+        may set is set with `fetch_or` of `evener.kernels.cpu.atomics`. On a GPU it is a ``Bits``.
+        """
         return self.bitmaps(1)[0]
 
     def bitmaps(self, count: int) -> list[Spread]:

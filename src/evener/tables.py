@@ -13,7 +13,7 @@ import pyarrow as pa
 import evener
 from evener.atomic import NO_UTF8, replacing
 from evener.checks import is_number, is_whole
-from evener.errors import ArgumentError, FileError, FormatError
+from evener.errors import ArgumentError, FileError, FormatError, first_clause
 from evener.result import VERTEX_VALUED
 from evener.verify import Claim
 
@@ -106,13 +106,13 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
         msg = f"cannot read {path}: {NO_UTF8}"
         raise FileError(msg) from error
     except pa.ArrowInvalid as error:
-        msg = f"expected a table of results, but {_first_line(error)}"
+        msg = f"expected a table of results, but {first_clause(error)}"
         raise FormatError(msg, path=path) from error
     except FileNotFoundError as error:
         msg = f"{path}: there is no such file"
         raise FileError(msg) from error
     except OSError as error:
-        msg = f"{path}: cannot be read: {_first_line(error)}"
+        msg = f"{path}: cannot be read: {first_clause(error)}"
         raise FileError(msg) from error
 
 
@@ -279,7 +279,3 @@ def _no_number(column: pa.ChunkedArray) -> Any:
         except (TypeError, ValueError):
             return value
     return values[0]
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

@@ -33,7 +33,7 @@ class Span:
     bytes_sent : int
         Bytes this element handed to others in this phase.
     active : int
-        Vertices at work on this element.
+        Vertices at work on this element; for several sources at once, each as often as it is at work.
     """
 
     superstep: int

@@ -55,7 +55,11 @@ _READ, _WHERE, _HOW = "How the graph is read", "Where it runs", "Options of the 
 READING: dict[str, Any] = {
     "directed": Annotated[
         bool | None,
-        typer.Option("--directed/--undirected", help="For files that do not say.", rich_help_panel=_READ),
+        typer.Option(
+            "--directed/--undirected",
+            help="How to take the edges: as the file says, or directed.",
+            rich_help_panel=_READ,
+        ),
     ],
     "format": Annotated[
         str | None,

@@ -117,7 +117,7 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
             if finer
             else "raise --max-iter or"
         )
-        say(f"It had not converged in {_iterations(result)}: {remedy} --tol.")
+        say(f"It had not converged in {_iterations(result.outcome['iterations'])}: {remedy} --tol.")
 
 
 def held_to(answer: Answer) -> str:
@@ -125,14 +125,16 @@ def held_to(answer: Answer) -> str:
     if not answer.parameters.get("tol"):
         return ""
     tol = f"--tol {answer.parameters['tol']:g}"
-    if answer.outcome.get("iterations") is None:
-        return f", within {tol}"
+    iterations = answer.outcome.get("iterations")
+    if iterations is None:
+        # A run of as many may have ended before the tolerance was met.
+        most = answer.parameters.get("max_iter")
+        return f", within {tol}" + ("" if most is None else f" or as the ranks of {_iterations(most)}")
     met = f", within {tol}" if answer.outcome.get("converged", True) else f"; {tol} was not met"
-    return f": the ranks of {_iterations(answer)}{met}"
+    return f": the ranks of {_iterations(iterations)}{met}"
 
 
-def _iterations(answer: Answer) -> str:
-    count = answer.outcome["iterations"]
+def _iterations(count: int) -> str:
     return "1 iteration" if count == 1 else f"{count:,} iterations"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import DeviceError, DeviceOutOfMemory, first_line
+from evener.errors import DeviceError, DeviceOutOfMemory, first_clause
 from evener.memory import readable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def meaning(element: CudaElement, error: BaseException, doing: str, nbytes: int)
         return DeviceOutOfMemory(msg, needed=nbytes, available=0)
     what = f"{element.name} failed while {doing}"
     if error.status in _REFUSED:
-        return DeviceError(f"{what}: {first_line(error)}")
+        return DeviceError(f"{what}: {first_clause(error)}")
     return failed(what, error)
 
 
@@ -71,8 +71,8 @@ def failed(what: str, error: Exception) -> DeviceError:
     owners = (cuda.Event, cuda.Stream, cuda.PinnedMemory)
     _kept.extend(one for one in gc.get_objects() if type(one) in owners)
     msg = (
-        f"{what}: {first_line(error)}; nothing more can be run on it in this process, so run again in a new "
-        'one, or with on="cpu"'
+        f"{what}: {first_clause(error)}; nothing more can be run on it in this process, so run again in a "
+        'new one, or with on="cpu"'
     )
     return DeviceError(msg)
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evener.errors import first_line
+from evener.errors import first_clause
 from evener.kernels.cuda.compile import architecture
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def missing() -> str | None:
         if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
             return 'CuPy is not installed; pip install "evener[cuda13]"'
         cause = error.__cause__ or error
-        # It makes a folder for its own cache.
-        closed = isinstance(cause, PermissionError)
+        # It makes a folder for its own cache. What names no file is of a library that cannot be loaded.
+        closed = isinstance(cause, OSError) and cause.filename is not None
         advice = "set CUPY_CACHE_DIR to a folder that you may write to" if closed else _REINSTALL
-        return f"CuPy cannot be loaded ({first_line(cause)}); {advice}"
+        return f"CuPy cannot be loaded ({first_clause(cause)}); {advice}"
     try:
         count = int(runtime.getDeviceCount())
     except Exception as error:  # noqa: BLE001 - nor does a broken driver raise errors of one kind
@@ -49,7 +49,7 @@ def missing() -> str | None:
     try:
         nvrtc.getVersion()
     except Exception as error:  # noqa: BLE001 - CuPy's search for libraries raises kinds of its own
-        return f"CUDA's run-time compiler cannot be loaded ({first_line(error)}); {_REINSTALL}"
+        return f"CUDA's run-time compiler cannot be loaded ({first_clause(error)}); {_REINSTALL}"
     return None
 
 
@@ -166,7 +166,7 @@ def _gpu(index: int, nvml: Any) -> Gpu:
         with Device(index):
             facts["free_bytes"] = int(runtime.memGetInfo()[0])
     except Exception as error:  # noqa: BLE001 - one broken GPU is no reason not to tell of the others
-        facts["problem"] = first_line(error)
+        facts["problem"] = first_clause(error)
     handle = _told(nvml, "nvmlDeviceGetHandleByPciBusId", _told(runtime, "deviceGetPCIBusId", index))
     milliwatts = _told(nvml, "nvmlDeviceGetPowerManagementLimit", handle)
     return Gpu(**facts, power_limit_watts=None if milliwatts is None else milliwatts / 1e3)
@@ -202,7 +202,7 @@ def _without_answer(error: Exception, runtime: Any) -> str:
     if "NoDevice" in str(error):
         return _hidden()
     if "InsufficientDriver" not in str(error):
-        answer = first_line(error)
+        answer = first_clause(error)
         return f"the NVIDIA driver answers with an error ({answer}); see whether nvidia-smi lists a GPU"
     known, wanted = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
     if not known:

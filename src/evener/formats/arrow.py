@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.atomic import replacing
-from evener.errors import FormatError, first_line
+from evener.errors import FormatError, first_clause
 from evener.formats.columns import choose, edges_of_table, schema_of, tables
 from evener.formats.edges import graph_of
 from evener.formats.registry import Format
@@ -37,7 +37,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            msg = f"expected an Arrow file: {first_line(error)}. Was it downloaded whole?"
+            msg = f"expected a whole Arrow file: {first_clause(error)}; download or write it again"
             raise FormatError(msg, path=source.path) from error
     return graph_of(edges_of_table(table, source.path), wishes, source.path)
 

@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from evener.checks import nan_at
-from evener.errors import ArgumentError, FormatError, first_line
+from evener.errors import ArgumentError, FormatError, first_clause
 from evener.formats.edges import Edges, isolated, pieces
 from evener.formats.names import isolated_ids, positions_of, with_isolated
 
@@ -157,7 +157,7 @@ def _names(given: list[Any], path: Path) -> Any:
         return pa.array(given, pa.string())
     except (pa.ArrowException, UnicodeEncodeError) as error:
         msg = "vertices without edges are named by strings, as the ends of its edges are, but its metadata"
-        raise FormatError(f"{msg} lists others: {first_line(error)}", path=path) from error
+        raise FormatError(f"{msg} lists others: {first_clause(error)}", path=path) from error
 
 
 def decoded(column: Any) -> Any:

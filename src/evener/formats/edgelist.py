@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.atomic import replacing
-from evener.errors import ArgumentError, FormatError, first_line
+from evener.errors import ArgumentError, FormatError, first_clause
 from evener.formats import lines
 from evener.formats.columns import known_by_name
 from evener.formats.edges import Edges, graph_of, isolated, pieces, stored_as
@@ -257,7 +257,7 @@ def _as_lines(source: Source) -> Any:
                 convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
             )
         except pa.ArrowInvalid as error:
-            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_line(error)})"
+            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_clause(error)})"
             raise FormatError(msg, path=source.path, line=_first_that_is_no_text(source)) from error
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evener.atomic import replacing
 from evener.cache import cache_folder
-from evener.errors import DeviceError, first_line
+from evener.errors import DeviceError, first_clause
 from evener.kernels.cuda.source import declarations, source_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _version() -> tuple[int, int]:
 
         major, minor = nvrtc.getVersion()
     except Exception as error:
-        why = first_line(error)
+        why = first_clause(error)
         msg = f'CUDA\'s run-time compiler cannot be loaded ({why}); pip install "evener[cuda13]"'
         raise DeviceError(msg) from error
     return major, minor

@@ -144,6 +144,9 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     if "k" in parameters:
         told.pop("sources", None)  # they are to be drawn as is asked here
     claimed = {**told, **parameters}
+    if not made and claimed.get("tol") and claimed.get("semantics") != "graphalytics":
+        # Such a run ends by the tolerance, and only who says so knows that it came to the most iterations.
+        claimed |= {"max_iter": parameters.get("max_iter")}
     if path.suffix.lower() in _TEXT and {"rank", "dtype"} <= {*arrays, *claimed}:
         arrays["rank"] = arrays["rank"].astype(claimed["dtype"])  # as it was before it was written
     return Claim(algorithm, graph, arrays, claimed, made.get("outcome") or {})

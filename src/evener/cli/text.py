@@ -122,7 +122,7 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
 
 def held_to(answer: Answer) -> str:
     """What an answer was held to, where it is not exact: ranks are right as those of so many iterations."""
-    if not answer.parameters.get("tol"):
+    if not answer.parameters.get("tol") or answer.parameters.get("semantics") == "graphalytics":
         return ""
     tol = f"--tol {answer.parameters['tol']:g}"
     iterations = answer.outcome.get("iterations")

@@ -120,7 +120,8 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     """Read a saved result of `algorithm` on `graph`, to be verified.
 
     What the file says of its parameters counts where `parameters` is silent; of a text file, which says
-    nothing, what the algorithm takes by default.
+    nothing, what the algorithm takes by default. Only that PageRank ran for ``max_iter`` iterations, and not
+    until a tolerance was met, is not taken for granted.
 
     Raises
     ------
@@ -145,8 +146,7 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
         told.pop("sources", None)  # they are to be drawn as is asked here
     claimed = {**told, **parameters}
     if not made and claimed.get("tol") and claimed.get("semantics") != "graphalytics":
-        # Such a run ends by the tolerance, and only who says so knows that it came to the most iterations.
-        claimed |= {"max_iter": parameters.get("max_iter")}
+        claimed["max_iter"] = parameters.get("max_iter")
     if path.suffix.lower() in _TEXT and {"rank", "dtype"} <= {*arrays, *claimed}:
         arrays["rank"] = arrays["rank"].astype(claimed["dtype"])  # as it was before it was written
     return Claim(algorithm, graph, arrays, claimed, made.get("outcome") or {})

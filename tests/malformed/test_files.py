@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,7 @@ def test_refused(case, outcomes):
     if case.line is not None:
         assert f"line {case.line}:" in message
     assert "\n" not in message
+    assert not re.search(r"[a-z)][.?!] [A-Z]", message), "one sentence"
     assert "Traceback" not in message
     if case.action == "write":
         assert after == call["before"]

@@ -318,6 +318,14 @@ class TestCurves:
         heights = [145 - float(named["cy"]) for named in shown.all("circle")]
         assert heights[1] / heights[2] == pytest.approx(np.log10(30) / np.log10(4000), rel=0.02)
 
+    def test_of_several_sources_it_says_what_is_counted(self):
+        path = ev.read("grid:1x6")
+        several, one = ev.betweenness(path, sources=[0, 5]), ev.bfs(path, source=0)
+        said = [
+            "once for each source" in section(page(r), "Active vertices by superstep") for r in (several, one)
+        ]
+        assert said == [True, False]
+
     def test_a_flat_frontier_is_on_a_plain_scale(self):
         spans = [ev.Span(step, "iterate", "cpu", compute=0.1, active=50) for step in range(5)]
         shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))

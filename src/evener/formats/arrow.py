@@ -37,7 +37,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            msg = f"expected a whole Arrow file: {first_clause(error)}; download or write it again"
+            msg = f"expected an Arrow file: {first_clause(error)}; was it downloaded whole?"
             raise FormatError(msg, path=source.path) from error
     return graph_of(edges_of_table(table, source.path), wishes, source.path)
 

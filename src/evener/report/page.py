@@ -53,7 +53,10 @@ def _sections(result: Result) -> Iterator[tuple[str, str]]:
         yield "Energy", energy_table(result.energy)
     if result.partitioned is not None:
         yield "Placement", placement(result.partitioned)
-    yield "Active vertices by superstep", frontier_curve(timeline)
+    # A superstep of betweenness may be of several sources.
+    each = '<p class="faint">A vertex counts once for each source that it is at work for.</p>'
+    several = "sources" in result.parameters
+    yield "Active vertices by superstep", (each if several else "") + frontier_curve(timeline)
     yield "Out-degrees of the graph", degree_curve(result.graph)
     yield "Phases", phases(timeline)
     yield "Parameters and outcome", parameters(result)

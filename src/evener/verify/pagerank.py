@@ -89,7 +89,7 @@ def check(answer: Answer) -> None:
             )
         return
     if iterations is None and tolerance > _DECIDES:
-        if _took_the_most(answer, stored, step):
+        if _took_the_most(answer, stored, step, tolerance):
             return
         enough = 10.0 ** math.floor(math.log10(_DECIDES / graph.n))
         msg = (
@@ -101,13 +101,14 @@ def check(answer: Answer) -> None:
     moved = step(stored.astype(np.float64))
     moved -= stored
     np.abs(moved, out=moved)
-    if moved.sum() > tolerance + slack:
-        if iterations is None and _took_the_most(answer, stored, step):
+    by, v = float(moved.sum()), int(moved.argmax())
+    del moved  # before there are others
+    if by > tolerance + slack:
+        if iterations is None and _took_the_most(answer, stored, step, tolerance):
             return
-        v = int(moved.argmax())
         after = step(stored.astype(np.float64))[v]
         detail = (
-            f"one more moves them by {moved.sum():.3g} in all, allowed are {tolerance + slack:.3g}; "
+            f"one more moves them by {by:.3g} in all, allowed are {tolerance + slack:.3g}; "
             f"most at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
         )
         broken(answer, "another iteration leaves the ranks in place", detail)
@@ -127,12 +128,19 @@ def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
     return _ROUNDINGS * float(np.finfo(dtype).eps) + _ADDITION * longest * max(1.0, passed_on)
 
 
-def _took_the_most(answer: Answer, stored: NDArray[Any], step: _Step) -> bool:
-    """Whether it is known how many iterations a run may have, and these are the ranks of as many."""
+def _took_the_most(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: float) -> bool:
+    """Whether it is told how many iterations a run may have, and these are the ranks of as many.
+
+    The first moves them by 2 in all, at most, and each by `damping` of what the one before did: a run that
+    had met its tolerance by then was over before.
+    """
     most = answer.parameters.get("max_iter")
-    return (
-        most is not None and _difference(answer, stored, step, int(number(answer, "max_iter", most))) is None
-    )
+    if most is None:
+        return False
+    most = int(number(answer, "max_iter", most))
+    damping = min(abs(float(number(answer, "damping", answer.parameters.get("damping", 0.85)))), 1.0)
+    before_last = 2.0 * damping ** max(most - 2, 0)
+    return before_last >= tolerance and _difference(answer, stored, step, most) is None
 
 
 def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:

@@ -18,7 +18,8 @@ import numpy as np
 
 import evener as ev
 import harness
-from evener import generate, made
+from evener.graph.generators import models as generate
+from evener.graph.generators import sources as made
 from gap import Gap
 
 

@@ -8,7 +8,8 @@ of ranks and components, to which all others are equal; betweenness, whose verif
 same on the CPU.
 
 PageRank's first run on a placement sorts the edges into blocks of columns, for all runs that follow
-(`evener.partition.columns`). Like placing, that is not part of a result's `seconds`, which are recorded here.
+(`evener.partition.column_blocks`). Like placing, that is not part of a result's `seconds`, which are
+recorded here.
 
     python benchmarks/gpu_rivals.py --scales 22 24 26
 

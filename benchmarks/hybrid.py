@@ -40,9 +40,9 @@ import evener as ev
 import gpu_floors
 import harness
 from cpu_rivals import draw_sources
-from evener.auto import directions_of, place_by_plan
 from evener.partition.footprint import beside_edges
 from evener.planning.model import Part, Share, predict
+from evener.planning.place import directions_of, place_by_plan
 from evener.profile import rates_of_this_machine
 from sweeps import agreement, alone, disturbed, is_swept, of_first_round, place_of, shares_of
 

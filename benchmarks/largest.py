@@ -30,8 +30,8 @@ from pathlib import Path
 import evener as ev
 import harness
 from cpu_rivals import draw_sources
-from evener.memory import available, readable
-from evener.verify import Claim
+from evener.algorithms.verify import Claim
+from evener.system.memory import available, readable
 
 # Traversed edges a second of TOTEM on R-MAT 30, on two processors and two GPUs (T13, figure 20).
 T13_TEPS = 1.68e9
@@ -190,7 +190,7 @@ def _gpu_bytes():
         import cupy
     except ImportError:
         return 0
-    from evener.elements.cuda import gpus
+    from evener.elements.cuda.discovery import gpus
 
     if not gpus():
         return 0

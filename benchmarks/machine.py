@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from evener.hardware import described
+from evener.elements.hardware import described
 
 # 512 MiB: sixteen times the largest last-level cache among the machines this was written on.
 _STREAM_BYTES = 1 << 29

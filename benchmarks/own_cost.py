@@ -28,8 +28,8 @@ import numpy as np
 import evener as ev
 import harness
 from cpu_rivals import WEIGHTS, draw_sources
-from evener.elements.pool import LEAST
-from evener.engine import Engine
+from evener.elements.page_pool import LEAST
+from evener.engine.engine import Engine
 
 ITERATIONS = 10
 # What comes of a search again, or on a CPU, may be so far apart, as sums are taken in another order.

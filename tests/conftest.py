@@ -12,9 +12,9 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
-from evener import auto
 from evener.cli import main
-from evener.elements.gpus import lacking
+from evener.elements.cuda.discovery import lacking
+from evener.planning import place as auto
 
 # Their assertions say what differs, as those of the tests themselves do.
 pytest.register_assert_rewrite("apart", "contracts", "matrix", "truth")
@@ -52,7 +52,7 @@ def told_that_there_is_no_gpu():
 def narrow_and_wide(monkeypatch):
     """Searches of small graphs widen and narrow as those of large ones do."""
     bfs, sssp, betweenness = (
-        import_module(f"evener.algorithms.{name}") for name in ("bfs", "sssp", "betweenness")
+        import_module(f"evener.algorithms.{name}.{name}") for name in ("bfs", "sssp", "betweenness")
     )
     monkeypatch.setattr(bfs, "NARROW", 16)
     monkeypatch.setattr(bfs, "NARROW_LEVELS", 3)
@@ -103,7 +103,7 @@ def apart_elements():
     from apart import parse_apart
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("evener.partition"), "parse_elements", parse_apart)
+        patch.setattr(import_module("evener.partition.place"), "parse_elements", parse_apart)
         yield
 
 

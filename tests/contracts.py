@@ -12,12 +12,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from evener.elements.crew import call_all
-from evener.engine import Engine, Spread
+from evener.engine.engine import Engine, Spread
+from evener.engine.exchange.transports import shared as memory
+from evener.engine.exchange.transports import staged as message
+from evener.engine.executor import call_all
 from evener.errors import ArgumentError
-from evener.exchange import memory, message
-from evener.graph import Graph
-from evener.partition import partition
+from evener.graph.graph import Graph
+from evener.partition.place import partition
 from evener.partition.route import Route, place
 from sanitized import CLOCKS, RUNS
 

@@ -13,7 +13,7 @@ import pytest
 import evener as ev
 import reference
 import zoo
-from evener.kernels.cpu.bfs_levels import all_steps
+from evener.algorithms.bfs.levels_cpu import all_steps
 from sanitized import RUNS, sized
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
@@ -70,7 +70,7 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
         late.append((centres[0], centres[1]))
     graph = ev.Graph.from_edges(*np.transpose(ends + late), directed=directed)
     monkeypatch.setattr(
-        import_module("evener.partition"), "owners", lambda *_, **__: np.array(owner, np.uint8)
+        import_module("evener.partition.place"), "owners", lambda *_, **__: np.array(owner, np.uint8)
     )
     pg = ev.partition(graph, on=on)
     result = ev.wcc(pg)
@@ -111,7 +111,7 @@ def check_a_search_that_turns_up_twice(monkeypatch, on):
     graph = ev.Graph.from_edges(*np.transpose(ends), directed=False)
     owner = np.ones(graph.n, np.uint8)
     owner[2:leaves:2] = owner[second + 1 :: 2] = 0
-    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
     result = ev.bfs(ev.partition(graph, on), source=first)
     assert result["distance"].tolist() == [0] + leaves * [1] + [2, 3, 4, 5] + leaves * [6]
     ups = [step.phases[0] == "bottom-up" for step in result.timeline.by_superstep()]
@@ -130,9 +130,9 @@ def _narrow_truth(name, *, directed):
 
 def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     """Wherever levels begin to be narrow, on one element, and however many are taken at once."""
-    monkeypatch.setattr("evener.algorithms.bfs.NARROW_AMONG_ALL", 0)
+    monkeypatch.setattr("evener.algorithms.bfs.bfs.NARROW_AMONG_ALL", 0)
     for algorithm in ("bfs", "betweenness"):
-        module = import_module(f"evener.algorithms.{algorithm}")
+        module = import_module(f"evener.algorithms.{algorithm}.{algorithm}")
         monkeypatch.setattr(module, "NARROW", narrow)
         monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     graph, sources, distances, centrality = _narrow_truth(name, directed=directed)
@@ -195,9 +195,9 @@ class _Watched:
 
     def _computed(self, engine, kernel, *args, **more):
         votes = self._compute(engine, kernel, *args, **more)
-        if kernel == "bfs_levels.narrow_steps":
+        if kernel == "evener.algorithms.bfs:levels.narrow_steps":
             self.steps[-1] = ("narrow", *votes[2:])
-        if kernel == "bfs_levels.all_steps":
+        if kernel == "evener.algorithms.bfs:levels.all_steps":
             awake, scout, levels, edges = votes
             self.steps[-1] = ("search", levels, edges)
             names = inspect.signature(all_steps.py_func).parameters
@@ -225,7 +225,7 @@ class _Watched:
 
 def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad, *, among_all=None):
     """They are those that are taken one by one elsewhere: all of a search, or two that are not narrow."""
-    module = import_module("evener.algorithms.bfs")
+    module = import_module("evener.algorithms.bfs.bfs")
     if among_all is None:
         among_all = 0 if most == 2 else most
     constants = {

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from evener.graph import Graph
+from evener.graph.graph import Graph
 
 
 def random_graph(*, directed, n=24, edges=44, seed=6, integer=False):

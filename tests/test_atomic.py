@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import evener as ev
-from evener import atomic
-from evener.atomic import remove_unfinished, replacing, replacing_folder, replacing_together
-from evener.formats import graphalytics
-from evener.formats.source import compressing
+from evener.graph.formats import graphalytics
+from evener.graph.formats.file import compressing
+from evener.system import files as atomic
+from evener.system.files import remove_unfinished, replacing, replacing_folder, replacing_together
 
 
 def _names(folder):
@@ -127,7 +127,7 @@ def test_an_interrupted_program_leaves_nothing(tmp_path):
     code = (
         "import sys, os, signal, evener as ev\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have it ignored
-        "from evener.formats import edgelist\n"
+        "from evener.graph.formats import edgelist\n"
         "whole = edgelist.write_lines\n"
         "def slow(*a, **k):\n"
         "    whole(*a, **k)\n"

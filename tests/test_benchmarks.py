@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.elements.gpus import missing
+from evener.elements.cuda.discovery import missing
 from evener.planning.rates import Rate, Rates
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"

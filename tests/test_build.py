@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
-from evener import build, memory
 from evener.errors import ArgumentError, OutOfMemoryError
+from evener.graph import csr as build
+from evener.system import memory
 
 
 def twin(src, dst, weights, *, symmetrise, n, self_loops="keep", duplicates="keep"):
@@ -353,7 +354,7 @@ def test_checks_accept_what_is_right():
 PEAK = textwrap.dedent("""
     import sys
     import numpy as np
-    from evener import build
+    from evener.graph import csr as build
 
     def field(name):
         return next(int(l.split()[1]) * 1024 for l in open("/proc/self/status") if l.startswith(name))
@@ -395,7 +396,7 @@ def test_peak_memory_is_edges_and_twice_the_result(case):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # nine minutes were seen where five programs shared two cores
 def test_more_edges_than_31_bits_count():
-    from evener.made import UniformEdges
+    from evener.graph.generators.sources import UniformEdges
 
     n, m = 1 << 20, (1 << 31) + (1 << 26)
     if memory.available() < 3 * 4 * m // 2:

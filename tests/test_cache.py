@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evener.cache import cache_folder
+from evener.system.cache import cache_folder
 
 
 def nowhere():

@@ -324,8 +324,8 @@ class TestStart:
         assert apart("-m", "evener", "--version").out == f"evener {ev.__version__}\n"
 
     def test_a_submodule_never_hides_a_function(self, apart):
-        program = "import evener.verify, evener.partition, evener as ev; print(ev.verify, ev.partition)"
-        assert apart("-c", program).out.count("<function") == 2
+        program = "import evener.partition.place, evener as ev; print(ev.partition)"
+        assert apart("-c", program).out.startswith("<function")
 
     def test_public_names_are_there(self):
         for name in ev.__all__:

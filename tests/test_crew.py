@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from apart import ApartElement
-from evener.elements import CpuElement, crew
+from evener.elements import CpuElement
+from evener.engine import executor as crew
 
 CPU = CpuElement("cpu:1", 1)
 # What is deferred is a matter of the element; who drives it, of the crew.

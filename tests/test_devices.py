@@ -16,12 +16,15 @@ import pytest
 from cupy.cuda import nvrtc, runtime
 
 import evener as ev
-from evener import auto, memory, profile
-from evener.elements import gpus, parse_elements, usable_cores
-from evener.elements.cuda import CudaElement
-from evener.elements.failure import Guard, failed
-from evener.elements.memory import locked_array, locked_words
+from evener import profile
+from evener.elements import parse_elements, usable_cores
+from evener.elements.cuda import discovery as gpus
+from evener.elements.cuda.device_errors import Guard, failed
+from evener.elements.cuda.element import CudaElement
+from evener.elements.pinned import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.planning import place as auto
+from evener.system import memory
 
 # CUDA's numbers for its errors.
 NO_MEMORY, STUB, INSUFFICIENT_DRIVER, UNAVAILABLE, NO_DEVICE, LAUNCH_FAILURE = 2, 34, 35, 46, 100, 719
@@ -554,7 +557,7 @@ def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):
 ENDING = """
 import os
 
-from evener.elements import failure
+from evener.elements.cuda import device_errors as failure
 
 
 class Loaded:

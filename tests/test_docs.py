@@ -14,8 +14,8 @@ import pytest
 
 import evener as ev
 from evener.cli import main
-from evener.elements.cuda import gpus, missing
-from evener.formats.registry import all_formats
+from evener.elements.cuda.discovery import gpus, missing
+from evener.graph.formats.registry import all_formats
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -12,8 +12,9 @@ import evener as ev
 from apart import ApartElement
 from contracts import ElementContract, ThreadedElementContract
 from evener import ArgumentError
-from evener.elements import CpuElement, cuda, parse_elements, usable_cores
+from evener.elements import CpuElement, parse_elements, usable_cores
 from evener.elements import cpu as cpu_module
+from evener.elements.cuda import element as cuda
 from evener.kernels.cpu import jit
 
 CORES = usable_cores()

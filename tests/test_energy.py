@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 import evener as ev
-from evener import counters, energy
-from evener.energy import Energy, Meter
-from evener.report.explain import energy_sentence
+from evener.results.energy import counters
+from evener.results.energy import meter as energy
+from evener.results.energy.meter import Energy, Meter
+from evener.results.report.explain import energy_sentence
 
 RANGE = 262_143_328_850  # microjoules: what a package of an Intel server says
 

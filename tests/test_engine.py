@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.elements import CpuElement, crew, usable_cores
-from evener.engine import WORTH_WAKING, Engine, Spread
-from evener.exchange import memory
-from evener.kernels.cuda.source import declaration
-from evener.timeline import Progress
+from evener.elements import CpuElement, usable_cores
+from evener.elements.cuda.source import declaration
+from evener.engine import executor as crew
+from evener.engine.engine import WORTH_WAKING, Engine, Spread
+from evener.engine.exchange.transports import shared as memory
+from evener.engine.timeline import Progress
 
 
 @pytest.fixture(scope="module")

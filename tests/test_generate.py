@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener import build, generate, made, memory
 from evener.errors import ArgumentError, OutOfMemoryError
+from evener.graph import csr as build
+from evener.graph.generators import models as generate
+from evener.graph.generators import sources as made
 from evener.kernels.cpu import generate as kernels
+from evener.system import memory
 
 GRAPH500 = np.array(generate.GRAPH500)
 

@@ -1,4 +1,4 @@
-"""Imports go one way: what stands below knows nothing of what stands above it."""
+"""Imports go one way, from the command line down to the kernels, and never in a cycle."""
 
 from __future__ import annotations
 
@@ -10,71 +10,92 @@ import pytest
 import evener
 
 HOME = Path(evener.__file__).parent
-# From the top down; those on one line may know each other.
+# From the top down. A module may import modules of its own tier and of the tiers below.
 TIERS = [
+    {"__main__"},
     {"cli"},
-    {"auto"},
-    {"profile"},
-    {"link", "algorithms"},
+    {"passes", "profile", "measured", "link", "algorithms", "results", "planning"},
     {"engine"},
-    {"state", "exchange", "planning"},
     {"partition"},
-    {"formats"},
     {"graph"},
-    {"build"},
-    {"elements", "kernels", "errors"},
+    {"elements"},
+    {"kernels"},
+    {"system"},
+    {"errors"},
+    {"__init__"},
 ]
 TIER = {name: tier for tier, names in enumerate(TIERS) for name in names}
-FILES = [path for path in HOME.rglob("*.py") if path.relative_to(HOME).parts[0].removesuffix(".py") in TIER]
 
 
-def imported(body):
-    """The parts of the package that are imported as a file is, not by functions, nor for types alone."""
-    for one in body:
-        if isinstance(one, ast.ImportFrom) and one.module:
-            names = (
-                [one.module] if "." in one.module else [f"{one.module}.{alias.name}" for alias in one.names]
-            )
-            yield from (name.split(".")[1] for name in names if name.startswith("evener."))
-        elif isinstance(one, ast.Import):
-            yield from (alias.name.split(".")[1] for alias in one.names if alias.name.startswith("evener."))
-        elif isinstance(one, ast.If) and ast.unparse(one.test) != "TYPE_CHECKING":
-            yield from imported(one.body + one.orelse)
-        elif isinstance(one, ast.Try | ast.With):
-            yield from imported(one.body)
+def dotted(path):
+    """The name of a module, without the name of the package."""
+    name = ".".join(path.relative_to(HOME).with_suffix("").parts)
+    return name.removesuffix(".__init__")
 
 
-def reached(path):
-    """The parts that a file imports, and those that parts in no tier import for it."""
-    found, left = set(), {path}
-    while left:
-        names = {name for one in left for name in imported(ast.parse(one.read_text()).body)} - found
-        found |= names
-        left = {one for name in names - set(TIER) for one in files_of(name)}
-    return found
+MODULES = {dotted(path): path for path in HOME.rglob("*.py")}
 
 
-def files_of(name):
-    return [HOME / f"{name}.py"] if (HOME / f"{name}.py").exists() else list((HOME / name).rglob("*.py"))
+def imported(source, modules):
+    """The modules that a file imports anywhere, also in functions, but not for types alone."""
+    tree = ast.parse(source)
+    for_types = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if node in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "evener":
+            parent = node.module.partition(".")[2]
+            for alias in node.names:
+                name = f"{parent}.{alias.name}".lstrip(".")
+                yield name if name in modules else parent or "__init__"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "evener":
+                    yield alias.name.partition(".")[2] or "__init__"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOME)))
-def test_nothing_below_knows_what_is_above(path):
-    own = path.relative_to(HOME).parts[0].removesuffix(".py")
-    above = {name for name in reached(path) if TIER.get(name, len(TIERS)) < TIER[own]}
-    assert not above
+GRAPH = {
+    name: set(imported(path.read_text(encoding="utf-8"), MODULES)) - {name} for name, path in MODULES.items()
+}
 
 
-def test_what_is_in_no_tier_is_seen_through(tmp_path):
-    """Verifying takes algorithms, and so would whatever took that."""
-    path = tmp_path / "one.py"
-    path.write_text("from evener import verify\n")
-    assert "verify" not in TIER
-    assert {"verify", "algorithms"} <= reached(path)
+def tier_of(name):
+    return TIER[name.partition(".")[0]]
+
+
+def cycles(graph):
+    """The sets of modules that import one another, found by removing modules without imports or importers."""
+    left = {name: {one for one in targets if one in graph} for name, targets in graph.items()}
+    while True:
+        imported_by = {one for targets in left.values() for one in targets}
+        ends = {name for name, targets in left.items() if not targets or name not in imported_by}
+        if not ends:
+            return left
+        left = {name: targets - ends for name, targets in left.items() if name not in ends}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_a_module_imports_its_own_tier_and_those_below(name):
+    assert {one for one in GRAPH[name] if tier_of(one) < tier_of(name)} == set()
+
+
+def test_no_cycles():
+    assert cycles(GRAPH) == {}
 
 
 def test_imports_are_found():
-    guarded = "if TYPE_CHECKING:\n    from evener.cli import x\n"
-    source = f"from evener import build\nfrom evener.graph import Graph\nimport evener.state as s\n{guarded}"
-    assert list(imported(ast.parse(source).body)) == ["build", "graph", "state"]
-    assert {path.relative_to(HOME).parts[0].removesuffix(".py") for path in FILES} == set(TIER)
+    source = (
+        "from evener import errors\nfrom evener.graph.csr import CSR\nimport evener.engine.workspace as s\n"
+        "def f():\n    import evener\nif TYPE_CHECKING:\n    from evener.cli import x\n"
+    )
+    assert set(imported(source, MODULES)) == {"errors", "graph.csr", "engine.workspace", "__init__"}
+
+
+def test_cycles_are_found():
+    assert set(cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()})) == {"b", "c"}

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from evener.cli import work
-from evener.timeline import Progress
+from evener.engine.timeline import Progress
 
 # A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
 STUCK = """
@@ -22,7 +22,7 @@ STUCK = """
     import numba
     import numpy as np
     import evener as ev
-    from evener.atomic import replacing
+    from evener.system.files import replacing
 
     @numba.njit(nogil=True)
     def forever(values):

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from evener import memory
 from evener.errors import ArgumentError, OutOfMemoryError
+from evener.system import memory
 
 
 def test_room_is_positive_and_no_more_than_the_machine_has():

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 import evener as ev
 import reference
 import zoo
-from evener.elements import launch
-from evener.elements.cuda import CudaElement
+from evener.elements.cuda import launch
+from evener.elements.cuda.compile import compiled
+from evener.elements.cuda.element import CudaElement
+from evener.elements.cuda.source import OwnSource, declarations, declared_in
 from evener.errors import DeviceError
 from evener.kernels.cpu.atomics import fetch_add
-from evener.kernels.cuda.compile import compiled
-from evener.kernels.cuda.source import OwnSource, declarations, declared_in
 from kcore_example import FOLDER, load, simple
 from matrix import ALPHAS, POLICIES
 

@@ -11,8 +11,9 @@ import pytest
 
 import evener as ev
 from evener.elements import cpu as cpu_module
-from evener.elements import parse_elements, pool
-from evener.elements.pool import LEAST, Pool
+from evener.elements import page_pool as pool
+from evener.elements import parse_elements
+from evener.elements.page_pool import LEAST, Pool
 
 
 def fresh(length):

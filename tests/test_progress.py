@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from evener.kernels.ready import making_ready
-from evener.progress import LiveDisplay, PlainDisplay, display, line
-from evener.timeline import Progress
+from evener.cli.progress import LiveDisplay, PlainDisplay, display, line
+from evener.engine.timeline import Progress
+from evener.kernels.compile_clock import making_ready
 
 
 class TestProgress:
@@ -76,8 +76,8 @@ class TestProgress:
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(columns))
         if compiling:
-            monkeypatch.setattr("evener.progress._seconds_making_ready", time.monotonic)
-            monkeypatch.setattr("evener.progress._LONG", 0.0)
+            monkeypatch.setattr("evener.cli.progress._seconds_making_ready", time.monotonic)
+            monkeypatch.setattr("evener.cli.progress._LONG", 0.0)
         with display(stream) as shown:
             shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
             time.sleep(0.4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reference
-from evener.graph import Graph
+from evener.graph.graph import Graph
 from reference import as_networkx, random_graph
 
 SOURCE = 3

@@ -15,9 +15,9 @@ import pytest
 from pyarrow import feather, parquet
 
 import evener as ev
-from evener.energy import Energy
-from evener.report.explain import achieved_for_predicted
-from evener.tables import load_claim, read_table
+from evener.results.energy.meter import Energy
+from evener.results.report.explain import achieved_for_predicted
+from evener.results.table import load_claim, read_table
 
 
 def result(values, *, name="rank", ids=None, spans=(), seconds=0.5, edges=1000, **more):

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evener.elements import staging
-from evener.elements.staging import Staging
+from evener.elements.cuda import staging
+from evener.elements.cuda.staging import Staging
 
 
 class Gone:

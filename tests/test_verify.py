@@ -8,9 +8,9 @@ import pytest
 
 import reference
 from claims import changed, claim, refused
+from evener.algorithms.verify import Claim, verify
 from evener.errors import ArgumentError
-from evener.graph import Graph
-from evener.verify import Claim, verify
+from evener.graph.graph import Graph
 from reference import as_networkx, random_graph
 
 SOURCE = 3

@@ -7,9 +7,16 @@ import gzip
 import numpy as np
 import pytest
 
+from evener.algorithms.verify import (
+    Claim,
+    against,
+    match_epsilon,
+    match_equivalent,
+    match_exact,
+    read_expected,
+)
 from evener.errors import ArgumentError, FileError, FormatError, VerificationError
-from evener.graph import Graph
-from evener.verify import Claim, against, match_epsilon, match_equivalent, match_exact, read_expected
+from evener.graph.graph import Graph
 
 INFINITY = np.inf
 

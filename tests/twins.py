@@ -4,48 +4,46 @@ from __future__ import annotations
 
 from importlib import import_module
 
-FILES = [
-    "bfs",
-    "bfs_levels",
-    "betweenness",
-    "betweenness_narrow",
-    "bits",
-    "columns",
-    "exchange",
-    "frontier",
-    "message",
-    "pagerank",
-    "pull",
-    "sssp",
-    "sssp_narrow",
-    "sssp_tree",
-    "wcc",
+from evener.elements.cpu import _module_of
+
+SHARED = ["bits", "column_blocks", "exchange", "frontier", "message", "pull"]
+OF_ALGORITHMS = [
+    "evener.algorithms.betweenness:kernels",
+    "evener.algorithms.betweenness:single_block",
+    "evener.algorithms.bfs:kernels",
+    "evener.algorithms.bfs:levels",
+    "evener.algorithms.pagerank:kernels",
+    "evener.algorithms.sssp:kernels",
+    "evener.algorithms.sssp:single_block",
+    "evener.algorithms.sssp:tree",
+    "evener.algorithms.wcc:kernels",
 ]
+FILES = [*SHARED, *OF_ALGORITHMS]
 # For verbs as none of the five algorithms uses them today: the transport's contract checks them.
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min", "message.take_values"}
 # Asked for on large graphs, of elements with tables: tests/partition/test_columns.py.
 OF_TABLES = {
-    "columns.choose",
-    "columns.fill_far",
-    "columns.fill_near",
-    "columns.measure_far",
-    "columns.measure_near",
-    "columns.widths",
-    "pagerank.finish",
+    "column_blocks.choose",
+    "column_blocks.fill_far",
+    "column_blocks.fill_near",
+    "column_blocks.measure_far",
+    "column_blocks.measure_near",
+    "column_blocks.widths",
+    "evener.algorithms.pagerank:kernels.finish",
     "pull.far",
     "pull.near",
 }
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
-OF_CPUS = {"sssp_narrow.settle"}
+OF_CPUS = {"evener.algorithms.sssp:single_block.settle"}
 # Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_levels_at_once`.
-OF_GPUS = {"bfs_levels.all_steps"}
+OF_GPUS = {"evener.algorithms.bfs:levels.all_steps"}
 
 
 def kernels():
     """The CPU's kernels by name: all but the steps compiled into other kernels."""
-    modules = {file: import_module(f"evener.kernels.cpu.{file}") for file in FILES}
+    modules = {file: import_module(_module_of(f"{file}.any")[0]) for file in FILES}
     found = {
         f"{file}.{name}": getattr(module, name) for file, module in modules.items() for name in module.__all__
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from evener import generate
-from evener.graph import Graph
+from evener.graph.generators import models as generate
+from evener.graph.graph import Graph
 from sanitized import sized
 
 

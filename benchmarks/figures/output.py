@@ -27,7 +27,7 @@ from bench import Bench
 
 import harness
 from evener.elements import parse_elements, usable_cores
-from evener.elements.gpus import gpus, missing
+from evener.elements.cuda.discovery import gpus, missing
 
 FOLDER = "figures"
 RUNS = "runs"
@@ -225,7 +225,7 @@ def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
 def _gpu_name(on):
     if not sweep.has_gpu(on):
         return None
-    from evener.hardware import described
+    from evener.elements.hardware import described
 
     return described()["gpus"][0]
 

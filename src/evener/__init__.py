@@ -19,14 +19,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evener._typed import partition, verify
-    from evener.algorithms.betweenness import betweenness
-    from evener.algorithms.bfs import bfs
-    from evener.algorithms.pagerank import pagerank
-    from evener.algorithms.sssp import sssp
-    from evener.algorithms.wcc import wcc
-    from evener.auto import plan
-    from evener.engine import Engine
+    from evener.algorithms.betweenness.betweenness import betweenness
+    from evener.algorithms.bfs.bfs import bfs
+    from evener.algorithms.pagerank.pagerank import pagerank
+    from evener.algorithms.sssp.sssp import sssp
+    from evener.algorithms.verification import Claim
+    from evener.algorithms.verify import verify
+    from evener.algorithms.wcc.wcc import wcc
+    from evener.engine.array import Spread
+    from evener.engine.engine import Engine
+    from evener.engine.timeline import Progress, Span, Timeline
     from evener.errors import (
         ArgumentError,
         DeviceError,
@@ -38,13 +40,12 @@ if TYPE_CHECKING:
         UnknownVertexError,
         VerificationError,
     )
-    from evener.formats import read, write
-    from evener.graph import Graph
+    from evener.graph.formats import read, write
+    from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
-    from evener.result import Result
-    from evener.spread import Spread
-    from evener.timeline import Progress, Span, Timeline
-    from evener.verify.rules import Claim
+    from evener.partition.place import partition
+    from evener.planning.place import plan
+    from evener.results.result import Result
 
 __version__ = "0.1.0"
 
@@ -82,33 +83,33 @@ __all__ = [
 
 _HOMES = {
     "ArgumentError": "errors",
-    "Claim": "verify.rules",
-    "Engine": "engine",
+    "Claim": "algorithms.verification",
+    "Engine": "engine.engine",
     "DeviceError": "errors",
     "DeviceOutOfMemory": "errors",
     "EvenerError": "errors",
     "FileError": "errors",
     "FormatError": "errors",
-    "Graph": "graph",
+    "Graph": "graph.graph",
     "Kernel": "kernels.kernel",
     "OutOfMemoryError": "errors",
-    "Progress": "timeline",
-    "Result": "result",
-    "Span": "timeline",
-    "Spread": "spread",
-    "Timeline": "timeline",
+    "Progress": "engine.timeline",
+    "Result": "results.result",
+    "Span": "engine.timeline",
+    "Spread": "engine.array",
+    "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
-    "betweenness": "algorithms.betweenness",
-    "bfs": "algorithms.bfs",
-    "pagerank": "algorithms.pagerank",
-    "partition": "partition",
-    "plan": "auto",
-    "read": "formats",
-    "sssp": "algorithms.sssp",
-    "verify": "verify",
-    "wcc": "algorithms.wcc",
-    "write": "formats",
+    "betweenness": "algorithms.betweenness.betweenness",
+    "bfs": "algorithms.bfs.bfs",
+    "pagerank": "algorithms.pagerank.pagerank",
+    "partition": "partition.place",
+    "plan": "planning.place",
+    "read": "graph.formats",
+    "sssp": "algorithms.sssp.sssp",
+    "verify": "algorithms.verify",
+    "wcc": "algorithms.wcc.wcc",
+    "write": "graph.formats",
 }
 
 
@@ -126,10 +127,10 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """A module in which a submodule never hides the public function of the same name.
+    """A module whose public functions are not replaced by submodules of the same name.
 
-    Importing ``evener.verify`` or ``evener.partition`` makes Python set the submodule as an attribute here;
-    ``ev.verify`` and ``ev.partition`` are to stay the functions.
+    Importing ``evener.partition`` sets the submodule as an attribute of this module. ``ev.partition`` stays
+    the function.
     """
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.engine import Engine
-from evener.partition import partition
+from evener.engine.engine import Engine
+from evener.partition.place import partition
 
 if TYPE_CHECKING:
     from evener.elements import Element
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
 __all__ = ["copy_speed", "exchange_speeds"]
 
@@ -65,7 +65,7 @@ def copy_speed(sender: Element, receiver: Element) -> float:
 
 def _pairs(count: int) -> Graph:
     """A ring: with vertices dealt out at random, half of their neighbours lie elsewhere."""
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
     ends = np.arange(count)
     return Graph.from_edges(ends, np.roll(ends, 1), directed=False, n=count)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evener.algorithms.betweenness import betweenness
-from evener.algorithms.bfs import bfs
-from evener.algorithms.pagerank import pagerank
-from evener.algorithms.sssp import sssp
-from evener.algorithms.wcc import wcc
+from evener.algorithms.betweenness.betweenness import betweenness
+from evener.algorithms.bfs.bfs import bfs
+from evener.algorithms.pagerank.pagerank import pagerank
+from evener.algorithms.sssp.sssp import sssp
+from evener.algorithms.wcc.wcc import wcc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evener.partition import PartitionedGraph
-    from evener.result import Result
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
 
 __all__ = ["FROM_A_SOURCE", "LOOK_UP", "PASSES", "READ_ALL", "READ_FIRST", "SKIP_SOME", "Run", "repeated"]
 

@@ -19,25 +19,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener import generate, memory
-from evener.alone import alone
 from evener.elements import parse_elements, usable_cores
+from evener.elements.hardware import described
 from evener.errors import DeviceError, DeviceOutOfMemory
-from evener.hardware import described
+from evener.graph.generators import models as generate
 from evener.link import copy_speed, exchange_speeds
 from evener.measured import Measured
-from evener.partition import PartitionedGraph, partition
-from evener.partition.columns import BYTES_AN_EDGE
+from evener.partition.column_blocks import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges
+from evener.partition.place import partition
 from evener.passes import FROM_A_SOURCE, LOOK_UP, PASSES, READ_ALL, READ_FIRST, SKIP_SOME, repeated
 from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, as_long, keep, kept, place_of
+from evener.system import memory
+from evener.system.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
     from evener.passes import Run
 
 __all__ = ["calibrate", "machine", "measuring_alone", "rates_kept", "rates_of_this_machine"]
@@ -70,7 +72,7 @@ _TARGET_AND_WEIGHT = 8
 
 
 def machine(*, with_gpus: bool = True) -> dict[str, Any]:
-    """What rates depend on: see `evener.hardware.described`, and how they are measured."""
+    """What rates depend on: see `evener.elements.hardware.described`, and how they are measured."""
     return described(with_gpus=with_gpus) | {"method": _METHOD}
 
 

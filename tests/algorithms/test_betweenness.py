@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import reference
 import zoo
-from evener.algorithms import betweenness as module
-from evener.algorithms.betweenness import betweenness
+from evener.algorithms.betweenness import betweenness as module
+from evener.algorithms.betweenness.betweenness import betweenness
+from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
-from evener.formats import read
-from evener.graph import Graph
-from evener.partition import partition
-from evener.verify import verify
+from evener.graph.formats import read
+from evener.graph.graph import Graph
+from evener.partition.place import partition
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

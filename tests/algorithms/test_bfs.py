@@ -12,11 +12,11 @@ import pytest
 import evener as ev
 import reference
 from evener import Engine
-from evener.algorithms.bfs import EDGES_TO_TURN_UP, NARROW, NARROW_LEVELS, VERTICES_TO_TURN_DOWN
+from evener.algorithms.bfs.bfs import EDGES_TO_TURN_UP, NARROW, NARROW_LEVELS, VERTICES_TO_TURN_DOWN
 from evener.partition.partition import Partition
 from reference import as_networkx, random_graph
 
-module = import_module("evener.algorithms.bfs")
+module = import_module("evener.algorithms.bfs.bfs")
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 
 
@@ -127,7 +127,7 @@ def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, other
     graph = ev.Graph.from_edges(*np.concatenate([hub, [[1], [401]], ends], axis=1), directed=False)
     owner = np.ones(graph.n, np.uint8)
     owner[0] = 0
-    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
     placed = ev.partition(graph, ["cpu:1", "cpu:1"])
     for element, weight in zip(placed.elements, weights, strict=True):
         element.weight = weight
@@ -365,7 +365,7 @@ def test_edges_out_of_what_another_element_found_count(monkeypatch):
     tails = np.concatenate([np.arange(100), np.full(100, 100)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 201), directed=False)
     owner = (np.arange(graph.n) < 100).astype(np.uint8)
-    monkeypatch.setattr(import_module("evener.partition"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
     result = ev.bfs(graph, source=0, on=["cpu:1", "cpu:1"])
     assert result["distance"].tolist() == [*range(101), *[101] * 100]
     assert phases(result)[1:102] == [*["top-down"] * 100, "bottom-up"]

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from evener.algorithms import sssp as module
-from evener.algorithms.sssp import sssp
-from evener.engine import Engine
+from evener.algorithms.sssp import sssp as module
+from evener.algorithms.sssp.sssp import sssp
+from evener.algorithms.verify import verify
+from evener.engine.engine import Engine
 from evener.errors import ArgumentError, UnknownVertexError
-from evener.graph import Graph
-from evener.partition import partition
-from evener.verify import verify
+from evener.graph.graph import Graph
+from evener.partition.place import partition
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

@@ -9,7 +9,7 @@ import pytest
 import evener as ev
 import matrix
 import reference
-from evener.algorithms.wcc import LINKED_FIRST
+from evener.algorithms.wcc.wcc import LINKED_FIRST
 from reference import as_networkx, random_graph
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])

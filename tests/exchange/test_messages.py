@@ -8,11 +8,12 @@ import pytest
 import evener as ev
 from apart import ApartElement
 from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack, verbs
-from evener.engine import Engine
-from evener.exchange import memory, message
-from evener.exchange.message import Mailbox
-from evener.graph import Graph
-from evener.partition import partition
+from evener.engine.engine import Engine
+from evener.engine.exchange.transports import shared as memory
+from evener.engine.exchange.transports import staged as message
+from evener.engine.exchange.transports.staged import Mailbox
+from evener.graph.graph import Graph
+from evener.partition.place import partition
 from evener.partition.route import Route, place
 
 pytestmark = pytest.mark.usefixtures("apart_elements")

@@ -6,9 +6,9 @@ import numpy as np
 
 from contracts import TransportContract, check_one_route, packed, sparse_and_dense, verbs
 from evener.elements import CpuElement
-from evener.engine import Engine
-from evener.graph import Graph
-from evener.partition import partition
+from evener.engine.engine import Engine
+from evener.graph.graph import Graph
+from evener.partition.place import partition
 
 
 class TestTwoElements(TransportContract):

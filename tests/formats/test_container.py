@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.formats import container, trust
+from evener.graph.formats import container
+from evener.graph.formats import validated as trust
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-from evener.atomic import replacing
-from evener.formats.source import Source
+from evener.graph.formats.file import Source
+from evener.system.files import replacing
 
 FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".feather", ".evg"]
 NUMBERED = [".mtx", ".mtx.gz", ".sg", ".wsg", ".gr", ".gr.zst", ".graph", ".metis.gz", ".npz"]

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import evener as ev
-from evener.formats.table import SUFFIXES, write_table
+from evener.graph.formats.table import SUFFIXES, write_table
 
 TABLE = pa.table({"vertex": [1, 2, 3], "rank": [0.5, 0.25, 0.25]})
 

@@ -12,7 +12,8 @@ import pytest
 from pyarrow import csv, parquet
 
 import evener as ev
-from evener.formats import lines, windows
+from evener.graph.formats import number_lines as lines
+from evener.graph.formats import text_stream as windows
 
 
 def _edges(g):

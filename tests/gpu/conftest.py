@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evener.elements.cuda import gpus, missing
+from evener.elements.cuda.discovery import gpus, missing
 from sanitized import FEW_BLOCKS, TOOL
 
 BLOCKS = 4  # of each kernel, where they are few
@@ -32,7 +32,7 @@ def few_blocks():
     """They do what many would."""
     with pytest.MonkeyPatch.context() as patch:
         if FEW_BLOCKS:
-            patch.setattr("evener.elements.loading.MOST_BLOCKS", BLOCKS)
+            patch.setattr("evener.elements.cuda.modules.MOST_BLOCKS", BLOCKS)
         yield
 
 

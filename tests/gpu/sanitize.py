@@ -28,7 +28,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from evener.elements.cuda import gpus, missing
+from evener.elements.cuda.discovery import gpus, missing
 
 HERE = Path(__file__).parent
 # The tests that fill a GPU, or lose it, are for no other process to be beside.

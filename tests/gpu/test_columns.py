@@ -9,11 +9,11 @@ import pytest
 
 import evener as ev
 import reference
-from evener.elements.cuda import CudaElement
+from evener.elements.cuda.element import CudaElement
 from evener.partition.footprint import Tiers, beside_edges
 from sanitized import RUNS, sized
 
-placing = import_module("evener.partition.columns")
+placing = import_module("evener.partition.column_blocks")
 PLENTY = 1 << 40
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cuda:0", "cpu:2"]]
 
@@ -94,7 +94,9 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
 
 
 def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
-    monkeypatch.setattr(import_module("evener.partition"), "tiers_of", lambda *_, **__: Tiers(0.5, 1000))
+    monkeypatch.setattr(
+        import_module("evener.partition.place"), "tiers_of", lambda *_, **__: Tiers(0.5, 1000)
+    )
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cuda:0", directions="in")
     assert pg.partitions[0].mapped_edges

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from evener.elements.cuda import gpus
+from evener.elements.cuda.discovery import gpus
 
 QUERY = [
     "nvidia-smi",

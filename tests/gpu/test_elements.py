@@ -9,12 +9,12 @@ import weakref
 import numpy as np
 import pytest
 
-import evener.elements.staging as staging
+import evener.elements.cuda.staging as staging
 from contracts import DTYPES, ElementContract, ThreadedElementContract, packed
 from evener.elements import CpuElement, parse_elements
-from evener.elements.cuda import gpus
+from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
-from evener.memory import readable
+from evener.system.memory import readable
 from sanitized import CLOCKS
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import evener as ev
-from evener.energy import Meter
+from evener.results.energy.meter import Meter
 from sanitized import sized
 
 

@@ -14,9 +14,10 @@ import evener as ev
 import matrix
 import reference
 import zoo
-from evener import generate
 from evener.elements import usable_cores
-from evener.elements.cuda import CudaElement, gpus
+from evener.elements.cuda.discovery import gpus
+from evener.elements.cuda.element import CudaElement
+from evener.graph.generators import models as generate
 from evener.partition.footprint import HEAD, Tiers
 from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from sanitized import RUNS, sized
@@ -54,7 +55,7 @@ GRIDS = sized(["grid:1000x3", "grid:300x300"], ["grid:40x3", "grid:40x40"])
 @pytest.mark.parametrize("narrow", sized([0, 3, 300, 1 << 13, 1 << 20], [0, 300, 1 << 20]))
 @pytest.mark.parametrize("spec", [*GRIDS, "rmat:12", "rmat:10,directed", "uniform:10"])
 def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
-    module = import_module("evener.algorithms.bfs")
+    module = import_module("evener.algorithms.bfs.bfs")
     monkeypatch.setattr(module, "NARROW", narrow)
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     monkeypatch.setattr(module, "NARROW_AMONG_ALL", 1)
@@ -179,7 +180,7 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 @small_graphs
 def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
     """Some or all of a partition's edges are read across the bus, and of some or all rows there are heads."""
-    home = import_module("evener.partition")
+    home = import_module("evener.partition.place")
     truth = truth_of(zoo.SMALL[name](), directed=directed)
     monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(0.4, 3))
     truth.check(on=["cuda:0"])
@@ -191,7 +192,7 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 @pytest.mark.parametrize("stored", ["undirected", "both"])
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
 def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped):
-    home = import_module("evener.partition")
+    home = import_module("evener.partition.place")
     monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(mapped, 1 << 32))
     matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2)
 
@@ -199,11 +200,11 @@ def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped
 @pytest.mark.parametrize("directed", [False, True])
 def test_searches_that_look_up_read_heads(monkeypatch, directed):
     """Whatever lies in their place in the host's memory: here a vertex that nobody reaches."""
-    module = import_module("evener.algorithms.bfs")
+    module = import_module("evener.algorithms.bfs.bfs")
     monkeypatch.setattr(module, "NARROW", 0)
     monkeypatch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", 10**6)
     everything = Tiers(1.0, 1 << 32)
-    monkeypatch.setattr(import_module("evener.partition"), "tiers_of", lambda *_, **__: everything)
+    monkeypatch.setattr(import_module("evener.partition.place"), "tiers_of", lambda *_, **__: everything)
     ends, nobody = np.random.default_rng(7).integers(0, 300, (2, 900)), 300
     graph = ev.Graph.from_edges(*ends, directed=directed, n=301)
     pg = ev.partition(graph, "cuda:0")
@@ -243,7 +244,7 @@ def test_weights_of_every_type(dtype, directed):
 @pytest.mark.parametrize("edges_to_sweep", [1, 10**9])
 def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
     """Where only buckets settle vertices, however many at once, and where every bucket turns to sweeps."""
-    module = import_module("evener.algorithms.sssp")
+    module = import_module("evener.algorithms.sssp.sssp")
     monkeypatch.setattr(module, "EDGES_TO_SWEEP", edges_to_sweep)
     graph = weighted(dtype, directed=True)
     truth = Truth(graph, int(graph.out_degree().argmax()))
@@ -257,7 +258,7 @@ def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
     """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
-    module = import_module("evener.algorithms.sssp")
+    module = import_module("evener.algorithms.sssp.sssp")
     monkeypatch.setattr(module, "BUCKETS", most)
     monkeypatch.setattr(module, "EDGES_TO_SWEEP", 1)
     graph = ev.Graph.from_edges(range(20), range(1, 21), np.full(20, 3), directed=True)
@@ -321,7 +322,7 @@ def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, l
 
     On several elements, and where no level is narrow, they are pushed or pulled all the way.
     """
-    module = import_module("evener.algorithms.betweenness")
+    module = import_module("evener.algorithms.betweenness.betweenness")
     monkeypatch.setattr(module, "PUSH_COST", push_cost)
     stages, width = sized((700, 4), (130, 256))
     monkeypatch.setattr(module, "NARROW", narrow * width)
@@ -337,7 +338,7 @@ def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, l
 
 @pytest.mark.parametrize("narrow", [-1, 100])
 def test_too_many_paths_beside_too_few_are_refused(monkeypatch, narrow):
-    monkeypatch.setattr(import_module("evener.algorithms.betweenness"), "NARROW", narrow)
+    monkeypatch.setattr(import_module("evener.algorithms.betweenness.betweenness"), "NARROW", narrow)
     src, dst, _, middles = zoo.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path])

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from evener import auto, profile
+from evener import profile
 from evener.elements import parse_elements
+from evener.planning import place as auto
 from evener.planning.rates import keep
 from given_rates import rates
 

@@ -98,7 +98,7 @@ import warnings
 from pathlib import Path
 
 import evener as ev
-from evener import auto
+from evener.planning import place as auto
 
 
 def told(call, *args, **how):

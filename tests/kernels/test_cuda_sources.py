@@ -18,10 +18,9 @@ from pathlib import Path
 import pytest
 from cupy.cuda import nvrtc
 
-from evener.elements import launch
+from evener.elements.cuda import compile as compiling
+from evener.elements.cuda import launch, source
 from evener.errors import DeviceError
-from evener.kernels.cuda import compile as compiling
-from evener.kernels.cuda import source
 from twins import kernels
 
 
@@ -30,7 +29,11 @@ class Nowhere:
 
 
 FOLDER = source._FOLDER
-FILES = sorted(path.stem for path in FOLDER.glob("*.cu"))
+HOME = FOLDER.parents[1]
+FILES = sorted(
+    path.stem if path.parent == FOLDER else f"evener.algorithms.{path.parent.name}:{path.stem}"
+    for path in HOME.rglob("*.cu")
+)
 DECLARED = {f"{file}.{name}": one for file in FILES for name, one in source.declarations(file).items()}
 CPU = kernels()
 # Of elements of some type, which is that of the array's dtype.
@@ -91,13 +94,13 @@ def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
     # The launcher sees each template parameter in an array's dtype.
     arrays = {parameter.of[0] for parameter in given(declaration) if parameter.kind in ARRAYS}
     assert set(declaration.types) <= arrays
-    launch.Launcher(Nowhere(), kernel.partition(".")[0], declaration)
+    launch.Launcher(Nowhere(), kernel.rpartition(".")[0], declaration)
 
 
 def as_written(file):
     """The kernels of a file with their parameter lists, found by their brackets."""
     text = re.sub(
-        r"//[^\n]*|\bSERIAL\b|\b(?:PARALLEL|BLOCK)\([\d, ]+\)", "", (FOLDER / f"{file}.cu").read_text()
+        r"//[^\n]*|\bSERIAL\b|\b(?:PARALLEL|BLOCK)\([\d, ]+\)", "", source.path_of(file).read_text()
     )
     found = {}
     for match in re.finditer(r"__global__\s+void\s+(\w+)\(", text):
@@ -113,7 +116,7 @@ def as_written(file):
 @every_file
 def test_every_kernel_and_parameter_is_read(file):
     written = as_written(file)
-    assert {f"{file}.{name}" for name in written} == {k for k in DECLARED if k.partition(".")[0] == file}
+    assert {f"{file}.{name}" for name in written} == {k for k in DECLARED if k.rpartition(".")[0] == file}
     for name, parameters in written.items():
         declaration = DECLARED[f"{file}.{name}"]
         listed = re.sub(r"<[^>]*>", "", parameters).split(",")
@@ -205,6 +208,7 @@ def folder(tmp_path, monkeypatch):
 
 def forget():
     source.source_of.cache_clear()
+    source.path_of.cache_clear()
     source.declarations.cache_clear()
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evener.elements import launch
-from evener.elements.launch import Launcher
-from evener.elements.memory import TieredArray
-from evener.elements.scratch import pieces_for
+from evener.elements.cuda import launch
+from evener.elements.cuda.launch import Launcher
+from evener.elements.cuda.memory import TieredArray
+from evener.elements.cuda.scratch import pieces_for
+from evener.elements.cuda.source import Declaration, OwnSource, Parameter
 from evener.errors import ArgumentError, DeviceError
-from evener.kernels.cuda.source import Declaration, OwnSource, Parameter
 from evener.partition.footprint import HEAD
 
 

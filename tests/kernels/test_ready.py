@@ -9,7 +9,7 @@ import numba
 import pytest
 
 import evener as ev
-from evener.kernels.ready import making_ready, seconds_spent
+from evener.kernels.compile_clock import making_ready, seconds_spent
 
 
 def test_compiling_counts_and_calling_does_not():

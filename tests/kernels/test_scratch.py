@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 import pytest
 
-from evener.elements.scratch import Scratch
+from evener.elements.cuda.scratch import Scratch
 
 
 class Data:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evener.kernels.cpu import sssp, sssp_narrow
+from evener.algorithms.sssp import kernels_cpu as sssp
+from evener.algorithms.sssp import single_block_cpu as sssp_narrow
 
 NOBODY = 0xFFFFFFFF
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evener.kernels.cpu.turns import part_of_queue, parts_of_queue
+from evener.kernels.cpu.work_queue import part_of_queue, parts_of_queue
 
 PIECE = 1 << 13
 MOST = np.uint64(16)

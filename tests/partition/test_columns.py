@@ -15,12 +15,20 @@ import evener as ev
 import reference
 from apart import ApartElement, parse_apart
 from evener.elements import CpuElement
-from evener.elements.loading import Loader
+from evener.elements.cuda.modules import Loader
 from evener.errors import DeviceOutOfMemory
-from evener.kernels.cpu.columns import LANES, NOWHERE, PLACES, SLICES, pair_of, place_of_high, place_of_low
+from evener.kernels.cpu.column_blocks import (
+    LANES,
+    NOWHERE,
+    PLACES,
+    SLICES,
+    pair_of,
+    place_of_high,
+    place_of_low,
+)
 from evener.partition.footprint import beside_edges, columns_bytes
 
-placing = import_module("evener.partition.columns")
+placing = import_module("evener.partition.column_blocks")
 COLUMNS = 64
 PLENTY = 1 << 40
 
@@ -184,7 +192,7 @@ def test_personalized_ranks():
 @pytest.mark.usefixtures("tables")
 def test_an_element_with_memory_of_its_own(monkeypatch):
     """The host neither reads nor writes there but by copies."""
-    monkeypatch.setattr(import_module("evener.partition"), "parse_elements", parse_apart)
+    monkeypatch.setattr(import_module("evener.partition.place"), "parse_elements", parse_apart)
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)

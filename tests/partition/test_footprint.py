@@ -67,7 +67,7 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
 
 def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
     """If it lies in the same memory."""
-    home = import_module("evener.partition")
+    home = import_module("evener.partition.place")
     asked = []
     monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
     monkeypatch.setattr(home, "tiers_of", lambda *_, promised, **__: asked.append(promised) or (0.0, 0))
@@ -266,7 +266,7 @@ def test_the_least_on_the_host_is_that_of_its_elements(algorithm, own, other):
 def test_a_run_without_room_is_refused_before_it_begins(monkeypatch, algorithm):
     placed = ev.partition(ev.read("grid:8x8"), "cpu:1")
     for name, value in (("WORTH_ASKING", 1), ("available", lambda: 511), ("_kept", [])):
-        monkeypatch.setattr(f"evener.memory.{name}", value)
+        monkeypatch.setattr(f"evener.system.memory.{name}", value)
     begun = []
     with pytest.raises(ev.OutOfMemoryError, match=f"^{algorithm} on a graph of 64 vertices needs") as caught:
         getattr(ev, algorithm)(placed, progress=begun.append)

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 
 import evener as ev
 from apart import ApartElement
-from evener import memory
-from evener.build import rows_at
 from evener.elements import CpuElement
-from evener.elements.memory import TieredArray
+from evener.elements.cuda.memory import TieredArray
+from evener.graph.csr import rows_at
 from evener.kernels.cpu import partition as kernels
-from evener.partition import partition as place
 from evener.partition.footprint import HEAD, Tiers
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
+from evener.partition.place import partition as place
 from evener.partition.policies import POLICIES
+from evener.system import memory
 from reference import edges as edges_of
 
 # `evener.partition` is the function.
 HOME = import_module("evener.partition.partition")
-PLACING = import_module("evener.partition.placing")
+PLACING = import_module("evener.partition.placement")
 
 
 def edge_counts(graph):
@@ -426,7 +426,7 @@ def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
 def test_a_result_without_room_is_refused(monkeypatch):
     pg = place(ev.read("grid:4x4"), "cpu:1")
     parts = [np.zeros(16, np.float64)]
-    monkeypatch.setattr(import_module("evener.partition"), "WORTH_ASKING", 1)
+    monkeypatch.setattr(import_module("evener.partition.place"), "WORTH_ASKING", 1)
     monkeypatch.setattr(memory, "available", lambda: 127)
     with pytest.raises(ev.OutOfMemoryError, match="the result for 16 vertices needs 128 bytes"):
         pg.gather(parts)
@@ -496,7 +496,7 @@ def test_what_is_asked_for_is_enough(directions, directed):
     """The refusal counts at least what the partitions, mirrors aside, turn out to take."""
     ends = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
     g = ev.Graph.from_edges(*ends, np.ones(200_000), directed=directed, n=20_000)
-    from evener.partition import _bytes_needed
+    from evener.partition.place import _bytes_needed
 
     pg = place(g, ["cpu:1"], directions=directions)
     assert pg.statistics.nbytes <= _bytes_needed(g, directions)

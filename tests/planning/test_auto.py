@@ -17,18 +17,22 @@ import pytest
 import evener as ev
 import reference
 from apart import ApartElement
-from evener import auto, elements, generate, link, profile
-from evener.elements import cpu, cuda, gpus
+from evener import elements, link, profile
+from evener.elements import cpu
+from evener.elements.cuda import discovery as gpus
+from evener.elements.cuda import element as cuda
+from evener.engine.timeline import Span
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
-from evener.partition.columns import spare
+from evener.graph.generators import models as generate
+from evener.partition.column_blocks import spare
 from evener.partition.footprint import beside_edges, tiers_of
 from evener.partition.partition import Partition
 from evener.passes import repeated
+from evener.planning import place as auto
 from evener.planning.model import Share
-from evener.timeline import Span
 from given_rates import rates
 
-home = import_module("evener.partition")
+home = import_module("evener.partition.place")
 of_runs = import_module("evener.measured")
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")

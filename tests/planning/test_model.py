@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener import FileError, generate, profile
+from evener import FileError, profile
+from evener.graph.generators import models as generate
 from evener.measured import Measured
 from evener.passes import PASSES
 from evener.planning.fit import Sample, fitted, fitted_carried, fitted_mapped

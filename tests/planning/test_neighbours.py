@@ -55,7 +55,9 @@ def foreseen(sizes, policy, shares):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, policy, shares):
     """Off by a twentieth at most, or a fiftieth of all vertices: a sample is off by half a hundredth."""
-    monkeypatch.setattr(import_module("evener.partition"), "edge_shares", lambda *_, **__: np.array(shares))
+    monkeypatch.setattr(
+        import_module("evener.partition.place"), "edge_shares", lambda *_, **__: np.array(shares)
+    )
     graph, directions = graphs[name], GRAPHS[name][1]
     assert graph.reverse is not None  # both directions are in memory
     placed = ev.partition(graph, ["cpu:1"] * len(shares), policy=policy, alpha=0.5, directions=directions)

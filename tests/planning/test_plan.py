@@ -15,18 +15,19 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener import auto, profile
+from evener import profile
 from evener.cli import text
 from evener.elements import CpuElement
-from evener.memory import readable
-from evener.partition.columns import BYTES_AN_EDGE
+from evener.partition.column_blocks import BYTES_AN_EDGE
 from evener.partition.footprint import beside_edges, tiers_of
+from evener.planning import place as auto
 from evener.planning.model import Part, Share, predict
 from evener.planning.plan import Plan, make_plan
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.planning.rates import keep
 from evener.planning.sizes import Sizes
-from evener.report.units import seconds_text
+from evener.results.report.units import seconds_text
+from evener.system.memory import readable
 from given_rates import rates
 
 GIB = 1 << 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import evener as ev
-from evener.timeline import Slice
+from evener.engine.timeline import Slice
 
 
 def made(*, spans=(), slices=(), graph=None, seconds=0.5, edges=1000, parameters=None, partitioned=None):

@@ -14,15 +14,15 @@ from made import made, steady
 from reading import Page, share
 
 import evener as ev
-from evener.energy import Energy
+from evener.engine.timeline import Slice
 from evener.planning.prediction import ElementPrediction, Prediction
-from evener.report import curves
-from evener.report import page as page_module
-from evener.report.draw import ticks
-from evener.report.explain import predicted
-from evener.report.page import page
-from evener.report.style import STYLE
-from evener.timeline import Slice
+from evener.results.energy.meter import Energy
+from evener.results.report import curves
+from evener.results.report import page as page_module
+from evener.results.report.draw import ticks
+from evener.results.report.explain import predicted
+from evener.results.report.page import page
+from evener.results.report.style import STYLE
 
 SPANS = [
     ev.Span(0, "down", "cpu:1#0", compute=0.4, send=0.2, wait=0.2, bytes_sent=2048, active=5),

@@ -9,7 +9,7 @@ import pytest
 from made import made, steady
 
 import evener as ev
-from evener.timeline import Slice
+from evener.engine.timeline import Slice
 
 
 def written(result, tmp_path):

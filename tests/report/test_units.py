@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evener.report.units import amount_text, count_text, rate_text, seconds_text, share_text
+from evener.results.report.units import amount_text, count_text, rate_text, seconds_text, share_text
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from evener.cli.options import (
 from evener.cli.output import say
 
 if TYPE_CHECKING:
-    from evener.verify.rules import Answer
+    from evener.algorithms.verification import Answer
 
 __all__ = ["app"]
 
@@ -143,7 +143,7 @@ def verify(
         if results is None:
             answer = work.compute(job, algorithm, opened, {**work.in_ids(opened, arguments), **place})
         else:
-            from evener.tables import load_claim
+            from evener.results.table import load_claim
 
             job.stage(f"reading {results}")
             parameters = work.in_ids(opened, arguments)

@@ -11,7 +11,7 @@ from evener.cli.options import READING, GraphName, Json, reading, takes
 from evener.cli.output import say
 
 if TYPE_CHECKING:
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
 __all__ = ["add_to", "describe"]
 
@@ -124,7 +124,7 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
 
 
 def _in_words(name: str, value: object) -> str:
-    from evener.memory import readable
+    from evener.system.memory import readable
 
     if isinstance(value, dict):
         return ", ".join(f"{key} {_in_words(key, one)}" for key, one in value.items())

@@ -12,15 +12,15 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
+from evener.cli.progress import Display, display
 from evener.errors import ON_THE_CPU
-from evener.progress import Display, display
-from evener.report.units import seconds_text
+from evener.results.report.units import seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from evener.timeline import Progress
+    from evener.engine.timeline import Progress
 
 __all__ = ["Interrupted", "Job", "supervise"]
 
@@ -186,7 +186,7 @@ def _stop(job: Job, done: threading.Event) -> None:
 
 def _remove_unfinished_files() -> None:
     """Remove the temporary files that the work had open."""
-    atomic = sys.modules.get("evener.atomic")
+    atomic = sys.modules.get("evener.system.files")
     if atomic is not None:
         atomic.remove_unfinished()
 

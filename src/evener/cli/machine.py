@@ -34,10 +34,10 @@ def devices(*, as_json: Json = False) -> None:
     """Say which elements this machine has to run on: its cores, and its GPUs or why none can be used."""
     import numba
 
-    from evener import memory
     from evener.cli import text
     from evener.elements import usable_cores  # importing it chooses the threading layer
-    from evener.elements.gpus import all_gpus, missing, versions
+    from evener.elements.cuda.discovery import all_gpus, missing, versions
+    from evener.system import memory
 
     cores, at_hand = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
@@ -91,10 +91,10 @@ def plan(
     elif place.get("policy") == "auto":
         msg = "--policy auto is the best for an algorithm: give it with --for, or choose high, low or random"
         raise ArgumentError(msg)
-    from evener.auto import plan as planned
     from evener.cli import text, work
-    from evener.elements.gpus import missing
-    from evener.partition import partition
+    from evener.elements.cuda.discovery import missing
+    from evener.partition.place import partition
+    from evener.planning.place import plan as planned
 
     work.check_elements(place)
     job = context.ensure_object(Job)
@@ -143,7 +143,7 @@ def profile(
     """
     from evener.cli import text
     from evener.elements import parse_elements
-    from evener.elements.cuda import gpus
+    from evener.elements.cuda.discovery import gpus
     from evener.planning.rates import kept, place_of
     from evener.profile import calibrate, measuring_alone
 

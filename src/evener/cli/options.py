@@ -13,7 +13,7 @@ import typer
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
 __all__ = [
     "ALGORITHMS",

@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.cli.output import say
-from evener.memory import readable
-from evener.report.explain import energy_sentence, headline, predicted, ready_sentence, shares_sentence
-from evener.report.units import rate_text, seconds_text, share_text
+from evener.results.report.explain import (
+    energy_sentence,
+    headline,
+    predicted,
+    ready_sentence,
+    shares_sentence,
+)
+from evener.results.report.units import rate_text, seconds_text, share_text
+from evener.system.memory import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from evener.elements.gpus import Gpu, Versions
+    from evener.algorithms.verify import Answer
+    from evener.elements.cuda.discovery import Gpu, Versions
+    from evener.engine.timeline import Superstep, Timeline
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
     from evener.planning.rates import Rates
-    from evener.result import Result
-    from evener.timeline import Superstep, Timeline
-    from evener.verify import Answer
+    from evener.results.result import Result
 
 __all__ = [
     "as_json",

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import evener as ev
-from evener.atomic import NO_UTF8, named_in_utf8, refuse_read_only
 from evener.cli.options import vertex, vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
 from evener.kernels.cpu.jit import KEEP
-from evener.report.names import check_name
+from evener.results.report.names import check_name
+from evener.system.files import NO_UTF8, named_in_utf8, refuse_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from evener.algorithms.verify import Answer
     from evener.cli.job import Job
-    from evener.graph import Graph
-    from evener.partition import PartitionedGraph
-    from evener.result import Result
-    from evener.timeline import Progress
-    from evener.verify import Answer
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
 
 __all__ = [
     "check_answer",
@@ -116,8 +116,8 @@ def compute_metered(
     job: Job, algorithm: str, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
 ) -> Result:
     """As `compute`, with the joules from the first superstep on: reading and partitioning not counted."""
-    from evener.elements.gpus import gpus
-    from evener.energy import Meter
+    from evener.elements.cuda.discovery import gpus
+    from evener.results.energy.meter import Meter
 
     # Which GPUs a plan will choose is not known before.
     elements = arguments.get("on") or [f"cuda:{index}" for index in range(gpus())]
@@ -156,7 +156,7 @@ def check_outputs(
         if path is not None:
             _refuse_no_name(option, path)
     if table is not None:
-        from evener.tables import check_suffix
+        from evener.results.table import check_suffix
 
         check_suffix(Path(table))
         if not named_in_utf8(table):
@@ -195,7 +195,7 @@ def _refuse_within(option: str, path: str, graph: str) -> None:
     FileError
         If a path leads into it.
     """
-    from evener.formats.container import MANIFEST
+    from evener.graph.formats.container import MANIFEST
 
     named = Path(graph)
     folder = named.parent if named.name == MANIFEST else named
@@ -243,7 +243,7 @@ def _check_place(path: str) -> None:
 
 def check_graph_output(graph: str, path: str) -> None:
     """Make sure, before the work, that a graph can be written to `path`, over no file of the one read."""
-    from evener.formats.registry import COMPRESSIONS, format_of
+    from evener.graph.formats.registry import COMPRESSIONS, format_of
 
     _refuse_no_name("the output", path)
     kind, _ = format_of(Path(path), takes_name=False)
@@ -262,7 +262,7 @@ def check_graph_output(graph: str, path: str) -> None:
 
 def graph_files(path: str) -> list[str]:
     """The files that a graph is written to at this path, the one that is named first."""
-    from evener.formats.registry import format_of
+    from evener.graph.formats.registry import format_of
 
     kind, compression = format_of(Path(path), takes_name=False)
     others = kind.together(Path(path), compression) if kind.together else ()
@@ -306,7 +306,7 @@ def repeat(
 
 
 def _placed(graph: Graph, algorithm: str, place: Mapping[str, Any]) -> PartitionedGraph:
-    from evener.auto import directions_of, place_by_plan
+    from evener.planning.place import directions_of, place_by_plan
 
     open_choices = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None}
     return place_by_plan(graph, algorithm, directions=directions_of(algorithm), **{**open_choices, **place})

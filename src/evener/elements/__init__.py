@@ -73,7 +73,7 @@ def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = N
     elements: list[Element] = []
     for name, (kind, number) in zip(unique, kinds, strict=True):
         if kind == "cuda":
-            from evener.elements.cuda import CudaElement
+            from evener.elements.cuda.element import CudaElement
 
             elements.append(CudaElement(name, cast("int", number), gpu_memory))
         else:
@@ -113,7 +113,7 @@ def _kind(name: object) -> tuple[str, int | None]:
 
 
 def _gpus_in_words() -> str:
-    from evener.elements.cuda import gpus, missing
+    from evener.elements.cuda.discovery import gpus, missing
 
     if missing():
         return f"no GPU that can be used ({missing()})"

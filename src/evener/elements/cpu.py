@@ -12,12 +12,12 @@ import numba
 import numpy as np
 
 from evener.elements.base import words_apart
-from evener.elements.memory import locked_array, locked_words
-from evener.elements.pool import LEAST, Pool
+from evener.elements.page_pool import LEAST, Pool
+from evener.elements.pinned import locked_array, locked_words
+from evener.kernels.compile_clock import making_ready
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel, no_such_kernel
-from evener.kernels.ready import making_ready
-from evener.memory import not_given, on_shortage
+from evener.system.memory import not_given, on_shortage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +39,13 @@ def usable_cores() -> int:
     """Cores this process may run on, as far as Numba was told to use them."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(affinity, int(numba.config.NUMBA_NUM_THREADS)))
+
+
+def _module_of(name: str) -> tuple[str, str]:
+    """The module and the function of a kernel name: "file.function" or "package:file.function"."""
+    place, _, function = name.rpartition(".")
+    package, _, file = place.rpartition(":")
+    return (f"{package}.{file}_cpu" if package else f"evener.kernels.cpu.{file}"), function
 
 
 def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -80,9 +87,8 @@ class CpuElement:
         if isinstance(name, Kernel):
             return cast("Callable[..., Any]", name.side(self))
         if name not in self._kernels:
-            file, _, function = name.partition(".")
+            module, function = _module_of(name)
             with making_ready():
-                module = f"evener.kernels.cpu.{file}"
                 found = getattr(import_module(module), function, None) if find_spec(module) else None
             if found is None:
                 raise no_such_kernel(name, "a CPU")

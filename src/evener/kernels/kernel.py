@@ -1,4 +1,4 @@
-"""Kernel: a kernel from outside the package, with a side for each kind of element."""
+"""Kernel names, and kernels given as functions and files of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,34 @@ if TYPE_CHECKING:
 
     from evener.elements.base import Element
 
-__all__ = ["Kernel", "no_such_kernel"]
+__all__ = ["Kernel", "KernelFile", "no_such_kernel"]
+
+
+class KernelFile:
+    """The kernels of one file of a package: ``FILE_cpu.py`` for CPUs and ``FILE.cu`` for CUDA, side by side.
+
+    An attribute is the full name of a kernel, which `Engine.compute` and an element's `kernel` accept.
+
+    Parameters
+    ----------
+    package : str
+        The package whose folder holds both files, as its ``__package__`` says.
+    file : str, default "kernels"
+        The part of the file names that both share.
+
+    Examples
+    --------
+    >>> KernelFile("evener.algorithms.bfs").begin
+    'evener.algorithms.bfs:kernels.begin'
+    """
+
+    def __init__(self, package: str | None, file: str = "kernels") -> None:
+        self._prefix = f"{package}:{file}"
+
+    def __getattr__(self, name: str) -> str:
+        full = f"{self._prefix}.{name}"
+        vars(self)[name] = full
+        return full
 
 
 @dataclass(frozen=True)
@@ -90,7 +117,7 @@ class Kernel:
 def no_such_kernel(name: str, where: str) -> ArgumentError:
     """For the name of a kernel that Evener does not have."""
     msg = (
-        f'"{name}" is none of the kernels for {where} that Evener has, such as "wcc.compress"; '
+        f'"{name}" is none of the kernels for {where} that Evener has, such as "bits.copy"; '
         "one of your own is given as evener.Kernel"
     )
     return ArgumentError(msg)

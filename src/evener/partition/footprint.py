@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evener.errors import DeviceOutOfMemory
-from evener.memory import readable, require_for_run
+from evener.system.memory import readable, require_for_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,7 +146,7 @@ def require_state(algorithm: str, partitions: Sequence[Partition], elements: Seq
 
 
 def columns_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) -> int:
-    """Bytes of edges in blocks of columns, and of making them; see `evener.partition.columns`.
+    """Bytes of edges in blocks of columns, and of making them; see `evener.partition.column_blocks`.
 
     Parameters
     ----------

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from evener import build
-from evener.checks import read_only
+from evener.graph import csr as build
+from evener.graph.checks import read_only
 from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
 __all__ = [
     "EDGES_PER_BLOCK",
@@ -70,7 +70,7 @@ class Edges:
         Those of them that lie there whole and of which the GPU keeps no head, though they are long enough for
         one, or as they are not.
     prepared : dict
-        What was made of the edges where they are placed, for all runs: see `evener.partition.columns`.
+        What was made of the edges where they are placed, for all runs: see `evener.partition.column_blocks`.
     """
 
     offsets: NDArray[np.uint64]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.checks import is_number, read_only
 from evener.errors import ArgumentError
+from evener.graph.checks import is_number, read_only
 from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evener.elements import Element
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
 __all__ = ["saying_what_fits"]
 

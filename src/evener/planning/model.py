@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evener.partition.columns import BYTES_AN_EDGE, spare
+from evener.partition.column_blocks import BYTES_AN_EDGE, spare
 from evener.partition.partition import LONG_RUN, NEARLY_ALL
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.planning.rates import as_long
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.partition import PartitionedGraph
+    from evener.partition.partitioned import PartitionedGraph
     from evener.planning.rates import Rates
 
 __all__ = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
     from evener.planning.model import Degrees
 
 __all__ = ["Neighbours"]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.atomic import replacing
-from evener.cache import cache_folder
 from evener.errors import FileError
+from evener.system.cache import cache_folder
+from evener.system.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evener.partition.columns import BYTES_AN_EDGE
+from evener.partition.column_blocks import BYTES_AN_EDGE
 from evener.partition.footprint import (
     HEAD_BYTES,
     LEAST_HEADED,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.graph import Graph
+    from evener.graph.graph import Graph
 
 __all__ = ["ALPHAS", "Sizes", "shares_of"]
 

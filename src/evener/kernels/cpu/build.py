@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.turns import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import SHARES, first_turn, take
 
 __all__ = [
     "count_rows",

@@ -22,8 +22,8 @@ from evener.kernels.cpu.bits import (
     take_word,
     trailing_zeros,
 )
+from evener.kernels.cpu.chunks import RUN, RUN_WORDS, runs
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
 
 __all__ = [
     "pull",

@@ -11,7 +11,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, fetch_or
 from evener.kernels.cpu.bits import trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.turns import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import SHARES, first_turn, take
 
 __all__ = ["BUFFER", "append", "to_bits", "to_queue"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numba
 from numba import njit
 
-from evener.cache import cache_folder
-from evener.kernels import ready  # noqa: F401 - its clock runs from the first kernel on
+from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
+from evener.system.cache import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

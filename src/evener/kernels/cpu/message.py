@@ -12,9 +12,9 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_or
 from evener.kernels.cpu.bits import is_set, put_word, range_mask, take_word, trailing_zeros
+from evener.kernels.cpu.chunks import RUN, RUN_WORDS, runs
 from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.runs import RUN, RUN_WORDS, runs
 
 __all__ = [
     "list_flagged",

@@ -7,7 +7,7 @@ from numba import prange
 
 from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.turns import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import SHARES, first_turn, take
 
 __all__ = [
     "NEEDED",

@@ -1,8 +1,8 @@
 """Pull: for each row the sums of its neighbours' values, near blocks of columns and far edges apart.
 
-Edges are those that `evener.kernels.cpu.columns` lays out. ``partial[places[i]:]`` receives the sums over
-item ``i``, one for each row of its tile; `values` and sums are float32. In `taken` (blocks + 1,) the threads
-of a GPU count the items of each block that they have taken: all zero, before and after.
+Edges are those that `evener.kernels.cpu.column_blocks` lays out. ``partial[places[i]:]`` receives the sums
+over item ``i``, one for each row of its tile; `values` and sums are float32. In `taken` (blocks + 1,) the
+threads of a GPU count the items of each block that they have taken: all zero, before and after.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.columns import LANES, NOWHERE, PLACES, SLICES, place_of_high, place_of_low
+from evener.kernels.cpu.column_blocks import LANES, NOWHERE, PLACES, SLICES, place_of_high, place_of_low
 from evener.kernels.cpu.jit import inline_step, parallel
 
 __all__ = ["far", "near"]

@@ -1,5 +1,5 @@
 // Pull: for each row the sums of its neighbours' values in the near blocks of columns, and of its far edges.
-// Arrays are those of kernels/cpu/columns.py and kernels/cpu/pull.py.
+// Arrays are those of kernels/cpu/column_blocks.py and kernels/cpu/pull.py.
 //
 // A value gathered from the L2 cache moves 32 bytes for 4, and a multiprocessor takes about one a cycle. A
 // block of columns lies in shared memory, which serves nine a cycle, and its edges take two bytes each. A warp

@@ -1,4 +1,4 @@
-// Tiles: rows whose edges lie in blocks of columns, as kernels/cpu/columns.py lays them out.
+// Tiles: rows whose edges lie in blocks of columns, as kernels/cpu/column_blocks.py lays them out.
 
 #pragma once
 

@@ -1,0 +1,145 @@
+"""What every algorithm does before it starts: place the graph, and find its source among the partitions."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from evener.engine.engine import Spread
+from evener.errors import ArgumentError, UnknownVertexError
+from evener.graph.checks import type_name
+from evener.graph.graph import Graph
+from evener.partition.partitioned import PartitionedGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, Unpack
+
+__all__ = ["NOBODY", "Wanted", "at_vertex", "given_share", "graph_of", "number_of_source", "placed"]
+
+_log = logging.getLogger("evener")
+
+# Stands where there is no local vertex; no partition has this many.
+NOBODY = np.uint32(0xFFFFFFFF)
+
+
+class _Where(TypedDict):
+    """Arguments of `partition`, with the policy "auto" besides its own."""
+
+    on: str | Sequence[str] | None
+    policy: str
+    gpu_memory: str | int | None
+    directions: str
+
+
+class Wanted(_Where):
+    """Where a graph is wanted."""
+
+    alpha: float | None
+
+
+class Asked(_Where):
+    """The same as a caller of an algorithm says it."""
+
+    alpha: float | Literal["auto"] | None
+
+
+def given_share(alpha: float | Literal["auto"] | None) -> float | None:
+    """The share of the edges that is asked for; None where a plan is to choose it."""
+    return None if isinstance(alpha, str) and alpha == "auto" else alpha
+
+
+def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
+    """The graph itself, placed or not: by it arguments are checked, for placing may take long.
+
+    Raises
+    ------
+    ArgumentError
+        If it is another library's, or no graph.
+    """
+    if isinstance(graph, PartitionedGraph):
+        return graph.graph
+    if not isinstance(graph, Graph):
+        msg = (
+            f"{algorithm} takes a Graph of Evener's, or a placed one, not {type_name(graph)}; make one with "
+            "evener.read, Graph.from_edges, Graph.from_scipy or Graph.from_networkx"
+        )
+        raise ArgumentError(msg)
+    return graph
+
+
+def placed(
+    graph: Graph | PartitionedGraph,
+    algorithm: str,
+    *,
+    passes: float = 1.0,
+    enough: str | None = None,
+    **asked: Unpack[Asked],
+) -> PartitionedGraph:
+    """The graph on its elements, placed now unless it already is.
+
+    `passes` is how many the run may have, where that is far more than PageRank has iterations; `enough`
+    is a direction that the algorithm can make do with, though it is placed with the `directions` wanted.
+
+    Raises
+    ------
+    ArgumentError
+        If the graph is already placed and `on`, `policy`, `alpha` or `gpu_memory` ask for another placement,
+        or if the edges that the algorithm follows were left out of it.
+    """
+    wanted: Wanted = {**asked, "alpha": given_share(asked["alpha"])}
+    if not isinstance(graph, PartitionedGraph):
+        # Plans go by how fast the algorithms run, so what makes them stands above this.
+        from evener.planning.place import place_by_plan
+
+        pg = place_by_plan(graph_of(graph, algorithm), algorithm, passes=passes, **wanted)
+        if wanted["alpha"] is not None and len(pg.elements) == 1:
+            namesake = "; what NetworkX calls alpha is damping here" if algorithm == "pagerank" else ""
+            told = "alpha=%g shares out nothing here, as %s takes part alone%s"
+            _log.warning(told, wanted["alpha"], pg.elements[0].name, namesake)
+        return pg
+    elsewhere = any(one is not None for one in (wanted["on"], wanted["alpha"], wanted["gpu_memory"]))
+    if elsewhere or wanted["policy"] != "auto":
+        msg = (
+            "the graph is already placed, so on=, policy=, alpha= and gpu_memory= have no effect; give them "
+            "to partition() instead"
+        )
+        raise ArgumentError(msg)
+    directions = wanted["directions"]
+    if graph.graph.directed and graph.directions not in ("both", directions, enough):
+        others = "" if directions == "both" else ' or "both"'
+        msg = (
+            f'the algorithm needs edges in direction "{directions}" and the graph was placed with '
+            f'"{graph.directions}" only; place it with directions="{directions}"{others}'
+        )
+        raise ArgumentError(msg)
+    return graph
+
+
+def number_of_source(graph: Graph, source: Any) -> int:
+    """The graph's number of the vertex with the id `source`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not one id.
+    UnknownVertexError
+        If there is no such vertex.
+    """
+    if np.ndim(source) != 0:
+        msg = f"source is the id of one vertex, not {source!r}; run once for each"
+        raise ArgumentError(msg)
+    try:
+        (number,) = graph.numbers_of([source])
+    except UnknownVertexError as error:
+        msg = f"{error}; give one that is as source="
+        raise UnknownVertexError(msg) from None
+    return int(number)
+
+
+def at_vertex(pg: PartitionedGraph, number: int) -> Spread:
+    """The local number of a vertex where it is owned, `NOBODY` elsewhere."""
+    owner, local = pg.place_of(number)
+    return Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(pg.partitions))])

@@ -1,0 +1,230 @@
+// PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute. Arrays and votes
+// are those of algorithms/pagerank/kernels_cpu.py.
+//
+// Each value gathered from the L2 cache moves 32 bytes for 4. So the contributions that are read most, those of
+// the owned vertices and the mirrors of highest degree, lie in shared memory: on R-MAT 22 these are 57% of all
+// that is read, and an iteration takes 0.61 ms on an H200, 0.79 without. By blocks of columns, as pull.cu has
+// them, it takes 0.31.
+
+#include "common.cuh"
+#include "tiles.cuh"
+
+// Runs of rows with this many edges each, on average, are a whole block's to share.
+constexpr u64 BLOCK_EDGES = 8192;
+// Edges of a row that a lane takes, where a row is shared by part of a warp.
+constexpr u64 LANE_EDGES = 16;
+
+// Four neighbouring targets, of which the first has a number divisible by four.
+struct Four {
+    u32 of[4];
+};
+
+__device__ inline Four read_four(Tiered<u32> targets, u64 e) {
+    Four t;
+    if (e + 4 <= targets.length) {
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(t.of[0]), "=r"(t.of[1]), "=r"(t.of[2]), "=r"(t.of[3])
+            : "l"(targets.at(e)));
+    } else {
+        for (u32 j = 0; j < 4; j++) t.of[j] = e + j < targets.length ? targets[e + j] : 0;
+    }
+    return t;
+}
+
+// Load from shared memory or from global memory: with a predicate and no branch, so that a thread has many of
+// them under way.
+__device__ inline float load_either(u32 v, u32 from_near, u32 near_place, const float* far_place) {
+    float value;
+    asm("{.reg .pred n; setp.lt.u32 n, %1, %2; @n ld.shared.f32 %0, [%3]; @!n ld.global.nc.f32 %0, [%4];}"
+        : "=f"(value)
+        : "r"(v), "r"(from_near), "r"(near_place), "l"(far_place));
+    return value;
+}
+__device__ inline double load_either(u32 v, u32 from_near, u32 near_place, const double* far_place) {
+    double value;
+    asm("{.reg .pred n; setp.lt.u32 n, %1, %2; @n ld.shared.f64 %0, [%3]; @!n ld.global.nc.f64 %0, [%4];}"
+        : "=d"(value)
+        : "r"(v), "r"(from_near), "r"(near_place), "l"(far_place));
+    return value;
+}
+
+// The contributions, with some of them near: of the first owned vertices and of the first mirrors.
+template <typename Rank> struct Near {
+    const Rank* contribution;
+    u32 near, owned, from_owned, from_mirrors;
+
+    __device__ Near(Array<const Rank> all, u64 owned, Shared shared) : contribution(all.at), owned((u32)owned) {
+        Rank* place = shared_memory<Rank>();
+        near = (u32)__cvta_generic_to_shared(place);
+        u64 room = shared.bytes / sizeof(Rank), mirrors = all.length - owned;
+        from_mirrors = (u32)least(mirrors, most(room / 2, room - least(room, owned)));
+        from_owned = (u32)least(owned, room - from_mirrors);
+        for (u32 i = threadIdx.x; i < from_owned; i += blockDim.x) place[i] = all[i];
+        for (u32 i = threadIdx.x; i < from_mirrors; i += blockDim.x) place[from_owned + i] = all[owned + i];
+        __syncthreads();
+    }
+    __device__ double operator[](u32 v) const {
+        u32 place = v;
+        if (from_mirrors != 0) place = v < from_owned ? v : v - owned < from_mirrors ? v - owned + from_owned : ALL;
+        return load_either(
+            place, from_owned + from_mirrors, near + place * (u32)sizeof(Rank), contribution + v
+        );
+    }
+};
+
+// The contributions of a row's neighbours, summed by `width` neighbouring threads, of which this is one.
+template <typename Rank>
+__device__ inline double pulled_by(
+    const Near<Rank>& near, Tiered<u32> targets, u64 first, u64 last, u32 who, u32 width
+) {
+    double sum = 0;
+    u64 begin = (first & ~3ull) + 4 * who;
+    if (begin >= last) return sum;
+    i32 edges = (i32)(last - first), e = (i32)(begin - first);
+    Four next = read_four(targets, begin);
+    while (e < edges) {
+        Four t = next;
+        i32 here = e;
+        e += 4 * width;
+        if (e < edges) next = read_four(targets, first + e);
+#pragma unroll
+        for (i32 j = 0; j < 4; j++) {
+            // A neighbouring row's, at either end, can be loaded as well, but does not count.
+            double value = near[t.of[j]];
+            sum += here + j >= 0 && here + j < edges ? value : 0;
+        }
+    }
+    return sum;
+}
+
+// Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own.
+template <typename Rank>
+__global__ void PARALLEL(256) begin(
+    Array<const u32> out_degree, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
+    Array<Rank> contribution, Votes<double> votes
+) {
+    double dangling = 0;
+    for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
+        double r = start[start.length > 1 ? v : 0];
+        rank[v] = (Rank)r;
+        if (out_degree[v] == 0) {
+            dangling += r;
+            contribution[v] = 0;
+        } else {
+            contribution[v] = (Rank)(r / out_degree[v]);
+        }
+    }
+    votes.sum(dangling);
+}
+
+// ``rank = damping A^T contribution + jump teleport``, over in-edges.
+//
+// `jump` is the rank that is spread by `teleport`: what damping takes away, and the dangling vertices' own.
+// Returns (L1 change, rank of dangling vertices). Runs of rows are dealt to blocks in turn, and a row's sum
+// is taken in a fixed order, so equal arguments give equal results.
+template <typename Rank>
+__global__ void PARALLEL(1024) iterate(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,
+    Array<const u32> out_degree, double damping, double jump, Array<const double> teleport,
+    Array<const Rank> contribution, Array<Rank> rank, Array<Rank> next_contribution,
+    Votes<double, double> votes, Shared shared
+) {
+    double error = 0, dangling = 0;
+    Near<Rank> near(contribution, rank.length, shared);
+    auto finish = [&](u64 v, double pulled, Rank had, u32 degree) {
+        double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
+        error += fabs(r - (double)had);
+        rank[v] = (Rank)r;
+        if (degree == 0) dangling += r;
+        next_contribution[v] = degree == 0 ? (Rank)0 : (Rank)(r / degree);
+    };
+    for (u64 b = blockIdx.x; b + 1 < blocks.length && blocks[b] < connected; b += gridDim.x) {
+        u64 begin = blocks[b], end = least<u64>(blocks[b + 1], connected);
+        u64 each = (offsets[end] - offsets[begin]) / (end - begin);
+        if (each >= BLOCK_EDGES) {
+            for (u64 v = begin; v < end; v++) {
+                double sum = pulled_by(near, targets, offsets[v], offsets[v + 1], threadIdx.x, blockDim.x);
+                sum = over_block(sum, Sum());
+                if (threadIdx.x == 0) finish(v, sum, rank[v], out_degree[v]);
+            }
+            continue;
+        }
+        u32 width = 1;
+        while (width < WARP && width * LANE_EDGES < each) width *= 2;
+        u32 who = threadIdx.x % width, groups = blockDim.x / width;
+        // Row v is group v % groups' own, so that runs of few rows do not all go to the first warps. Warps do
+        // not wait for one another between runs; the threads of one go round together, with a row or without.
+        u64 group = threadIdx.x / width;
+        for (u64 row = begin / groups * groups; row < end; row += groups) {
+            u64 v = row + group;
+            bool mine = v >= begin && v < end;
+            u64 first = mine ? offsets[v] : 0, last = mine ? offsets[v + 1] : 0;
+            Rank had = mine && who == 0 ? rank[v] : (Rank)0;
+            u32 degree = mine && who == 0 ? out_degree[v] : 0;
+            double sum = across(pulled_by(near, targets, first, last, who, width), Sum(), width);
+            if (mine && who == 0) finish(v, sum, had, degree);
+        }
+    }
+    votes.sum(error, dangling);
+}
+
+// Ends an iteration whose sums pull.cu has taken: those of each tile's rows in one block of columns after
+// another lie together in `partial`. Returns what `iterate` does.
+__global__ void PARALLEL(256) finish(
+    Array<const u32> tile_row, Array<const u32> tile_width, Array<const u64> tile_places,
+    Array<const float> partial, u64 connected, Array<const u32> out_degree, double damping, double jump,
+    Array<const double> teleport, Array<float> rank, Array<float> next_contribution,
+    Votes<double, double> votes
+) {
+    double error = 0, dangling = 0, everywhere = teleport[0];
+    auto finish_row = [&](u64 v, double pulled, float& ranked, u32 degree, float& next) {
+        double r = damping * pulled + jump * (teleport.length > 1 ? teleport[v] : everywhere);
+        error += fabs(r - (double)ranked);
+        ranked = (float)r;
+        if (degree == 0) dangling += r;
+        next = degree == 0 ? 0.0f : (float)(r / degree);
+    };
+    for (u64 t = warp_of_grid(); t < tile_row.length; t += warps_of_grid()) {
+        u64 first = tile_row[t], place = tile_places[t], end = tile_places[t + 1];
+        if (first >= connected) break;
+        u32 rows = LANES / tile_width[t], there = (u32)least<u64>(rows, connected - first);
+        if (there == LANES) {
+            // Four rows to a lane, so that it reads 16 bytes at a time; no tile begins between four rows.
+            for (u32 part = 0; part < LANES; part += 4 * WARP) {
+                u64 v = first + part + 4 * lane();
+                uint4 degree = *(const uint4*)(out_degree.at + v);
+                float4 ranked = *(const float4*)(rank.at + v), next;
+                double of_x = 0, of_y = 0, of_z = 0, of_w = 0;
+#pragma unroll 4
+                for (u64 i = place + part + 4 * lane(); i < end; i += LANES) {
+                    float4 some = __ldcs((const float4*)(partial.at + i));
+                    of_x += some.x, of_y += some.y, of_z += some.z, of_w += some.w;
+                }
+                finish_row(v, of_x, ranked.x, degree.x, next.x);
+                finish_row(v + 1, of_y, ranked.y, degree.y, next.y);
+                finish_row(v + 2, of_z, ranked.z, degree.z, next.z);
+                finish_row(v + 3, of_w, ranked.w, degree.w, next.w);
+                *(float4*)(rank.at + v) = ranked;
+                *(float4*)(next_contribution.at + v) = next;
+            }
+            continue;
+        }
+        // A row to a lane; where rows are few, several lanes for one.
+        for (u32 row = lane(); row < most(rows, WARP); row += WARP) {
+            double sum = 0;
+#pragma unroll 4
+            for (u64 i = place + row; i < end; i += most(rows, WARP)) sum += __ldcs(partial.at + i);
+            for (u32 step = rows; step < WARP; step *= 2) sum += __shfl_xor_sync(ALL, sum, step);
+            if (row >= there) continue;
+            u64 v = first + row;
+            finish_row(v, sum, rank[v], out_degree[v], next_contribution[v]);
+        }
+    }
+    votes.sum(error, dangling);
+}
+
+// ``rank[connected:] = value``.
+template <typename Rank>
+__global__ void PARALLEL(256) rank_others(u64 connected, double value, Array<Rank> rank) {
+    for (u64 v = connected + thread_of_grid(); v < rank.length; v += threads_of_grid()) rank[v] = (Rank)value;
+}

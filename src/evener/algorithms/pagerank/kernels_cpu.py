@@ -1,0 +1,150 @@
+"""PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute.
+
+`contribution` (L + M,) holds ``rank / out-degree`` of each vertex and mirror, in the dtype ranks are stored
+in; `teleport` (L,), or (1,) where all have the same, is the chance that a jump ends at the vertex. Sums are
+carried in float64. Rows from `connected` on belong to vertices without any edge, if these have the same rank:
+iterations leave them out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.column_blocks import LANES
+from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+
+__all__ = ["begin", "finish", "iterate", "rank_others"]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+@inline_step
+def _begin_run(out_degree, start, rank, contribution, first, last):
+    dangling = 0.0
+    each = np.uint64(len(start)) > _ONE
+    for v in range(np.uint64(first), np.uint64(last)):
+        r = start[v] if each else start[_ZERO]
+        rank[v] = r
+        if out_degree[v] == np.uint32(0):
+            dangling += r
+            contribution[v] = 0
+        else:
+            contribution[v] = r / out_degree[v]
+    return dangling
+
+
+@parallel
+def begin(out_degree, blocks, start, rank, contribution):
+    """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own."""
+    dangling = 0.0
+    for b in prange(len(blocks) - 1):
+        dangling += _begin_run(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
+    return dangling
+
+
+@inline_step
+def _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution):
+    """Give a vertex its rank; returns how much that changed, and the rank itself if the vertex dangles."""
+    each = np.uint64(len(teleport)) > _ONE
+    chance = teleport[v] if each else teleport[_ZERO]
+    r = damping * pulled + jump * chance
+    error = abs(r - rank[v])
+    rank[v] = r
+    if out_degree[v] == np.uint32(0):
+        next_contribution[v] = 0
+        return error, r
+    next_contribution[v] = r / out_degree[v]
+    return error, 0.0
+
+
+@inline_step
+def _iterate_share(
+    offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
+    next_contribution, turn,
+):  # fmt: skip
+    error = 0.0
+    dangling = 0.0
+    b = take(turn, _ONE)
+    while b + _ONE < np.uint64(len(blocks)):
+        for v in range(np.uint64(blocks[b]), min(np.uint64(blocks[b + _ONE]), connected)):
+            pulled = 0.0
+            for e in range(offsets[v], offsets[v + _ONE]):
+                pulled += contribution[targets[e]]
+            change, own = _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
+            error += change
+            dangling += own
+        b = take(turn, _ONE)
+    return error, dangling
+
+
+@parallel
+def iterate(
+    offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
+    next_contribution,
+):  # fmt: skip
+    """``rank = damping Aᵀ contribution + jump teleport``, over in-edges.
+
+    `jump` is the rank that is spread by `teleport`: what damping takes away, and the dangling vertices' own.
+    Returns (L1 change, rank of dangling vertices).
+    """
+    error = 0.0
+    dangling = 0.0
+    turn = first_turn()
+    for _ in prange(SHARES):
+        e, d = _iterate_share(
+            offsets, targets, blocks, np.uint64(connected), out_degree, damping, jump, teleport,
+            contribution, rank, next_contribution, turn,
+        )  # fmt: skip
+        error += e
+        dangling += d
+    return error, dangling
+
+
+@inline_step
+def _finish_tile(
+    row, width, place, end, partial, connected, out_degree, damping, jump, teleport, rank, next_contribution
+):
+    error = 0.0
+    dangling = 0.0
+    rows = LANES // width
+    for v in range(row, min(row + rows, connected)):
+        pulled = 0.0
+        for i in range(place + (v - row), end, rows):
+            pulled += partial[i]
+        change, own = _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
+        error += change
+        dangling += own
+    return error, dangling
+
+
+@parallel
+def finish(
+    tile_row, tile_width, tile_places, partial, connected, out_degree, damping, jump, teleport, rank,
+    next_contribution,
+):  # fmt: skip
+    """End an iteration whose sums `evener.kernels.cpu.pull` has taken; returns what `iterate` does.
+
+    ``partial[tile_places[t]:tile_places[t + 1]]`` holds a sum for each of the tile's rows, in one block of
+    columns after another.
+    """
+    error = 0.0
+    dangling = 0.0
+    for t in prange(len(tile_row)):
+        e, d = _finish_tile(
+            np.int64(tile_row[t]), np.int64(tile_width[t]), np.int64(tile_places[t]),
+            np.int64(tile_places[t + 1]), partial, np.int64(connected), out_degree, damping, jump, teleport,
+            rank, next_contribution,
+        )  # fmt: skip
+        error += e
+        dangling += d
+    return error, dangling
+
+
+@parallel
+def rank_others(connected, value, rank):
+    """``rank[connected:] = value``."""
+    for v in prange(np.int64(connected), len(rank)):
+        rank[v] = value

@@ -1,0 +1,1 @@
+"""Single-source shortest paths."""

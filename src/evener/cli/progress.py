@@ -1,0 +1,175 @@
+"""What a run shows while it goes: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from evener.results.report.units import rate_text, seconds_text
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.live import Live
+
+    from evener.engine.timeline import Progress
+
+__all__ = ["Display", "LiveDisplay", "PlainDisplay", "display", "line"]
+
+# Seconds between plain lines: a log of an hour's run stays a page or two.
+_PLAIN_EVERY = 5.0
+
+# Seconds after which it is worth saying that kernels are being made ready. To compile them takes 10 to 30 s
+# in a version's first run; to load all that four algorithms have took 0.5 s on two cores.
+_LONG = 1.0
+
+# Redraws of the live line a second: quick to the eye, and far below the cost of any superstep's work.
+_REDRAWS = 8
+
+
+class Display(Protocol):
+    """Where a run says how far it has come; both calls may come from any thread."""
+
+    def stage(self, what: str) -> None:
+        """Begin a stage that has no supersteps: reading, partitioning, writing."""
+
+    def superstep(self, progress: Progress) -> None:
+        """Show how far the algorithm has come: this is what ``progress=`` takes."""
+
+    def __enter__(self) -> Display:
+        """Begin to show."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+
+
+def display(stream: TextIO | None = None) -> Display:
+    """Return the display that fits `stream`, by default standard error."""
+    stream = stream or sys.stderr
+    if stream is None:  # closed before we began
+        stream = io.StringIO()
+    return LiveDisplay(stream) if stream.isatty() else PlainDisplay(stream)
+
+
+def line(progress: Progress) -> str:
+    """Write one line for how far a run has come.
+
+    Examples
+    --------
+    >>> from evener.engine.timeline import Progress
+    >>> line(Progress("pagerank", 12, "pull", 1000, 3.0, edges_per_second=2e9, fraction=0.5))
+    'pagerank: superstep 12, pull, 1,000 vertices active, 2 G edges/s, 3 s, about 3 s left'
+    """
+    parts = [f"superstep {progress.superstep}", progress.phase, f"{progress.active:,} vertices active"]
+    if progress.edges_per_second is not None:
+        parts.append(rate_text(progress.edges_per_second))
+    parts.append(seconds_text(progress.seconds))
+    if progress.fraction:
+        left = progress.seconds * (1 - progress.fraction) / progress.fraction
+        parts.append(f"about {seconds_text(left)} left")
+    return f"{progress.algorithm}: {', '.join(part for part in parts if part)}"
+
+
+class PlainDisplay:
+    """One line now and then, for logs and pipes.
+
+    Parameters
+    ----------
+    stream : text file
+        Where lines go.
+    every : float
+        Seconds between lines; a run shorter than this shows none.
+    """
+
+    def __init__(self, stream: TextIO, *, every: float = _PLAIN_EVERY) -> None:
+        self._stream = stream
+        self._every = every
+        self._next = time.monotonic() + every
+
+    def stage(self, what: str) -> None:
+        """Begin a stage; nothing is printed, so that a short run stays quiet."""
+
+    def superstep(self, progress: Progress) -> None:
+        """Print a line if the last is old enough."""
+        if time.monotonic() >= self._next:
+            print(line(progress), file=self._stream, flush=True)
+            self._next = time.monotonic() + self._every
+
+    def __enter__(self) -> PlainDisplay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class LiveDisplay:
+    """One line that changes in place, redrawn by a thread of its own.
+
+    Parameters
+    ----------
+    stream : text file
+        A terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+
+        self._console = Console(file=stream)
+        self._live: Live | None = None
+        self._text = ""
+        self._spent = self._spent_before = _seconds_making_ready()
+
+    def stage(self, what: str) -> None:
+        """Show what is being done."""
+        self._text = what
+
+    def superstep(self, progress: Progress) -> None:
+        """Show how far the algorithm has come."""
+        self._text = line(progress)
+
+    def __enter__(self) -> LiveDisplay:
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        spinner = Spinner("dots")
+
+        def draw() -> Spinner:
+            more, room = self._making_ready(), self._console.width - 2
+            if 2 * len(more) > room:  # what goes on matters more
+                more = ""
+            spinner.update(text=_cropped(self._text, room - len(more)) + more)
+            return spinner
+
+        self._live = Live(
+            console=self._console, get_renderable=draw, refresh_per_second=_REDRAWS, transient=True
+        )
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def _making_ready(self) -> str:
+        """What to add while kernels are compiled, or loaded for long."""
+        last, self._spent = self._spent, _seconds_making_ready()
+        so_far = self._spent - self._spent_before
+        if self._spent == last or so_far < _LONG:
+            return ""
+        return f"; making kernels ready, {so_far:.0f} s so far"
+
+
+def _seconds_making_ready() -> float:
+    """Seconds that this process has spent on that, none if it has not come to any kernel."""
+    # Another thread may be in the middle of importing it.
+    spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "seconds_spent", None)
+    return 0.0 if spent is None else float(spent())
+
+
+def _cropped(text: str, room: int) -> str:
+    """As much of a line as there is room for: a second one would stay on the terminal."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"

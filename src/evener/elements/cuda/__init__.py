@@ -1,0 +1,1 @@
+"""The CUDA element: memory, streams, kernel launches, compilation and device errors."""

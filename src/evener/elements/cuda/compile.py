@@ -1,0 +1,147 @@
+"""Compiling CUDA kernels with NVRTC, apart from running them: no GPU is needed here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from evener.elements.cuda.source import declarations, source_of
+from evener.errors import DeviceError, first_clause
+from evener.system.cache import cache_folder
+from evener.system.files import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from evener.elements.cuda.source import OwnSource
+
+__all__ = ["Binary", "architecture", "compiled", "names_of"]
+
+_OPTIONS = ("-std=c++17",)
+
+
+class Binary(NamedTuple):
+    """Machine code for one architecture, and the name in it of each kernel."""
+
+    code: bytes
+    names: dict[str, str]
+
+
+def names_of(file: str | OwnSource, types: Mapping[str, str]) -> list[str]:
+    """The kernels of ``file.cu`` that have just these template parameters."""
+    return [name for name, one in declarations(file).items() if set(one.types) == set(types)]
+
+
+def compiled(file: str | OwnSource, types: Mapping[str, str], arch: str) -> Binary:
+    """The kernels of ``file.cu`` that have just these template parameters, for one architecture.
+
+    Parameters
+    ----------
+    file : str or OwnSource
+        One of ours by its name, or another.
+    types : mapping of str to str
+        A C type for each template parameter.
+    arch : str
+        What `architecture` gives: "sm_90".
+
+    Returns
+    -------
+    Binary
+        Kept in the user's cache directory, under a name that changes with everything it is made from.
+
+    Raises
+    ------
+    DeviceError
+        If NVRTC cannot be loaded, or does not take the source.
+    """
+    source, version = source_of(file), _version()
+    made_from = json.dumps([source, sorted(types.items()), arch, _OPTIONS, version])
+    cache = cache_folder()
+    if cache is None:
+        return _compile(file, source, types, arch)
+    name = f"{str(file).replace(':', '.')}-{arch}-{hashlib.sha256(made_from.encode()).hexdigest()[:24]}"
+    place = cache / "evener" / "cuda" / name
+    kept = _kept(place)
+    if kept is None:
+        kept = _compile(file, source, types, arch)
+        _keep(place, kept)
+    return kept
+
+
+def architecture(capability: str) -> str:
+    """What to compile for, given a GPU's compute capability such as "90".
+
+    That of the GPU if NVRTC knows it; otherwise the newest that is older, as PTX, from which the driver makes
+    machine code.
+    """
+    from cupy.cuda import nvrtc
+
+    known = sorted(nvrtc.getSupportedArchs())
+    if int(capability) in known:
+        return f"sm_{capability}"
+    older = [arch for arch in known if arch < int(capability)]
+    if not older:
+        msg = (
+            f"this GPU's compute capability is {capability}; the CUDA toolkit here needs {known[0]} or newer"
+        )
+        raise DeviceError(msg)
+    return f"compute_{older[-1]}"
+
+
+def _version() -> tuple[int, int]:
+    try:
+        from cupy.cuda import nvrtc
+
+        major, minor = nvrtc.getVersion()
+    except Exception as error:
+        why = first_clause(error)
+        msg = f'CUDA\'s run-time compiler cannot be loaded ({why}); pip install "evener[cuda13]"'
+        raise DeviceError(msg) from error
+    return major, minor
+
+
+def _compile(file: str | OwnSource, source: str, types: Mapping[str, str], arch: str) -> Binary:
+    from cupy.cuda import nvrtc
+
+    expressions = {}
+    for name in names_of(file, types):
+        bound = ", ".join(types[t] for t in declarations(file)[name].types)
+        expressions[name] = f"{name}<{bound}>" if bound else name
+    program = nvrtc.createProgram(source, f"{file}.cu", (), ())
+    try:
+        for expression in expressions.values():
+            nvrtc.addNameExpression(program, expression)
+        try:
+            nvrtc.compileProgram(program, (*_OPTIONS, f"-arch={arch}"))
+        except nvrtc.NVRTCError as error:
+            msg = f"{file}.cu does not compile for {arch}:\n{nvrtc.getProgramLog(program)}"
+            raise DeviceError(msg) from error
+        code = nvrtc.getCUBIN(program) if arch.startswith("sm_") else nvrtc.getPTX(program)
+        names = {name: nvrtc.getLoweredName(program, e) for name, e in expressions.items()}
+    finally:
+        nvrtc.destroyProgram(program)
+    return Binary(code, names)
+
+
+def _kept(place: Path) -> Binary | None:
+    """What lies there, if it is whole: the first line says what the rest is."""
+    try:
+        head, _, code = place.read_bytes().partition(b"\n")
+        described = json.loads(head)
+        if described["sha256"] == hashlib.sha256(code).hexdigest():
+            return Binary(code, described["names"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    return None
+
+
+def _keep(place: Path, binary: Binary) -> None:
+    """Write it; where nothing can be written, it is compiled again next time."""
+    head = json.dumps({"names": binary.names, "sha256": hashlib.sha256(binary.code).hexdigest()})
+    with contextlib.suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(place) as temporary:
+            temporary.write_bytes(head.encode() + b"\n" + binary.code)

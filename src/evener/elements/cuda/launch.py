@@ -1,0 +1,231 @@
+"""Launching a CUDA kernel with the arguments of its CPU twin: what is declared, found once; then one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct, calcsize
+from struct import error as StructError  # noqa: N812 - an error is named as one
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import proxy
+
+import numpy as np
+
+from evener.elements.cuda.memory import TieredArray
+from evener.elements.cuda.source import SCALARS
+from evener.errors import ArgumentError, DeviceError
+
+if TYPE_CHECKING:
+    from evener.elements.cuda.element import CudaElement
+    from evener.elements.cuda.source import Declaration, OwnSource
+
+__all__ = ["MOST_VOTES", "Launcher", "Vote"]
+
+# How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
+_FILLED = {"Votes": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
+_ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
+# What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
+MOST_VOTES = 4
+_EDGE_LOOP_THREADS = 256
+# Threads of a warp, and of a block at most.
+_WARP, _MOST_THREADS = 32, 1024
+# The C type of an array's elements.
+_C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
+
+
+@dataclass(slots=True)  # not frozen: making one takes 0.2 us so, not 0.9
+class Vote:
+    """What a kernel will have returned once its element has come to the end of it."""
+
+    element: CudaElement
+    kernel: str
+    slot: int
+    kinds: str
+
+    def read(self) -> Any:
+        """Wait for it: an integer, a float, or a tuple of them."""
+        return self.element.read(self)
+
+    def __int__(self) -> int:
+        return int(self.read())
+
+
+class _Ready(NamedTuple):
+    """A kernel compiled for certain types, and how it is launched.
+
+    `parameters` is where `addresses` lie, which are those of the arguments in `buffer`.
+    """
+
+    function: int
+    blocks: int
+    shared_bytes: int
+    pack: Struct
+    buffer: Any
+    addresses: Any
+    parameters: int
+
+
+class Launcher:
+    """One kernel on one element, called like its CPU twin.
+
+    It returns at once; a kernel with votes returns a `Vote`.
+
+    Raises
+    ------
+    ArgumentError
+        If the declaration is not one that can be launched, or a call has too few arguments or too many.
+    DeviceError
+        If an array is not of the type that is declared, or not on this element.
+    """
+
+    def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
+        self._name = f"{file}.{declaration.name}"
+        _check_declared(self._name, declaration)
+        self._element = proxy(element)  # which holds its launchers
+        self._file = file
+        self._declared = declaration
+        given = [p for p in declaration.parameters if p.kind not in _FILLED]
+        self._filled = [p.kind for p in declaration.parameters if p.kind in _FILLED]
+        self._kinds = [p.kind if p.kind in _ARRAYS else "" for p in given]
+        # Where the type of each template parameter can be seen.
+        self._shows = [
+            next(i for i, p in enumerate(given) if p.kind in _ARRAYS and p.of == (t,))
+            for t in declaration.types
+        ]
+        # Arrays are looked at when such are seen first. What the package gives its own kernels differs where
+        # their templates show it; what a user gives may be anything from one launch to the next.
+        self._arrays = [] if _is_ours(file) else [i for i, kind in enumerate(self._kinds) if kind]
+        self._given = given
+        self._votes = "".join(SCALARS[t] for p in declaration.parameters if p.kind == "Votes" for t in p.of)
+        self._ready: dict[tuple[Any, ...], _Ready] = {}
+
+    def __call__(self, *args: Any) -> Vote | None:
+        """Launch the kernel."""
+        if len(args) != len(self._given):
+            wanted = ", ".join(p.name for p in self._given)
+            msg = f"{self._name} takes {len(self._given)} arguments ({wanted}), not {len(args)}"
+            raise ArgumentError(msg)
+        if self._arrays:
+            key = tuple([_looks(args[i]) for i in self._arrays])
+        else:
+            key = tuple([args[i].dtype.char for i in self._shows])
+        ready = self._ready.get(key) or self._make_ready(key, args)
+        flat: list[Any] = []
+        for kind, arg in zip(self._kinds, args, strict=True):
+            if not kind:
+                flat.append(arg)
+            elif kind == "Tiered":
+                flat += arg.pointers()
+            else:
+                flat.append(arg.data.ptr)
+                flat.append(arg.size)
+        vote, scratch = None, self._element.scratch
+        for kind in self._filled:
+            if kind == "Votes":
+                vote = Vote(self._element, self._name, scratch.next_slot(), self._votes)
+                flat += scratch.votes(vote.slot)
+            elif kind == "Shared":
+                flat.append(ready.shared_bytes)
+            else:
+                flat += scratch.filled(kind)
+        try:
+            ready.pack.pack_into(ready.buffer, 0, *flat)
+        except StructError as error:
+            msg = f"{self._name} got a number that its argument's type does not hold: {error}"
+            raise ArgumentError(msg) from error
+        self._element.launch(
+            self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
+            ready.parameters, together="Grid" in self._filled, lists="Pieces" in self._filled,
+        )  # fmt: skip
+        return vote
+
+    def _make_ready(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> _Ready:
+        shown = zip(self._declared.types, self._shows, strict=True)
+        types = {t: _C_TYPES.get(getattr(args[i], "dtype", np.dtype(object)), t) for t, i in shown}
+        layout, offsets = "@", []
+        for parameter, arg in zip(self._given, args, strict=True):
+            kind = types.get(parameter.kind, parameter.kind)
+            self._check(parameter.name, kind, [types.get(t, t) for t in parameter.of], arg)
+            code = _ARRAYS.get(parameter.kind) or SCALARS[kind]
+            offsets.append(calcsize(f"{layout}0{code[0]}"))
+            layout += code
+        for filled in self._filled:
+            offsets.append(calcsize(f"{layout}0{_FILLED[filled][0]}"))
+            layout += _FILLED[filled]
+        pack = Struct(layout)
+        buffer = np.zeros(pack.size, np.uint8)
+        addresses = np.array([buffer.ctypes.data + offset for offset in offsets], np.uint64)
+        function, blocks, shared_bytes = self._element.load(
+            self._file, self._declared.name, types, 0 if self._declared.one_block else self._declared.threads,
+            shared="Shared" in self._filled,
+        )  # fmt: skip
+        parameters = int(addresses.ctypes.data)  # once, for asking takes a microsecond or two
+        self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses, parameters)
+        return self._ready[key]
+
+    def _check(self, name: str, kind: str, of: list[str], arg: Any) -> None:
+        """A wrong type would be read as it lies, so it is worth a look at the first launch."""
+        if kind in _ARRAYS:
+            want = of[0] if of else "u64"
+            # A NumPy array has a `device` too, and no address that a GPU could use.
+            near = hasattr(arg, "__cuda_array_interface__") and arg.data.device_id == self._element.index
+            here = isinstance(arg, TieredArray) if kind == "Tiered" else near
+            if not here or _C_TYPES.get(arg.dtype) != want:
+                got = f"{type(arg).__name__} of {getattr(arg, 'dtype', 'no dtype')}"
+                msg = f"{self._name} takes an array of {want} on {self._element.name} as {name}, not {got}"
+                raise DeviceError(msg)
+            return
+        try:
+            Struct(SCALARS[kind]).pack(arg)
+        except StructError as error:
+            msg = f"{self._name} takes a number of type {kind} as {name}, not {arg!r}"
+            raise ArgumentError(msg) from error
+
+
+def _is_ours(file: str | OwnSource) -> bool:
+    """Whether a file belongs to Evener, whose drivers pass arrays of the right type and device."""
+    return isinstance(file, str) and (":" not in file or file.startswith("evener."))
+
+
+def _looks(arg: Any) -> tuple[str, int]:
+    """The type of an array and the GPU it is on; something else of what is no array on any."""
+    if isinstance(arg, TieredArray):
+        return arg.dtype.char, -1
+    if hasattr(arg, "__cuda_array_interface__"):
+        return arg.dtype.char, arg.data.device_id
+    return "", -1
+
+
+def _check_declared(name: str, declared: Declaration) -> None:
+    """A kernel from outside the package may ask for what cannot be passed."""
+    seen_in_arrays = {t for p in declared.parameters if p.kind in _ARRAYS for t in p.of}
+    numbers = {*SCALARS, *declared.types}
+    for p in declared.parameters:
+        if p.kind == "Votes":
+            passable = 1 <= len(p.of) <= MOST_VOTES and {"u64", "double"} >= set(p.of)
+        elif p.kind in _ARRAYS:
+            passable = len(p.of) == (p.kind != "Bits") and numbers >= set(p.of)
+        else:
+            passable = p.kind in _FILLED or p.kind in numbers
+        if not passable:
+            msg = (
+                f'{name} declares "{p.name}", which cannot be passed; a parameter is an Array<T>, Tiered<T>, '
+                f"Bits or T, or after those a Votes<...> of up to {MOST_VOTES} u64 or double, Grid, Pieces, "
+                f"or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
+            )
+            raise ArgumentError(msg)
+    if declared.threads != 1 and (declared.threads % _WARP or not 0 < declared.threads <= _MOST_THREADS):
+        msg = (
+            f"{name} is declared with blocks of {declared.threads} threads; give PARALLEL or BLOCK a "
+            f"multiple of {_WARP} up to {_MOST_THREADS}"
+        )
+        raise ArgumentError(msg)
+    filled = [p.kind in _FILLED for p in declared.parameters]
+    if filled != sorted(filled):
+        msg = f"{name} declares arguments behind those that are filled in; {', '.join(_FILLED)} come last"
+        raise ArgumentError(msg)
+    if unseen := set(declared.types) - seen_in_arrays:
+        msg = f"{name} is a template of {unseen.pop()}, which no Array or Tiered parameter shows"
+        raise ArgumentError(msg)
+    if any(p.kind == "Pieces" for p in declared.parameters) and declared.threads != _EDGE_LOOP_THREADS:
+        msg = f"{name} takes Pieces, so it is PARALLEL({_EDGE_LOOP_THREADS}), not {declared.threads} threads"
+        raise ArgumentError(msg)

@@ -1,0 +1,1 @@
+"""The engine: three verbs over the partitions of a graph."""

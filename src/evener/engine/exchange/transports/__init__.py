@@ -1,0 +1,1 @@
+"""Transports: one file for each way in which values travel between two elements."""

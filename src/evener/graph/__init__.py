@@ -1,0 +1,1 @@
+"""Graphs: the Graph class, the CSR builder, vertex ids and conversions."""

@@ -1,0 +1,112 @@
+"""GAP's serialized graphs: `.sg`, and `.wsg` with int32 weights (Beamer, Asanovic and Patterson 2015).
+
+Encoding, little-endian: directed uint8; stored edges int64; vertices int64; then int64 offsets and the rows,
+of int32 heads or of (int32 head, int32 weight); for a directed graph offsets and rows of in-edges follow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError, FormatError
+from evener.graph.formats.edgelist import refuse_columns
+from evener.graph.formats.npy import write_bytes
+from evener.graph.formats.registry import Format
+from evener.graph.formats.rows import graph_of_rows
+from evener.system import memory
+from evener.system.files import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.graph.formats.edges import Wishes
+    from evener.graph.formats.file import Source
+    from evener.graph.graph import Graph
+
+__all__ = ["FORMAT"]
+
+_HEADER = np.dtype([("directed", "u1"), ("m", "<i8"), ("n", "<i8")])
+_WEIGHTED = np.dtype([("head", "<i4"), ("weight", "<i4")])
+_MOST = np.iinfo(np.int32).max
+# Elements converted at a time, so that a conversion needs little memory.
+_PIECE = 1 << 22
+
+
+def read(source: Source, wishes: Wishes, /) -> Graph:
+    """Read a serialized graph; the in-edges are not read, Evener makes its own."""
+    refuse_columns(wishes, "a serialized graph")
+    source.check()
+    path = source.path
+    weighted = path.suffix.lower() == ".wsg"
+    row = _WEIGHTED if weighted else np.dtype("<i4")
+    with source.reading(), path.open("rb") as file:
+        header = np.fromfile(file, _HEADER, 1)
+        if len(header) == 0 or header["directed"][0] > 1:
+            msg = f"expected a serialized GAP graph, which begins with {_HEADER.itemsize} bytes of header"
+            raise FormatError(msg, path=path)
+        directed, m, n = bool(header["directed"][0]), int(header["m"][0]), int(header["n"][0])
+        half = 8 * (n + 1) + row.itemsize * m
+        expected = _HEADER.itemsize + half * (2 if directed else 1)
+        if not (0 <= n <= _MOST and m >= 0 and expected == source.size):
+            kind = "directed" if directed else "undirected"
+            msg = (
+                f"the header says {kind}, {n} vertices and {m} stored edges, which takes {expected} bytes, "
+                f"but the file has {source.size}: was it written whole, and does its suffix say its weights?"
+            )
+            raise FormatError(msg, path=path)
+        memory.require(8 * (n + 1) + 4 * m * (2 if weighted else 1), f"the graph {path}")
+        offsets = np.fromfile(file, "<u8", n + 1)
+        targets = np.empty(m, dtype=np.uint32)
+        weights = np.empty(m, dtype=np.int32) if weighted else None
+        _fill(file, row, targets, weights)
+    return graph_of_rows(offsets, targets, weights, directed=directed, wishes=wishes, path=path)
+
+
+def _fill(file: Any, row: np.dtype[Any], targets: NDArray[Any], weights: NDArray[Any] | None) -> None:
+    for at in range(0, len(targets), _PIECE):
+        piece = np.fromfile(file, row, min(_PIECE, len(targets) - at))
+        if weights is None:
+            targets[at : at + len(piece)] = piece.view("<u4")
+        else:
+            targets[at : at + len(piece)] = piece["head"].astype(np.uint32)
+            weights[at : at + len(piece)] = piece["weight"]
+
+
+def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
+    """Write a serialized graph, which GAP's programs read."""
+    weighted = target.suffix.lower() == ".wsg"
+    if weighted != (graph.weights is not None):
+        has, other = ("weights", ".wsg") if graph.weights is not None else ("no weights", ".sg")
+        raise ArgumentError(f"{target}: this graph has {has}; write {other}")
+    if graph.n > _MOST:
+        raise ArgumentError(f"{target}: the format holds up to {_MOST} vertices, not {graph.n}; write .evg")
+    if graph.weights is not None and not _fits(graph.weights):
+        msg = f"{target}: the format holds int32 weights, and {graph.weights.dtype} do not fit; write .evg"
+        raise ArgumentError(msg)
+    halves = [graph, graph.reverse] if graph.directed else [graph]
+    with replacing(target) as temporary, temporary.open("wb") as file:
+        write_bytes(file, np.array([(graph.directed, graph.m, graph.n)], dtype=_HEADER))
+        for half in halves:
+            write_bytes(file, half.offsets.astype("<i8", copy=False))
+            for at in range(0, half.m, _PIECE):
+                heads = half.targets[at : at + _PIECE]
+                if half.weights is None:
+                    write_bytes(file, heads)
+                else:
+                    rows = np.empty(len(heads), dtype=_WEIGHTED)
+                    rows["head"], rows["weight"] = heads, half.weights[at : at + _PIECE]
+                    write_bytes(file, rows)
+
+
+def _fits(weights: NDArray[Any]) -> bool:
+    if weights.dtype.kind == "f":
+        return False
+    span = np.iinfo(np.int32)
+    return len(weights) == 0 or bool(span.min <= weights.min() and weights.max() <= span.max)
+
+
+FORMAT = Format("GAP", (".sg", ".wsg"), read, write, keeps_ids=False, compressed=False)

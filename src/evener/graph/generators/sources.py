@@ -1,0 +1,216 @@
+"""Edges computed from their numbers: the sources that generators build graphs from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "GridEdges",
+    "MadeEdges",
+    "PowerEdges",
+    "SampledEdges",
+    "TurnedEdges",
+    "UniformEdges",
+    "whole",
+]
+
+# The weights GAP's benchmark draws for shortest paths.
+GAP_WEIGHTS = "1..255"
+# Outcomes of one random word and the bits that choose one or its alias, as in kernels/cpu/generate.py.
+_OUTCOMES, _CUT_BITS = 1 << 10, 22
+
+
+class MadeEdges:
+    """Edges computed from their numbers (an `evener.graph.csr.EdgeSource`); the subclasses say how."""
+
+    def __init__(self, n: int, m: int, seed: int, weights: str | None) -> None:
+        self.n, self.m = n, m
+        self.key = np.uint64(whole("seed", seed, 0, (1 << 64) - 1))
+        self.weight_range = None if weights is None else _weight_range(weights)
+        self.weight_dtype: np.dtype[Any] | None = None
+        if self.weight_range is not None:
+            self.weight_dtype = np.dtype(np.int32 if self.weight_range else np.float32)
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
+        """Write the ends of edges ``start:stop``."""
+        raise NotImplementedError
+
+    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - EdgeSource's
+        """Write the weights of edges ``start:stop``: drawn by the edge's number, one for both directions."""
+        if self.weight_range:
+            low, high = self.weight_range
+            _kernels().integer_weights(start, self.key, low, high - low + 1, weights, _parts())
+        else:
+            _kernels().real_weights(start, self.key, weights, _parts())
+
+
+class SampledEdges(MadeEdges):
+    """Edges drawn from a Kronecker power, several levels a random word by an alias table."""
+
+    def __init__(
+        self, matrix: NDArray[Any], power: int, m: int, seed: int, weights: str | None, *, permute: bool
+    ) -> None:
+        size = len(matrix)
+        super().__init__(size**power, m, seed, weights)
+        rows, columns = np.nonzero(matrix)
+        chances = matrix[rows, columns] / matrix.sum()
+        if len(chances) > _OUTCOMES:
+            msg = f"edges are drawn from a matrix of at most {_OUTCOMES} non-zero entries, not {len(chances)}"
+            raise ArgumentError(msg)
+        levels = max(1, power)
+        while levels > 1 and len(chances) ** levels > _OUTCOMES:
+            levels -= 1
+        self.draws = -(-power // levels)
+        halves = [_alias_table(chances, rows, columns, size, levels)]
+        last = power - (self.draws - 1) * levels
+        halves.append(_alias_table(chances, rows, columns, size, last))
+        self.radices = np.array([size**levels, size**last], np.uint32)
+        self.tables = [np.concatenate(pair) for pair in zip(*halves, strict=True)]
+        self.mask = np.uint64(self.n - 1 if permute else 0)
+        self.half = np.uint64(max(1, (power + 1) // 2))
+        # Odd factors are one-to-one modulo a power of two.
+        self.permutation = np.random.Philox(key=int(self.key)).random_raw(4) | np.uint64(1)
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
+        """Write the ends of edges ``start:stop``."""
+        _kernels().sampled_kronecker(
+            start, self.key, self.draws, self.radices, *self.tables, self.mask, self.half, self.permutation,
+            src, dst, _parts(),
+        )  # fmt: skip
+
+
+class TurnedEdges(MadeEdges):
+    """The edges of another source, each from its head to its tail."""
+
+    def __init__(self, source: MadeEdges) -> None:
+        self.n, self.m, self.weight_dtype = source.n, source.m, source.weight_dtype
+        self._source = source
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
+        """Write the ends of edges ``start:stop``."""
+        self._source.fill(start, stop, dst, src)
+
+    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
+        """Write the weights of edges ``start:stop``."""
+        self._source.fill_weights(start, stop, weights)
+
+
+class UniformEdges(MadeEdges):
+    """Edges with both ends drawn evenly."""
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
+        """Write the ends of edges ``start:stop``."""
+        _kernels().uniform(start, self.key, self.n, src, dst, _parts())
+
+
+class GridEdges(MadeEdges):
+    """Edges of a lattice, each once."""
+
+    def __init__(self, rows: int, columns: int, seed: int, weights: str | None) -> None:
+        super().__init__(rows * columns, rows * (columns - 1) + (rows - 1) * columns, seed, weights)
+        self.rows, self.columns = rows, columns
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
+        """Write the ends of edges ``start:stop``."""
+        _kernels().grid(start, self.rows, self.columns, src, dst, _parts())
+
+
+class PowerEdges(MadeEdges):
+    """Every edge of an exact Kronecker power."""
+
+    def __init__(self, matrix: NDArray[Any], power: int, seed: int, weights: str | None) -> None:
+        rows, columns = np.nonzero(matrix)
+        super().__init__(len(matrix) ** power, len(rows) ** power, seed, weights)
+        self.power, self.radix = power, len(matrix)
+        self.digits = rows.astype(np.uint64), columns.astype(np.uint64)
+        self.entries = matrix[rows, columns]
+        if weights is None and (self.entries != 1).any():
+            self.weight_dtype = np.dtype(np.float64)
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
+        """Write the ends of edges ``start:stop``."""
+        _kernels().kronecker_power(start, self.power, self.radix, *self.digits, src, dst, _parts())
+
+    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
+        """Write the weights of edges ``start:stop``: products of entries, or drawn ones if asked for."""
+        if self.weight_dtype == np.float64:
+            _kernels().kronecker_weights(start, self.power, self.entries, weights, _parts())
+        else:
+            super().fill_weights(start, stop, weights)
+
+
+def _kernels() -> Any:
+    from evener.kernels.cpu import generate
+
+    return generate
+
+
+def _parts() -> int:
+    import numba
+
+    return int(numba.get_num_threads())
+
+
+def _alias_table(
+    chances: NDArray[np.float64], rows: NDArray[Any], columns: NDArray[Any], size: int, levels: int
+) -> tuple[NDArray[np.uint32], ...]:
+    """Walker's table for `levels` levels at once: cut, alias, and the row and column of every outcome.
+
+    Outcomes without a probability fill the table up to its power of two. Chances are kept in units of
+    2^-32, in whole numbers, so the table is the same everywhere.
+    """
+    joint, row, column = np.ones(1), np.zeros(1, np.int64), np.zeros(1, np.int64)
+    for _ in range(levels):
+        joint = np.multiply.outer(joint, chances).ravel()
+        row = np.add.outer(row * size, rows).ravel()
+        column = np.add.outer(column * size, columns).ravel()
+    full = 1 << _CUT_BITS
+    share = np.zeros(_OUTCOMES, np.int64)
+    share[: len(joint)] = np.rint(joint * (full * _OUTCOMES))
+    share[share.argmax()] += full * _OUTCOMES - share.sum()
+    cut, alias = np.full(_OUTCOMES, full, np.uint32), np.arange(_OUTCOMES, dtype=np.uint32)
+    left = share.tolist()
+    small = [i for i, s in enumerate(left) if s < full]
+    large = [i for i, s in enumerate(left) if s > full]
+    while small and large:
+        poor, rich = small.pop(), large[-1]
+        cut[poor], alias[poor] = left[poor], rich
+        left[rich] -= full - left[poor]
+        if left[rich] <= full:
+            large.pop()
+            if left[rich] < full:
+                small.append(rich)
+    places = np.zeros((2, _OUTCOMES), np.uint32)
+    places[:, : len(joint)] = row, column
+    return cut, alias, places[0], places[1]
+
+
+def whole(name: str, value: int, low: int, high: int) -> int:
+    """Check that an argument is a whole number from `low` to `high`."""
+    if (
+        isinstance(value, bool | np.bool_)
+        or not isinstance(value, int | np.integer)
+        or not low <= value <= high
+    ):
+        msg = f"{name} must be a whole number from {low:,} to {high:,}, not {value!r}"
+        raise ArgumentError(msg)
+    return int(value)
+
+
+def _weight_range(weights: str) -> tuple[int, int] | tuple[()]:
+    """Bounds of integer weights; empty for real ones."""
+    if weights == "real":
+        return ()
+    match = re.fullmatch(r"(\d+)\.\.(\d+)", GAP_WEIGHTS if weights == "int" else str(weights))
+    if match is None or not int(match[1]) <= int(match[2]) < 1 << 31:
+        msg = f'weights must be "real", "int" or a range like "1..255" below 2^31, not {weights!r}'
+        raise ArgumentError(msg)
+    return int(match[1]), int(match[2])

@@ -1,0 +1,1 @@
+"""Results of a run: arrays by name, tables, reports and energy."""

@@ -1,0 +1,1 @@
+"""Energy counters and the meter that reads them."""

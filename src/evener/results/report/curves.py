@@ -1,0 +1,165 @@
+"""Curves: how many vertices were at work in each superstep, and how many have how many edges."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evener.results.report.draw import bar, curve, group, picture, rule, ticks, words
+from evener.results.report.units import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.engine.timeline import Timeline
+    from evener.graph.graph import Graph
+
+__all__ = ["degree_curve", "frontier_curve"]
+
+# Points of a curve: more are not told apart on a screen.
+_MOST_POINTS = 240
+# Frontiers that differ by more than this are shown on a logarithmic scale.
+_FLAT = 50
+# Degrees counted at a time.
+_VERTICES_COUNTED = 1 << 22
+
+_TOP, _HEIGHT, _FOOT = 16.0, 130.0, 20.0
+
+
+def frontier_curve(timeline: Timeline) -> str:
+    """Active vertices by superstep."""
+    steps = timeline.by_superstep()
+    active = [step.active for step in steps]
+    if len(steps) < 2 or not any(active):
+        return f'<p class="faint">{_vertices(sum(active))} at work.</p>'
+    together = -(-len(active) // _MOST_POINTS)
+    shown = [max(active[i : i + together]) for i in range(0, len(active), together)]
+    most, least = max(shown), min(count for count in shown if count)
+    logarithmic = most > _FLAT * least
+    note = "Logarithmic scale; an empty frontier lies at the foot. " if logarithmic else ""
+    if together > 1:
+        note += f"Folded: each point is the largest of {together:,} supersteps."
+    if logarithmic:
+        low = 10.0 ** math.floor(math.log10(least))
+        marks = _decades(low, most)
+        height: Callable[[float], float] = lambda count: (  # noqa: E731 - one of two scales
+            _logarithm(count, low, most) if count else 0.0
+        )
+    else:
+        marks = ticks(most, count=2)
+        height = lambda count: count / most  # noqa: E731 - one of two scales
+    points = [(i / (len(shown) - 1), height(count)) for i, count in enumerate(shown)]
+    peak = shown.index(most)
+    titles = [
+        f"{_numbers(i * together, min((i + 1) * together, len(active)) - 1)}: {_vertices(count)}"
+        for i, count in enumerate(shown)
+    ]
+    last = len(active) - 1
+    along = [(f"{mark:.0f}", mark / last) for mark in ticks(last, count=6) if mark == int(mark)]
+    drawn = _plot(
+        points,
+        titles,
+        scale=[(count_text(mark), height(mark)) for mark in marks],
+        along=along,
+        peak=(peak, f"{_vertices(most)} in superstep {active.index(most):,}"),
+        label=f"Active vertices by superstep, at most {_vertices(most)}.",
+    )
+    return f'<p class="faint">{note.strip()}</p>{drawn}' if note else drawn
+
+
+def degree_curve(graph: Graph) -> str:
+    """Vertices with at least so many out-edges, on logarithmic scales."""
+    counts = _counted(graph.out_degree())
+    most = len(counts) - 1
+    isolated = int(counts[0]) if len(counts) else 0
+    if most < 1:
+        return f'<p class="faint">None of the {_vertices(graph.n)} has an out-edge.</p>'
+    at_least = graph.n - np.concatenate([[0], np.cumsum(counts)[:-1]])
+    middle = int(np.searchsorted(np.cumsum(counts), graph.n / 2))
+    note = (
+        "How many vertices have at least so many out-edges; both scales are logarithmic. The median is "
+        f"{middle:,}, the mean {graph.m / graph.n:.3g}, the largest {most:,}"
+        f"{f'; {isolated:,} have none' if isolated else ''}."
+    )
+    chosen = np.unique(np.rint(np.geomspace(1, most, _MOST_POINTS)).astype(np.int64))
+    low_end, high = int(at_least[most]), float(at_least[1])
+    low = min(float(low_end), high / 10)
+    points = [(_logarithm(d, 1, most), _logarithm(float(at_least[d]), low, high)) for d in chosen.tolist()]
+    titles = [f"{_vertices(int(at_least[d]))} with {d:,} out-edges or more" for d in chosen.tolist()]
+    drawn = _plot(
+        points,
+        titles,
+        scale=[(count_text(mark), _logarithm(mark, low, high)) for mark in _decades(low, high)],
+        along=[(count_text(mark), _logarithm(mark, 1, most)) for mark in _decades(1, most)],
+        peak=(0, f"{_vertices(int(high))} with out-edges"),
+        label=f"{_vertices(int(high))} with out-edges, falling to {_vertices(low_end)} with {most:,}.",
+    )
+    return f'<p class="faint">{note}</p>{drawn}'
+
+
+def _plot(
+    points: Sequence[tuple[float, float]],
+    titles: Sequence[str],
+    *,
+    scale: Sequence[tuple[str, float]],
+    along: Sequence[tuple[str, float]],
+    peak: tuple[int, str],
+    label: str,
+) -> str:
+    """A curve with its scales, words at one of its points, and what each point says when pointed at."""
+
+    def down(share: float) -> float:
+        return _TOP + _HEIGHT * (1 - share)
+
+    pieces = [rule(down(share)) for _, share in scale]
+    pieces.append(curve(points, _TOP, _HEIGHT))
+    for place, ((x, y), title) in enumerate(zip(points, titles, strict=True)):
+        before = points[max(0, place - 1)][0]
+        after = points[min(len(points) - 1, place + 1)][0]
+        reach = bar("hit", (before + x) / 2, (after - before) / 2, _TOP, _HEIGHT)
+        dot = f'<circle cx="{100 * x:.3f}%" cy="{down(y):.1f}" r="{3 if len(points) <= 60 else 0}"/>'
+        pieces.append(group(title, [reach, dot]))
+    x, y = points[peak[0]]
+    kind = "ink" if x < 0.25 else "ink end" if x > 0.75 else "ink mid"
+    pieces.append(words(peak[1], x, down(y) - 7, kind=kind))
+    for text, share in along:
+        side = "mid" if 0.03 < share < 0.97 else "end" if share >= 0.97 else ""
+        pieces.append(words(text, share, _TOP + _HEIGHT + 15, kind=side))
+    return picture(
+        pieces,
+        height=_TOP + _HEIGHT + _FOOT,
+        label=label,
+        scale=[(text, down(share)) for text, share in scale],
+    )
+
+
+def _counted(degree: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How many vertices have each degree, 0 to the largest."""
+    counts = np.zeros(int(degree.max(initial=0)) + 1, dtype=np.int64)
+    for first in range(0, len(degree), _VERTICES_COUNTED):
+        some = degree[first : first + _VERTICES_COUNTED].astype(np.int64)
+        counts[: int(some.max()) + 1] += np.bincount(some)
+    return counts
+
+
+def _logarithm(value: float, low: float, high: float) -> float:
+    """Where a value lies between two others on a logarithmic scale, 0 to 1."""
+    return math.log(value / low) / math.log(high / low) if high > low else 1.0
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten from `low` to `high`; every so many if there are more than a few."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    return [10.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 5)))]
+
+
+def _numbers(first: int, last: int) -> str:
+    return f"superstep {first:,}" if first == last else f"supersteps {first:,} to {last:,}"
+
+
+def _vertices(count: int) -> str:
+    return "1 vertex" if count == 1 else f"{count:,} vertices"

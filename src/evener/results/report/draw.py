@@ -1,0 +1,127 @@
+"""The pieces that pictures and tables of a page are made of.
+
+Pictures are as wide as the page: what lies along it is given in shares of the width, what lies across it in
+pixels, so that words keep their size on any screen.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from evener.results.report.style import ACTIVITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["bar", "curve", "group", "key", "picture", "rule", "table", "ticks", "words"]
+
+# A bar or a slice is shown, however little it is.
+_LEAST_WIDTH = 0.0005
+
+
+def picture(
+    pieces: Iterable[str], *, height: float, label: str, scale: Iterable[tuple[str, float]] = ()
+) -> str:
+    """A picture over the whole width.
+
+    `label` says in a sentence what is to be seen; `scale` has the words that stand left of it, and how far
+    down each.
+    """
+    size = f'width="100%" height="{height:g}"'
+    drawn = f'<svg role="img" {size} aria-label="{escape(label)}">{"".join(pieces)}</svg>'
+    beside = "".join(words(text, 1, top + 4, kind="end") for text, top in scale)
+    if not beside:
+        return f"<figure>{drawn}</figure>"
+    return f'<figure class="scaled"><svg aria-hidden="true" {size}>{beside}</svg>{drawn}</figure>'
+
+
+def group(title: str, pieces: Iterable[str]) -> str:
+    """Pieces that say `title` when they are pointed at."""
+    return f"<g><title>{escape(title)}</title>{''.join(pieces)}</g>"
+
+
+def bar(kind: str, left: float, width: float, top: float, height: float) -> str:
+    """A filled rectangle; `left` and `width` are shares of the picture's."""
+    shown = max(width, _LEAST_WIDTH)
+    return (
+        f'<rect class="{kind}" x="{_percent(left)}" width="{_percent(shown)}" y="{top:.1f}" '
+        f'height="{max(height, 0):.1f}"/>'
+    )
+
+
+def rule(top: float, *, left: float = 0.0, right: float = 1.0, bottom: float | None = None) -> str:
+    """A faint line: along the picture at `top`, or from `top` to `bottom` where `left` is `right`."""
+    return (
+        f'<line class="rule" x1="{_percent(left)}" x2="{_percent(right)}" y1="{top:.1f}" '
+        f'y2="{top if bottom is None else bottom:.1f}"/>'
+    )
+
+
+def words(text: str, left: float, top: float, *, kind: str = "") -> str:
+    """A text whose foot is at `top`; `kind` may be "mid" or "end" for how it lies to `left`, and "ink"."""
+    named = f' class="{kind}"' if kind else ""
+    return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escape(text)}</text>'
+
+
+def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> str:
+    """A line through points, in shares of the width and of `height`, these counted from the foot."""
+    path = " ".join(f"{1000 * x:.1f},{1000 * (1 - y):.1f}" for x, y in points)
+    return (
+        f'<svg y="{top:g}" width="100%" height="{height:g}" viewBox="0 0 1000 1000" '
+        f'preserveAspectRatio="none"><polyline class="curve" points="{path}"/></svg>'
+    )
+
+
+def ticks(most: float, *, count: int = 4) -> list[float]:
+    """At most `count` + 1 round numbers from 0 to `most`.
+
+    Examples
+    --------
+    >>> ticks(0.7), ticks(23, count=3)
+    ([0.0, 0.2, 0.4, 0.6], [0.0, 10.0, 20.0])
+    """
+    if not 0 < most < math.inf:
+        return [0.0]
+    unit = 10.0 ** math.floor(math.log10(most / count))
+    step = next(unit * factor for factor in (1, 2, 5, 10, 20) if unit * factor * count >= most * (1 - 1e-9))
+    return [round(step * i, 12 - math.floor(math.log10(step))) for i in range(int(most / step + 1e-9) + 1)]
+
+
+def key(kinds: Iterable[str]) -> str:
+    """What the colours stand for."""
+    swatch = '<svg aria-hidden="true"><rect class="{0}" width="100%" height="100%"/></svg>'
+    entries = "".join(f"<span>{swatch.format(kind)}{ACTIVITIES[kind]}</span>" for kind in kinds)
+    return f'<p class="key">{entries}</p>'
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    label: str,
+    left: int = 1,
+    long: int | None = None,
+) -> str:
+    """A table that scrolls in the page; the first `left` columns are words, column `long` may be broken."""
+
+    def cells(tag: str, row: Sequence[str], scope: str = "") -> str:
+        pairs = ((_class(place, left, long), escape(text)) for place, text in enumerate(row))
+        return "".join(f"<{tag}{scope}{named}>{text}</{tag}>" for named, text in pairs)
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    head = cells("th", columns, ' scope="col"')
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _class(place: int, left: int, long: int | None) -> str:
+    names = [name for name, applies in (("left", place < left), ("long", place == long)) if applies]
+    return f' class="{" ".join(names)}"' if names else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"

@@ -1,0 +1,200 @@
+"""When each element did what: a row an element, time along it, so that what went on at once stands together.
+
+Computing fills a row's height, sending its upper half, receiving its lower half.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evener.results.report.draw import bar, group, key, picture, rule, ticks, words
+from evener.results.report.style import ACTIVITIES
+from evener.results.report.units import seconds_text, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.engine.timeline import Slice, Timeline
+
+__all__ = ["gantt"]
+
+# Slices that are drawn one by one, and columns where there are more; of all elements together.
+_MOST_SLICES, _COLUMNS, _LEAST_COLUMNS = 400, 480, 40
+# Bounds of supersteps that are drawn, and how far apart their numbers are: shares of the width.
+_MOST_BOUNDS, _BETWEEN_NUMBERS = 60, 0.06
+
+_LEGEND = (
+    "Computing fills the height of a row, sending its upper half, receiving its lower half. "
+    "Where there is nothing, the element waited for others, or for its next kernel."
+)
+
+_ROW, _BAR, _HEAD = 42.0, 20.0, 16.0
+_BUSY = ("compute", "send", "receive")
+_LANES = {"compute": (0.0, 1.0), "send": (0.0, 0.5), "receive": (0.5, 0.5)}
+
+
+def gantt(timeline: Timeline) -> str:
+    """The time axis of the run; where its slices are too many, folded, and the longest superstep alone."""
+    slices = [one for one in timeline.slices if one.end > one.begin]
+    if not slices:
+        return '<p class="faint">This run kept no record of when its elements were busy.</p>'
+    names = list(dict.fromkeys(one.element for one in slices))
+    head = key(_BUSY)
+    if len(slices) <= _MOST_SLICES:
+        return f"{head}{_whole(slices, names)}"
+    kept = ""
+    if timeline.more_slices:
+        kept = (
+            f'<p class="faint">Of this run the first {len(timeline.slices):,} slices of time are kept, and '
+            f"{timeline.more_slices:,} that follow are not: what is shown is its beginning.</p>"
+        )
+    return f"{head}{kept}{_columns(slices, names)}{_longest_superstep(slices, names)}"
+
+
+def _whole(slices: Sequence[Slice], names: Sequence[str], *, begin: float = 0.0) -> str:
+    """Every slice, from `begin` on, and what their heights mean."""
+    length = max(one.end for one in slices) - begin
+    top = {name: _HEAD + place * _ROW for place, name in enumerate(names)}
+    pieces = [*_bounds(slices, begin, length, len(names)), *_rows(slices, top, length)]
+    for one in slices:
+        above, height = _LANES[one.activity]
+        pieces.append(
+            group(
+                _title(one),
+                [
+                    bar(
+                        one.activity,
+                        (one.begin - begin) / length,
+                        (one.end - one.begin) / length,
+                        top[one.element] + 16 + above * _BAR,
+                        height * _BAR,
+                    )
+                ],
+            )
+        )
+    return f'<p class="faint">{_LEGEND}</p>{_picture(pieces, names, begin, length)}'
+
+
+def _columns(slices: Sequence[Slice], names: Sequence[str]) -> str:
+    """As many columns as fit, each showing what parts of its time an element was busy."""
+    count = max(_LEAST_COLUMNS, _COLUMNS // len(names))
+    length = max(one.end for one in slices)
+    edges = np.linspace(0.0, length, count + 1)
+    top = {name: _HEAD + place * _ROW for place, name in enumerate(names)}
+    pieces = list(_rows(slices, top, length))
+    for name in names:
+        busy = [
+            _busy_between(edges, [one for one in slices if one.element == name and one.activity == kind])
+            for kind in _BUSY
+        ]
+        for place in range(count):
+            shares = [float(one[place]) * count / length for one in busy]
+            if any(share > 0 for share in shares):
+                title = _column_title(name, edges[place], edges[place + 1], shares)
+                foot = top[name] + 16 + _BAR
+                pieces.append(group(title, _column(shares, place / count, 0.92 / count, foot)))
+    note = (
+        f'<p class="faint">Folded: {len(slices):,} slices of time are too many to draw, so each column is '
+        f"{seconds_text(length / count)}, as high as the part of it that the element was busy. A trace "
+        "(<code>--trace</code>) has every slice.</p>"
+    )
+    return note + _picture(pieces, names, 0.0, length)
+
+
+def _column(shares: Sequence[float], left: float, width: float, foot: float) -> Iterator[str]:
+    yield bar("hit", left, width, foot - _BAR, _BAR)
+    for kind, share in zip(_BUSY, shares, strict=True):
+        height = _BAR * min(share, 1.0)
+        foot -= height
+        if height > 0:
+            yield bar(kind, left, width, foot, height)
+
+
+def _longest_superstep(slices: Sequence[Slice], names: Sequence[str]) -> str:
+    begins: dict[int, float] = {}
+    ends: dict[int, float] = {}
+    for one in slices:
+        begins[one.superstep] = min(begins.get(one.superstep, one.begin), one.begin)
+        ends[one.superstep] = max(ends.get(one.superstep, 0.0), one.end)
+    longest = max(begins, key=lambda number: ends[number] - begins[number])
+    own = [one for one in slices if one.superstep == longest]
+    note = f"<h3>Superstep {longest:,}, the longest <span>{seconds_text(ends[longest] - begins[longest])}"
+    if len(own) > _MOST_SLICES:
+        note += f"; the first {_MOST_SLICES} of its {len(own):,} slices"
+    return f"{note}</span></h3>{_whole(own[:_MOST_SLICES], names, begin=begins[longest])}"
+
+
+def _rows(slices: Sequence[Slice], top: dict[str, float], length: float) -> Iterator[str]:
+    """The name of each element, how long it was busy, and the line on which its slices stand."""
+    busy = dict.fromkeys(top, 0.0)
+    for one in slices:
+        busy[one.element] += one.end - one.begin
+    for name, down in top.items():
+        yield words(name, 0, down + 11, kind="ink")
+        yield words(f"busy {share_text(min(1.0, busy[name] / length))}", 1, down + 11, kind="end")
+        yield rule(down + 16 + _BAR)
+
+
+def _bounds(slices: Sequence[Slice], begin: float, length: float, rows: int) -> Iterator[str]:
+    """Lines where supersteps begin, and their numbers, the longer ones' first, where there is room."""
+    first: dict[int, float] = {}
+    for one in slices:
+        first[one.superstep] = min(first.get(one.superstep, one.begin), one.begin)
+    if not 1 < len(first) <= _MOST_BOUNDS:
+        return
+    lefts = [(at - begin) / length for at in first.values()]
+    wide = {
+        number: after - left for number, (left, after) in zip(first, pairwise([*lefts, 1.0]), strict=True)
+    }
+    taken: list[float] = []
+    for number, left in sorted(zip(first, lefts, strict=True), key=lambda one: -wide[one[0]]):
+        yield rule(10, left=left, right=left, bottom=_HEAD + rows * _ROW)
+        if all(abs(left - other) >= _BETWEEN_NUMBERS for other in taken):
+            yield words(str(number), left, 8)
+            taken.append(left)
+
+
+def _picture(pieces: Sequence[str], names: Sequence[str], begin: float, length: float) -> str:
+    foot = _HEAD + len(names) * _ROW
+    axis = []
+    for mark in ticks(length):
+        kind = "mid" if 0.04 < mark / length < 0.96 else "end" if mark else ""
+        axis.append(words(seconds_text(mark) if mark else "0", mark / length, foot + 12, kind=kind))
+    after = f" after {seconds_text(begin)}" if begin else ""
+    label = f"When {', '.join(names)} computed, sent and received, over {seconds_text(length)}{after}."
+    return picture([*pieces, *axis], height=foot + 16, label=label)
+
+
+def _title(one: Slice) -> str:
+    return (
+        f"{one.element}, superstep {one.superstep:,}, {one.phase}: {ACTIVITIES[one.activity]} "
+        f"{seconds_text(one.end - one.begin)}, from {seconds_text(one.begin)}"
+    )
+
+
+def _column_title(name: str, begin: float, end: float, shares: Sequence[float]) -> str:
+    parts = ", ".join(
+        f"{share_text(min(1.0, share))} {ACTIVITIES[kind]}"
+        for kind, share in zip(_BUSY, shares, strict=True)
+        if share > 0
+    )
+    return f"{name}, {seconds_text(begin)} to {seconds_text(end)}: {parts}"
+
+
+def _busy_between(edges: NDArray[np.float64], slices: Sequence[Slice]) -> NDArray[np.float64]:
+    """Seconds of the slices between each two edges."""
+    begins = np.sort([one.begin for one in slices])
+    ends = np.sort([one.end for one in slices])
+    return np.diff(_since(edges, begins) - _since(edges, ends))
+
+
+def _since(edges: NDArray[np.float64], marks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """At each edge, the seconds since each earlier mark, summed."""
+    earlier = np.searchsorted(marks, edges)
+    sums = np.concatenate([[0.0], np.cumsum(marks)])
+    return np.asarray(earlier * edges - sums[earlier])

@@ -1,0 +1,80 @@
+"""Text for seconds, counts, rates and joules. `evener.system.memory` writes bytes."""
+
+from __future__ import annotations
+
+__all__ = ["amount_text", "count_text", "rate_text", "seconds_text", "share_text"]
+
+_DECIMAL = ("", "k", "M", "G", "T")
+
+
+def seconds_text(seconds: float) -> str:
+    """Write seconds with a unit that leaves three digits to read.
+
+    Examples
+    --------
+    >>> seconds_text(0.00213), seconds_text(12.34), seconds_text(200)
+    ('2.13 ms', '12.3 s', '3 min 20 s')
+    """
+    if seconds >= 120:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    if seconds >= 1e-3:
+        return f"{_digits(seconds * 1e3)} ms"
+    return f"{_digits(seconds * 1e6)} µs"
+
+
+def count_text(count: float) -> str:
+    """Write a number in three digits with a decimal prefix.
+
+    Examples
+    --------
+    >>> count_text(1.234e9), count_text(50)
+    ('1.23 G', '50')
+    """
+    unit = 0
+    while count >= 1000 and unit < len(_DECIMAL) - 1:
+        count /= 1000
+        unit += 1
+    return f"{_digits(count)} {_DECIMAL[unit]}".rstrip()
+
+
+def rate_text(per_second: float, *, of: str = "edges") -> str:
+    """Write a rate with a decimal prefix.
+
+    Examples
+    --------
+    >>> rate_text(1.234e9), rate_text(50)
+    ('1.23 G edges/s', '50 edges/s')
+    """
+    return f"{count_text(per_second)} {of}/s"
+
+
+def amount_text(amount: float, unit: str) -> str:
+    """Write so many joules or watts with a prefix that leaves three digits to read.
+
+    Examples
+    --------
+    >>> amount_text(0.0213, "J"), amount_text(12.34, "J"), amount_text(4200, "W")
+    ('21.3 mJ', '12.3 J', '4.2 kW')
+    """
+    if amount >= 1000:
+        return f"{count_text(amount)}{unit}"
+    return f"{_digits(amount)} {unit}" if amount >= 1 else f"{_digits(amount * 1e3)} m{unit}"
+
+
+def share_text(share: float) -> str:
+    """Write a part of a whole in percent.
+
+    Examples
+    --------
+    >>> share_text(0.914), share_text(0.0004)
+    ('91%', '<1%')
+    """
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def _digits(value: float) -> str:
+    # Three digits of 999.7 are "1e+03".
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"

@@ -1,0 +1,1 @@
+"""Operating system: memory, cache directory, atomic file writes and file locks."""

@@ -1,1 +1,35 @@
 """Betweenness centrality."""
+
+from __future__ import annotations
+
+from evener.algorithms.spec import AlgorithmSpec, Column, Option, StateBytes, Traffic
+
+__all__ = ["SPEC"]
+
+SPEC = AlgorithmSpec(
+    name="betweenness",
+    run="evener.algorithms.betweenness.betweenness:betweenness",
+    verify="evener.algorithms.betweenness.verify:check",
+    columns=(Column("centrality", real=True),),
+    options=(
+        Option("sources", "vertices", "Ids of the sources, separated by commas; all vertices."),
+        Option("k", "int", "Number of sources to draw.", flags=("--k", "-k")),
+        Option("seed", "int", "Seed for drawing sources, 0."),
+        Option(
+            "normalized",
+            "bool",
+            "Divide by the number of pairs of vertices, or do not.",
+            flags=("--normalized/--raw",),
+            changes_answer=False,
+        ),
+    ),
+    directions="both",
+    reads_every_edge=False,
+    # centrality, value, arriving, order; bitmaps
+    state=StateBytes(8 + 8 + 8 + 4 + 1, 8 + 8 + 1),
+    host_state=StateBytes(8 + 8 + 8 + 4, 8 + 8),
+    # Path counts and dependencies, once each.
+    traffic=Traffic(pushed=8.0, pulled=8.0),
+    unit="a run from one source",
+    source_option="sources",
+)

@@ -1,1 +1,28 @@
 """Single-source shortest paths."""
+
+from __future__ import annotations
+
+from evener.algorithms.spec import AlgorithmSpec, Column, Option, StateBytes, Traffic
+
+__all__ = ["SPEC"]
+
+SPEC = AlgorithmSpec(
+    name="sssp",
+    run="evener.algorithms.sssp.sssp:sssp",
+    verify="evener.algorithms.sssp.verify:check",
+    columns=(Column("distance", "distance"), Column("parent", "vertex")),
+    options=(
+        Option("source", "vertex", "Id of the vertex to start from, 0."),
+        Option("delta", "float", "Width of a bucket of distances; chosen from the mean weight."),
+    ),
+    directions="both",
+    reads_every_edge=False,
+    # distance float64, parent, two queues; bitmaps
+    state=StateBytes(8 + 4 + 4 + 4 + 1, 8 + 1),
+    host_state=StateBytes(4 + 4 + 4 + 4, 4),
+    # A shorter distance with its position, twice.
+    traffic=Traffic(pushed=16.0, pulled=0.0),
+    unit="a run from one source",
+    source_option="source",
+    graphalytics=("distance", "epsilon"),
+)

@@ -1,1 +1,21 @@
 """Weakly connected components."""
+
+from __future__ import annotations
+
+from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
+
+__all__ = ["SPEC"]
+
+SPEC = AlgorithmSpec(
+    name="wcc",
+    run="evener.algorithms.wcc.wcc:wcc",
+    verify="evener.algorithms.wcc.verify:check",
+    columns=(Column("component", "group"),),
+    directions="both",
+    reads_every_edge=False,
+    # component, label and a copy of it; mirrors: pairs of labels
+    state=StateBytes(12, 12 + 8),
+    host_state=StateBytes(4 + 4, 4 + 4),
+    traffic=Traffic(pushed=0.0, pulled=4.0, contiguous=True),
+    graphalytics=("component", "equivalence"),
+)

@@ -1,0 +1,75 @@
+"""The algorithms that Evener finds: the folders beside this file, and entry points of other packages."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from evener.algorithms.spec import AlgorithmSpec
+from evener.errors import ArgumentError
+
+__all__ = ["GROUP", "builtin_names", "find", "names"]
+
+# The entry-point group in which another package registers an algorithm.
+GROUP = "evener.algorithms"
+
+
+@cache
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of the algorithms that come with Evener, without importing them."""
+    folders = pkgutil.iter_modules([str(Path(__file__).parent)])
+    return tuple(sorted(module.name for module in folders if module.ispkg))
+
+
+def names() -> list[str]:
+    """Return the names of all registered algorithms, without importing them."""
+    return sorted({*builtin_names(), *_registered()})
+
+
+def find(name: str) -> AlgorithmSpec:
+    """Return the spec of an algorithm.
+
+    Raises
+    ------
+    ArgumentError
+        If no algorithm has this name, or if another package registers something that is no spec of it.
+    """
+    if not isinstance(name, str) or name not in names():
+        near = difflib.get_close_matches(str(name).lower(), names(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(names())}"
+        msg = f"there is no algorithm {name!r}; {hint}"
+        raise ArgumentError(msg)
+    return _spec(name)
+
+
+@cache
+def _spec(name: str) -> AlgorithmSpec:
+    if name in builtin_names():
+        spec = import_module(f"{__package__}.{name}").SPEC
+        source = f"{__package__}.{name}"
+    else:
+        point = _registered()[name]
+        source = f"{point.value!r}, which {_package_of(point)} registers as {GROUP}"
+        try:
+            spec = point.load()
+        except Exception as error:
+            msg = f"the algorithm {name!r} cannot be loaded from {source}: {error}"
+            raise ArgumentError(msg) from error
+    if not isinstance(spec, AlgorithmSpec) or spec.name != name:
+        msg = f"expected an AlgorithmSpec with the name {name!r} in {source}, found {spec!r}"
+        raise ArgumentError(msg)
+    return spec
+
+
+@cache
+def _registered() -> dict[str, EntryPoint]:
+    """The entry points by name. A name that comes with Evener cannot be replaced."""
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in builtin_names()}
+
+
+def _package_of(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "a package"

@@ -1,0 +1,175 @@
+"""AlgorithmSpec: all that Evener knows of an algorithm outside the algorithm's own folder.
+
+The planner, the command line, verification, reports, benchmarks and the parity tests read the spec. None of
+them names an algorithm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from evener.errors import ArgumentError
+from evener.results.columns import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from evener.algorithms.verification import Answer
+
+__all__ = ["AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
+
+# "vertex" and "vertices" are ids as the graph names its vertices. "weights" is a mapping of ids to numbers, or
+# an array with a number for each vertex.
+OptionType = Literal["int", "float", "str", "bool", "vertex", "vertices", "weights"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A keyword argument of an algorithm, which is also an option of the command line.
+
+    Parameters
+    ----------
+    name : str
+        The argument; the option is ``--name`` with hyphens.
+    type : {"int", "float", "str", "bool", "vertex", "vertices", "weights"}
+        ``vertex`` and ``vertices`` are read as ids of the graph. ``weights`` has no command-line option.
+    help : str
+        One line for ``--help``, with the default value.
+    flags : tuple of str
+        Names of the command-line option in place of the one made from `name`, as in ``("--k", "-k")`` or
+        ``("--normalized/--raw",)``.
+    changes_answer : bool, default True
+        Whether the answer depends on it in a way that a verifier cannot guess. A verifier takes the default
+        of an option for which this is False where a saved answer does not record it.
+    """
+
+    name: str
+    type: OptionType
+    help: str
+    flags: tuple[str, ...] = ()
+    changes_answer: bool = True
+
+
+class StateBytes(NamedTuple):
+    """Bytes that a run keeps for each owned vertex and for each mirror."""
+
+    vertex: float
+    mirror: float
+
+
+class Traffic(NamedTuple):
+    """Bytes that travel in a pass for each mirror.
+
+    Attributes
+    ----------
+    pushed : float
+        From mirrors to owners.
+    pulled : float
+        From owners to mirrors.
+    contiguous : bool
+        Whether all values are pulled, so that a route without gaps needs no packing.
+    """
+
+    pushed: float
+    pulled: float
+    contiguous: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlgorithmSpec:
+    """What Evener has to know of an algorithm to run, plan, verify and report it.
+
+    A package outside Evener registers a spec by an entry point of the group ``evener.algorithms`` whose name
+    is that of the algorithm.
+
+    Parameters
+    ----------
+    name : str
+        The algorithm in Python, on the command line and in files.
+    run : str
+        ``"module:function"``. The function takes a Graph or a PartitionedGraph, the options as keyword
+        arguments, and ``on``, ``policy``, ``alpha``, ``gpu_memory`` and ``progress``. It returns a `Result`.
+    verify : str, optional
+        ``"module:function"``. The function takes an `Answer` and raises `VerificationError` if the answer
+        breaks a rule.
+    columns : tuple of Column
+        The arrays of a result; the first one is what `Result.top` ranks by.
+    options : tuple of Option
+    directions : {"both", "in", "out"}
+        The edges that the algorithm follows, as for `partition`.
+    reads_every_edge : bool
+        Whether every pass reads every edge. Searches and components leave a row early.
+    state : StateBytes
+        What a run keeps at most on a GPU, a bitmap counted as a byte.
+    host_state : StateBytes
+        What a run keeps at least in host memory. A run that needs more than there is, is refused.
+    traffic : Traffic
+        What a pass exchanges.
+    unit : str, default "a run"
+        What a plan predicts the time of: "an iteration", "a run from one source".
+    pass_arguments : mapping
+        Arguments of a run with a fixed number of passes, to measure how long one takes.
+    source_option : str, optional
+        The option that names the source or the sources. Benchmarks and measurements draw them.
+    graphalytics : tuple of (str, str), optional
+        The column that LDBC Graphalytics' output file holds, and its match rule: "exact", "epsilon" or
+        "equivalence".
+    notes : str, optional
+        ``"module:function"``. The function takes a `Result` and returns the sentences that the command line
+        prints below it.
+    verified_scope : str, optional
+        ``"module:function"``. The function takes an `Answer` and returns what its verification covers, as the
+        end of a sentence, where that is less than the exact answer.
+    claimed : str, optional
+        ``"module:function"``. The function takes the parameters of a saved answer whose file records none,
+        and those that the user gave, and returns the parameters to verify by.
+    """
+
+    name: str
+    run: str
+    columns: tuple[Column, ...]
+    directions: Literal["both", "in", "out"]
+    reads_every_edge: bool
+    state: StateBytes
+    host_state: StateBytes
+    traffic: Traffic
+    verify: str | None = None
+    options: tuple[Option, ...] = ()
+    unit: str = "a run"
+    pass_arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    source_option: str | None = None
+    graphalytics: tuple[str, Literal["exact", "epsilon", "equivalence"]] | None = None
+    notes: str | None = None
+    verified_scope: str | None = None
+    claimed: str | None = None
+
+    def column(self, name: str) -> Column:
+        """Return the column of this name; a plain one if the spec has none."""
+        return next((column for column in self.columns if column.name == name), Column(name))
+
+    def function(self) -> Callable[..., Any]:
+        """Return the function that runs the algorithm."""
+        return resolve(self.run)
+
+    def verifier(self) -> Callable[[Answer], None]:
+        """Return the function that verifies an answer.
+
+        Raises
+        ------
+        ArgumentError
+            If the algorithm has none.
+        """
+        if self.verify is None:
+            msg = f"{self.name} has no verifier; its spec names none"
+            raise ArgumentError(msg)
+        return resolve(self.verify)
+
+
+def resolve(path: str) -> Callable[..., Any]:
+    """Import the function that ``"module:function"`` names."""
+    module, _, name = path.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function

@@ -1,0 +1,45 @@
+"""Result columns: what the arrays of a result hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Column"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One array of a result, with a value for each vertex.
+
+    Parameters
+    ----------
+    name : str
+        The name of the array in a `Result` and of the column in a table.
+    kind : {"value", "distance", "vertex", "group"}
+        ``value``: a number; the largest values are the top. ``distance``: a number that is negative or
+        infinite for unreached vertices; the farthest reached vertices are the top. ``vertex``: the id of
+        another vertex, -1 for none. ``group``: the id of the vertex that names a group; the groups with the
+        most vertices are the top.
+    real : bool, default False
+        Whether values are floating-point numbers, also where a text file shows them as integers.
+
+    Examples
+    --------
+    >>> Column("parent", "vertex").names_vertices
+    True
+    """
+
+    name: str
+    kind: Literal["value", "distance", "vertex", "group"] = "value"
+    real: bool = False
+
+    @property
+    def names_vertices(self) -> bool:
+        """Whether values are vertex ids."""
+        return self.kind in ("vertex", "group")
+
+    @property
+    def top_heads(self) -> tuple[str, str]:
+        """The headings of a table of top vertices or groups."""
+        return (self.name, "vertices") if self.kind == "group" else ("vertex", self.name)

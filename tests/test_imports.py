@@ -12,7 +12,7 @@ import evener
 HOME = Path(evener.__file__).parent
 # From the top down. A module may import modules of its own tier and of the tiers below.
 TIERS = [
-    {"__main__"},
+    {"__main__", "__init__"},
     {"cli"},
     {"passes", "profile", "measured", "link", "algorithms", "results", "planning"},
     {"engine"},
@@ -22,7 +22,6 @@ TIERS = [
     {"kernels"},
     {"system"},
     {"errors"},
-    {"__init__"},
 ]
 TIER = {name: tier for tier, names in enumerate(TIERS) for name in names}
 

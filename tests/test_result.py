@@ -8,6 +8,7 @@ import inspect
 import pickle
 import sys
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,14 @@ import pytest
 from pyarrow import feather, parquet
 
 import evener as ev
+from evener.algorithms.registry import builtin_names, find
+from evener.algorithms.saved_answer import load_claim
 from evener.results.energy.meter import Energy
 from evener.results.report.explain import achieved_for_predicted
-from evener.results.table import load_claim, read_table
+from evener.results.table import read_table
+
+# The columns of all algorithms.
+COLUMNS = {column.name: column for name in builtin_names() for column in find(name).columns}
 
 
 def result(values, *, name="rank", ids=None, spans=(), seconds=0.5, edges=1000, **more):
@@ -29,6 +35,7 @@ def result(values, *, name="rank", ids=None, spans=(), seconds=0.5, edges=1000, 
         "test",
         graph,
         {key: lambda value=value: value for key, value in arrays.items()},
+        columns=[COLUMNS[key] for key in arrays if key in COLUMNS],
         parameters={"source": 0},
         timeline=ev.Timeline(spans),
         seconds=seconds,
@@ -188,7 +195,7 @@ class TestTables:
         r = result([0, 1, -1], name="distance", parent=[3, 3, -1] if ids[0] == 3 else [0, 0, -1], ids=ids)
         path = tmp_path / f"table{suffix}"
         r.write(path)
-        claim = load_claim(path, r.graph, algorithm="test", parameters={"delta": 2})
+        claim = load_claim(path, r.graph, spec=replace(find("bfs"), name="test"), parameters={"delta": 2})
         assert claim["distance"].tolist() == r["distance"].tolist()
         assert claim["parent"].tolist() == r["parent"].tolist()
         kept = {} if suffix in {".csv", ".tsv"} else {"source": 0}
@@ -208,7 +215,7 @@ class TestTables:
     def test_rows_may_come_in_any_order(self, tmp_path):
         r = result([0.0, 0.0, 0.0], ids=[3, 5, 9])
         parquet.write_table(pa.table({"vertex": [9, 3, 5], "rank": [0.9, 0.3, 0.5]}), tmp_path / "t.parquet")
-        claim = load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
+        claim = load_claim(tmp_path / "t.parquet", r.graph, spec=find("pagerank"), parameters={})
         assert claim["rank"].tolist() == [0.3, 0.5, 0.9]
 
     @pytest.mark.parametrize(
@@ -224,7 +231,7 @@ class TestTables:
         r = result([0.0, 0.0, 0.0], ids=[3, 5, 9])
         parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
         with pytest.raises(ev.FormatError, match=message):
-            load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
+            load_claim(tmp_path / "t.parquet", r.graph, spec=find("pagerank"), parameters={})
 
     @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
     @pytest.mark.parametrize(
@@ -242,8 +249,11 @@ class TestTables:
             path, index=False
         )
         # In quotes or not, a column of a text file is text if one of its values is.
-        with pytest.raises(ev.FormatError, match=f"expected numbers in column '{column}', but {came} came"):
-            load_claim(path, result([0.0] * 3, ids=[3, 5, 9]).graph, algorithm="bfs", parameters={})
+        spec = next(find(name) for name in builtin_names() if COLUMNS[column] in find(name).columns)
+        message = f"expected numbers in column '{column}', found {came} of type"
+        graph = result([0.0] * 3, ids=[3, 5, 9]).graph
+        with pytest.raises(ev.FormatError, match=message):
+            load_claim(path, graph, spec=spec, parameters={})
 
     @pytest.mark.parametrize(
         ("values", "came"),
@@ -260,30 +270,30 @@ class TestTables:
         with pytest.raises(
             ev.FormatError, match=f"in column 'component', which are whole numbers, but {came} came"
         ):
-            load_claim(tmp_path / "t.parquet", graph, algorithm="wcc", parameters={})
+            load_claim(tmp_path / "t.parquet", graph, spec=find("wcc"), parameters={})
 
     def test_vertices_may_be_floats_and_large(self, tmp_path):
         """Beside rows without a value, pandas makes integers floats; Arrow keeps them."""
         large = 2**53 + 1
         graph = result([0.0] * 3, ids=[3, 5, large]).graph
-        columns = {"vertex": [3, 5, large], "parent": [3.0, None, 5.0], "component": [3, None, large]}
-        parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-        claim = load_claim(tmp_path / "t.parquet", graph, algorithm="bfs", parameters={})
-        assert claim["parent"].tolist() == [3, -1, 5]
-        assert claim["component"].tolist() == [3, -1, large]
+        for values, expected in (([3.0, None, 5.0], [3, -1, 5]), ([3, None, large], [3, -1, large])):
+            table = pa.table({"vertex": [3, 5, large], "parent": values})
+            parquet.write_table(table, tmp_path / "t.parquet")
+            claim = load_claim(tmp_path / "t.parquet", graph, spec=find("bfs"), parameters={})
+            assert claim["parent"].tolist() == expected
 
     @pytest.mark.parametrize("name", ["vertex", "component"])
     def test_two_columns_of_one_name_are_refused(self, tmp_path, name):
         ids = [3, 5, 9]
         (tmp_path / "t.csv").write_text(f"vertex,component,{name}\n" + "".join(f"{i},3,3\n" for i in ids))
         with pytest.raises(ev.FormatError, match=f"one column of each name, but 2 are named '{name}'"):
-            load_claim(tmp_path / "t.csv", result([0.0] * 3, ids=ids).graph, algorithm="wcc", parameters={})
+            load_claim(tmp_path / "t.csv", result([0.0] * 3, ids=ids).graph, spec=find("wcc"), parameters={})
 
     def test_a_table_of_another_algorithm_is_refused(self, tmp_path):
         r = result([0.0, 0.0])
         r.write(tmp_path / "t.parquet")
         with pytest.raises(ev.ArgumentError, match="holds a result of test, not of bfs"):
-            load_claim(tmp_path / "t.parquet", r.graph, algorithm="bfs", parameters={})
+            load_claim(tmp_path / "t.parquet", r.graph, spec=find("bfs"), parameters={})
 
     def test_files_that_are_no_tables(self, tmp_path):
         (tmp_path / "t.parquet").write_bytes(b"PAR1 no")
@@ -319,18 +329,18 @@ class TestTables:
         table = r.to_arrow().replace_schema_metadata({"evener": metadata})
         parquet.write_table(table, tmp_path / "t.parquet")
         with pytest.raises(ev.FormatError, match=sentence):
-            load_claim(tmp_path / "t.parquet", r.graph, algorithm="pagerank", parameters={})
+            load_claim(tmp_path / "t.parquet", r.graph, spec=find("pagerank"), parameters={})
 
     def test_parameters_come_back_as_they_were_given(self, tmp_path):
         g = ev.Graph.from_edges([10, 20], [20, 30])
         found = ev.bfs(g, source=g.ids[1])  # a NumPy integer
         found.write(tmp_path / "t.parquet")
-        claim = load_claim(tmp_path / "t.parquet", g, algorithm="bfs", parameters={})
+        claim = load_claim(tmp_path / "t.parquet", g, spec=find("bfs"), parameters={})
         assert claim.parameters["source"] == 20
         for given in ({10: 1, np.int64(30): 2.5}, np.array([1.0, 0.0, 2.5])):
             ranked = ev.pagerank(g, personalization=given)
             ranked.write(tmp_path / "t.parquet")
-            claim = load_claim(tmp_path / "t.parquet", g, algorithm="pagerank", parameters={})
+            claim = load_claim(tmp_path / "t.parquet", g, spec=find("pagerank"), parameters={})
             ev.verify(claim)
             kept = claim.parameters["personalization"]
             assert kept == ({10: 1, 30: 2.5} if isinstance(given, dict) else [1.0, 0.0, 2.5])

@@ -137,5 +137,5 @@ def test_a_file_about_another_graph(tmp_path, graph):
 
 
 def test_an_algorithm_without_a_match_rule(tmp_path, graph):
-    with pytest.raises(ArgumentError, match="no Graphalytics match rule for 'betweenness'"):
+    with pytest.raises(ArgumentError, match="defines no match rule for betweenness"):
         against(Claim("betweenness", graph, {}), tmp_path / "none")

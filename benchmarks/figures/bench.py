@@ -21,7 +21,8 @@ from cache import missing as no_counters
 import evener as ev
 import harness
 from cpu_rivals import draw_sources
-from evener.partition.footprint import STATE_BYTES, beside_edges
+from evener.algorithms.registry import find
+from evener.partition.footprint import beside_edges
 from evener.planning.model import Share, predict
 from evener.profile import rates_of_this_machine
 
@@ -232,9 +233,8 @@ def _placement(case, policy, alpha, placed):
                 "edges": part.stored_edges,
                 "mapped_edges": part.mapped_edges,
                 "state_bytes": {
-                    task: own * part.owned + other * part.mirrors
-                    for task, (own, other) in STATE_BYTES.items()
-                    if task in sweep.TASKS
+                    task: state.vertex * part.owned + state.mirror * part.mirrors
+                    for task, state in ((task, find(task).state) for task in sweep.TASKS)
                 },
             }
             for element, part in zip(placed.elements, placed.partitions, strict=True)

@@ -18,14 +18,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from evener.algorithms.registry import builtin_names
+from evener.system.version import __version__
+
 if TYPE_CHECKING:
-    from evener.algorithms.betweenness.betweenness import betweenness
-    from evener.algorithms.bfs.bfs import bfs
-    from evener.algorithms.pagerank.pagerank import pagerank
-    from evener.algorithms.sssp.sssp import sssp
+    from evener.algorithms.public import *  # noqa: F403
     from evener.algorithms.verification import Claim
     from evener.algorithms.verify import verify
-    from evener.algorithms.wcc.wcc import wcc
     from evener.engine.array import Spread
     from evener.engine.engine import Engine
     from evener.engine.timeline import Progress, Span, Timeline
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from evener.planning.place import plan
     from evener.results.result import Result
 
-__version__ = "0.1.0"
+_ALGORITHMS = builtin_names()
 
 __all__ = [
     "ArgumentError",
@@ -69,17 +68,13 @@ __all__ = [
     "UnknownVertexError",
     "VerificationError",
     "__version__",
-    "betweenness",
-    "bfs",
-    "pagerank",
     "partition",
     "plan",
     "read",
-    "sssp",
     "verify",
-    "wcc",
     "write",
 ]
+__all__ += _ALGORITHMS
 
 _HOMES = {
     "ArgumentError": "errors",
@@ -100,24 +95,24 @@ _HOMES = {
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
-    "betweenness": "algorithms.betweenness.betweenness",
-    "bfs": "algorithms.bfs.bfs",
-    "pagerank": "algorithms.pagerank.pagerank",
     "partition": "partition.place",
     "plan": "planning.place",
     "read": "graph.formats",
-    "sssp": "algorithms.sssp.sssp",
     "verify": "algorithms.verify",
-    "wcc": "algorithms.wcc.wcc",
     "write": "graph.formats",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name in _ALGORITHMS:
+        from evener.algorithms.registry import find
+
+        value: object = find(name).function()
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

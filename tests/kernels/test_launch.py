@@ -258,12 +258,12 @@ def test_too_few_or_many_arguments_are_refused(count):
 @pytest.mark.parametrize("pieces", [1, 2, 3])
 def test_lists_have_room_for_twice_the_pieces_of_all_rows(rows, pieces):
     """A row of more than LONG edges is cut into pieces of PIECE; here its last piece is a single edge."""
-    header = (Path(launch.__file__).parents[1] / "kernels/cuda/edges.cuh").read_text(encoding="utf-8")
+    header = (Path(launch.__file__).parents[2] / "kernels/cuda/edges.cuh").read_text(encoding="utf-8")
     long, piece = (int(re.search(rf"{name} = (\d+);", header)[1]) for name in ("LONG", "PIECE"))
     edges = max(long, (pieces - 1) * piece) + 1
     assert pieces_for(rows * edges) >= 2 * rows * pieces
 
 
 def test_kernels_read_heads_as_wide_as_they_are_made():
-    header = (Path(launch.__file__).parents[1] / "kernels/cuda/common.cuh").read_text(encoding="utf-8")
+    header = (Path(launch.__file__).parents[2] / "kernels/cuda/common.cuh").read_text(encoding="utf-8")
     assert int(re.search(r"HEAD = (\d+);", header)[1]) == HEAD

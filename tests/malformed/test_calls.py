@@ -54,11 +54,11 @@ BATCH = (
 
 CALLS = {
     # words of the command line: what its sentence must say
-    "run": "Missing argument 'ALGORITHM'; see evener run --help",
+    "run": "Missing command; see evener run --help",
     "rnu pagerank path.txt": "No such command 'rnu'",
-    "run pagerank": "Missing argument 'GRAPH'; see evener run --help",
+    "run pagerank": "Missing argument 'GRAPH'; see evener run pagerank --help",
     "run pagerankk path.txt": "did you mean 'pagerank'?",
-    "run dijkstra path.txt": "choose one of bfs, pagerank",
+    "run dijkstra path.txt": "choose one of betweenness, bfs, pagerank",
     "run pagerank path.txt --dampign 0.5": "No such option: --dampign",
     "run pagerank path.txt --damping much": "--damping",
     "run pagerank path.txt --damping 1.5": "damping",
@@ -68,8 +68,8 @@ CALLS = {
     "run pagerank path.txt --max-iter 2.5": "--max-iter",
     "run pagerank path.txt --dtype float16": "float16",
     "run pagerank path.txt --semantics gap": "gap",
-    "run pagerank path.txt --source 1": "pagerank does not take --source; it takes --damping",
-    "run wcc path.txt --damping 0.5": "wcc does not take --damping; it takes no options of its own",
+    "run pagerank path.txt --source 1": "No such option: --source",
+    "run wcc path.txt --damping 0.5": "No such option: --damping",
     "run pagerank path.txt --top -1": "--top",
     "run pagerank path.txt --on gpu": "'gpu' is not an element",
     "run pagerank path.txt --on cuda:999": 'element "cuda:999"',  # not there, or no GPU is

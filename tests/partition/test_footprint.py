@@ -32,7 +32,7 @@ def element(room):
         # Offsets twice; two places of 8 bytes for each 512 edges.
         (640, 0, 0, 5120, 2, 4 * 640 + 4 * 640 + 2 * 8 * 641 + 32 * 640 + 160),
         # Names of mirrors; components' state, 12 and 20 bytes; 21 bytes a mirror of messages.
-        (64, 1000, 0, 0, 1, 4 * 1064 + 4 * 64 + 8 * 65 + 12 * 64 + 20 * 1000 + 21 * 1000),
+        (64, 1000, 0, 0, 1, 4 * 1064 + 4 * 64 + 8 * 65 + 32 * 64 + 20 * 1000 + 21 * 1000),
         # Of mirrors elsewhere messages too, the index of each, and a bitmap with counts for 64 vertices.
         (640, 0, 50, 0, 1, 4 * 640 + 4 * 640 + 8 * 641 + 32 * 640 + (21 + 8) * 50 + 4 * 50 + 12 * 10),
     ],

@@ -1,1 +1,1 @@
-"""The algorithms, one file each: drivers over the engine's three verbs."""
+"""Algorithms: one folder each, which `evener.algorithms.registry` finds."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.algorithms.registry import find
 from evener.errors import ArgumentError, FileError, FormatError, UnknownVertexError, VerificationError
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def against(result: Answer, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     result : Result or Claim
-        Of BFS (exact match), PageRank or SSSP (within 1e-4), or WCC (equivalence).
+        The answer of an algorithm whose spec has a match rule.
     path : str or path-like
         The expected output; see `read_expected`.
 
@@ -141,19 +142,15 @@ def against(result: Answer, path: str | os.PathLike[str]) -> None:
     FileError, FormatError
         If the file cannot be read.
     """
-    rules = {
-        "bfs": ("distance", match_exact),
-        "pagerank": ("rank", match_epsilon),
-        "sssp": ("distance", match_epsilon),
-        "wcc": ("component", match_equivalent),
-    }
-    if result.algorithm not in rules:
-        msg = f"no Graphalytics match rule for {result.algorithm!r}; there is one for {', '.join(rules)}"
+    spec = find(result.algorithm)
+    if spec.graphalytics is None:
+        msg = f"LDBC Graphalytics defines no match rule for {spec.name}"
         raise ArgumentError(msg)
-    name, match = rules[result.algorithm]
+    name, rule = spec.graphalytics
+    match = {"exact": match_exact, "epsilon": match_epsilon, "equivalence": match_equivalent}[rule]
     wanted = _in_id_order(result.graph, *read_expected(path), path)
     found = np.asarray(result[name])
-    if result.algorithm == "bfs":
+    if found.dtype.kind == "i":
         wanted = np.where(wanted == _UNREACHED, -1, wanted)
     try:
         match(found, wanted, ids=result.graph.ids)

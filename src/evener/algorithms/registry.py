@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evener.algorithms.spec import AlgorithmSpec
 from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "builtin_names", "find", "names"]
 
@@ -39,6 +41,8 @@ def find(name: str) -> AlgorithmSpec:
         If no algorithm has this name, or if another package registers something that is no spec of it.
     """
     if not isinstance(name, str) or name not in names():
+        import difflib
+
         near = difflib.get_close_matches(str(name).lower(), names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(names())}"
         msg = f"there is no algorithm {name!r}; {hint}"
@@ -68,6 +72,8 @@ def _spec(name: str) -> AlgorithmSpec:
 @cache
 def _registered() -> dict[str, EntryPoint]:
     """The entry points by name. A name that comes with Evener cannot be replaced."""
+    from importlib.metadata import entry_points
+
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in builtin_names()}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
 
-# "vertex" and "vertices" are ids as the graph names its vertices. "weights" is a mapping of ids to numbers, or
+# "vertex" and "vertices" are ids as the graph names its vertices. "weights" is a mapping of ids to numbers or
 # an array with a number for each vertex.
 OptionType = Literal["int", "float", "str", "bool", "vertex", "vertices", "weights"]
 
@@ -78,7 +78,7 @@ class Traffic(NamedTuple):
     contiguous: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AlgorithmSpec:
     """What Evener has to know of an algorithm to run, plan, verify and report it.
 
@@ -89,6 +89,8 @@ class AlgorithmSpec:
     ----------
     name : str
         The algorithm in Python, on the command line and in files.
+    summary : str
+        One line for lists of algorithms.
     run : str
         ``"module:function"``. The function takes a Graph or a PartitionedGraph, the options as keyword
         arguments, and ``on``, ``policy``, ``alpha``, ``gpu_memory`` and ``progress``. It returns a `Result`.
@@ -118,17 +120,19 @@ class AlgorithmSpec:
         The column that LDBC Graphalytics' output file holds, and its match rule: "exact", "epsilon" or
         "equivalence".
     notes : str, optional
-        ``"module:function"``. The function takes a `Result` and returns the sentences that the command line
-        prints below it.
+        ``"module:function"``. The function takes a `Result` and the arguments that the user gave. It returns
+        the sentences that the command line prints after the run.
     verified_scope : str, optional
         ``"module:function"``. The function takes an `Answer` and returns what its verification covers, as the
         end of a sentence, where that is less than the exact answer.
     claimed : str, optional
-        ``"module:function"``. The function takes the parameters of a saved answer whose file records none,
-        and those that the user gave, and returns the parameters to verify by.
+        ``"module:function"``. The function takes the parameters of a saved answer, `given`, those among them
+        that the user gave, and `recorded`, whether the file records any. It returns the parameters to verify
+        by.
     """
 
     name: str
+    summary: str
     run: str
     columns: tuple[Column, ...]
     directions: Literal["both", "in", "out"]

@@ -36,7 +36,7 @@ class Answer(Protocol):
 
     @property
     def algorithm(self) -> str:
-        """Name of the algorithm: "bfs", "pagerank", ..."""
+        """Name of the algorithm."""
 
     @property
     def graph(self) -> Graph:
@@ -61,7 +61,7 @@ class Claim:
     Parameters
     ----------
     algorithm : str
-        "bfs", "pagerank", "wcc", "sssp" or "betweenness".
+        The name of a registered algorithm.
     graph : Graph
         The graph that was asked about.
     arrays : mapping of str to ndarray

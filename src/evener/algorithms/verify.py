@@ -7,8 +7,6 @@ computed: those of a run of so many iterations are iterated again, and Brandes' 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from evener.algorithms.graphalytics_output import (
     against,
@@ -17,12 +15,10 @@ from evener.algorithms.graphalytics_output import (
     match_exact,
     read_expected,
 )
+from evener.algorithms.registry import find
 from evener.algorithms.verification import Answer, Claim
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "Answer",
@@ -34,9 +30,6 @@ __all__ = [
     "read_expected",
     "verify",
 ]
-
-# One file an algorithm, loaded when first asked for: their kernels bring the compiler with them.
-_VERIFIERS = ("bfs", "betweenness", "pagerank", "sssp", "wcc")
 
 
 def verify(result: Answer) -> None:
@@ -67,12 +60,9 @@ def verify(result: Answer) -> None:
     if not hasattr(result, "algorithm"):
         msg = f"verify takes what an algorithm returned, or a Claim, not {type(result).__name__}"
         raise ArgumentError(msg)
-    if result.algorithm not in _VERIFIERS:
-        msg = f"no verifier for {result.algorithm!r}; there is one for each of {', '.join(_VERIFIERS)}"
-        raise ArgumentError(msg)
+    verifier = find(result.algorithm).verifier()
     for name in ("parameters", "outcome"):
         if not isinstance(told := getattr(result, name), Mapping):
             msg = f"what an answer tells of its {name} is by name, in a mapping, not {type_name(told)}"
             raise ArgumentError(msg)
-    check: Callable[[Answer], None] = import_module(f"evener.verify.{result.algorithm}").check
-    check(result)
+    verifier(result)

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
+from evener.algorithms import registry
+from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.cli import files, machine
 from evener.cli.job import Job
 from evener.cli.options import (
-    CHOICES,
     PLACEMENT,
     READING,
-    AlgorithmName,
     GraphName,
     Json,
-    check_algorithm,
-    choices,
+    chosen,
+    own_options,
     placement,
     reading,
     takes,
+    with_vertices,
 )
 from evener.cli.output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.algorithms.verification import Answer
 
 __all__ = ["app"]
 
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     help="Graph algorithms on every processor you have, in one run.",
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_SETTINGS,
 )
 
 
@@ -44,7 +51,7 @@ def _start(
     *,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    from evener import __version__
+    from evener.system.version import __version__
 
     if version:
         say(f"evener {__version__}")
@@ -52,11 +59,27 @@ def _start(
         say(context.get_help())
 
 
-@app.command()
-@takes(CHOICES, PLACEMENT, READING)
+class _PerAlgorithm(TyperGroup):
+    """A command with one form for each registered algorithm, whose spec is imported when it is named."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is typer's
+        """Return the names of the algorithms."""
+        return registry.names()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is typer's
+        """Return the form of the command for an algorithm."""
+        return _form(str(self.name), registry.find(cmd_name))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Accept options in front of the algorithm's name as well."""
+        known = registry.names()
+        at = next((place for place, word in enumerate(args) if word in known), 0)
+        return super().parse_args(ctx, [*args[at : at + 1], *args[:at], *args[at + 1 :]])
+
+
 def run(
+    spec: AlgorithmSpec,
     context: typer.Context,
-    algorithm: AlgorithmName,
     graph: GraphName,
     *,
     output: Annotated[
@@ -76,8 +99,7 @@ def run(
     **given: object,
 ) -> None:
     """Run an algorithm on a graph; print the top vertices, the timeline and the rate."""
-    check_algorithm(algorithm)
-    place, arguments = placement(given), choices(algorithm, given)
+    place, arguments = placement(given), chosen(spec, given)
     from evener.cli import text, work
 
     work.check_outputs(graph, table=output, report=report, trace=trace)
@@ -85,10 +107,10 @@ def run(
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
-        arguments = {**work.in_ids(opened, arguments), **place}
+        arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = work.compute_metered if energy else work.compute
-        result = measured(job, algorithm, opened, arguments)
-        work.tell_lonely_source(result, arguments)
+        result = measured(job, spec, opened, arguments)
+        work.note_isolated_source(spec, result, arguments)
         if verify:
             work.check_answer(job, result)
         if output is not None:
@@ -103,24 +125,22 @@ def run(
             job.stage(f"writing {trace}")
             result.trace(trace)
             job.written.append(trace)
-    work.tell_kernels_lost()
-    work.tell_unused(result, arguments)
+    work.note_no_kernel_cache()
+    work.note_unused(spec, result, arguments)
     if as_json:
-        content = text.result_json(result, top=top, timeline=timeline)
+        content = text.result_json(spec, result, top=top, timeline=timeline)
         say(text.as_json({**content, "verified": verify, "written": job.written}))
         return
-    text.show_result(result, top=top, timeline=timeline)
+    text.show_result(spec, result, top=top, timeline=timeline)
     if verify:
-        say(f"The answer is verified{text.held_to(result)}.")
+        say(f"The answer is verified{text.verified_scope(spec, result)}.")
     for path in job.written:
         say(f"Wrote {path}.")
 
 
-@app.command()
-@takes(CHOICES, PLACEMENT, READING)
 def verify(
+    spec: AlgorithmSpec,
     context: typer.Context,
-    algorithm: AlgorithmName,
     graph: GraphName,
     results: Annotated[
         str | None,
@@ -131,8 +151,7 @@ def verify(
     **given: object,
 ) -> None:
     """Check an answer against the rules that define it; exit status 3 if it breaks one."""
-    check_algorithm(algorithm)
-    place, arguments = placement(given), choices(algorithm, given)
+    place, arguments = placement(given), chosen(spec, given)
     from evener.cli import text, work
 
     work.check_elements(place)
@@ -141,27 +160,25 @@ def verify(
         opened = work.open_graph(job, graph, reading(given))
         answer: Answer
         if results is None:
-            answer = work.compute(job, algorithm, opened, {**work.in_ids(opened, arguments), **place})
+            answer = work.compute(job, spec, opened, {**with_vertices(spec, opened, arguments), **place})
         else:
-            from evener.results.table import load_claim
+            from evener.algorithms.saved_answer import load_claim
 
             job.stage(f"reading {results}")
-            parameters = work.in_ids(opened, arguments)
-            answer = load_claim(Path(results), opened, algorithm=algorithm, parameters=parameters)
+            parameters = with_vertices(spec, opened, arguments)
+            answer = load_claim(Path(results), opened, spec=spec, parameters=parameters)
         work.check_answer(job, answer)
     if results is None:
-        work.tell_kernels_lost()
+        work.note_no_kernel_cache()
     if as_json:
-        say(text.as_json({"algorithm": algorithm, "graph": graph, "verified": True}))
+        say(text.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
     else:
-        say(f"{algorithm} on {graph}: the answer is right{text.held_to(answer)}.")
+        say(f"{spec.name} on {graph}: the answer is right{text.verified_scope(spec, answer)}.")
 
 
-@app.command()
-@takes(CHOICES, PLACEMENT, READING)
 def bench(
+    spec: AlgorithmSpec,
     context: typer.Context,
-    algorithm: AlgorithmName,
     graph: GraphName,
     *,
     repeats: Annotated[int, typer.Option(min=1, help="Runs that are timed, after one that is not.")] = 16,
@@ -170,24 +187,48 @@ def bench(
 ) -> None:
     """Time an algorithm here: medians of verified runs, reading and partitioning not counted.
 
-    Searches start from a different vertex each time, drawn with a fixed seed, unless --source is given;
-    betweenness is that of one such source each time, unless sources are given.
+    An algorithm that starts from sources gets one source in each run, drawn with a fixed seed, unless sources
+    are given.
     """
-    check_algorithm(algorithm)
-    place, arguments = placement(given), choices(algorithm, given)
+    place, arguments = placement(given), chosen(spec, given)
     from evener.cli import text, work
 
     work.check_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
         opened = work.open_graph(job, graph, reading(given))
-        timed = work.repeat(job, algorithm, opened, arguments, place, repeats=repeats)
-    work.tell_kernels_lost()
+        timed = work.repeat(job, spec, opened, arguments, place, repeats=repeats)
+    work.note_no_kernel_cache()
     if as_json:
-        say(text.as_json({"algorithm": algorithm, "graph": graph, **timed}))
+        say(text.as_json({"algorithm": spec.name, "graph": graph, **timed}))
     else:
-        text.show_timings(algorithm, graph, timed)
+        text.show_timings(spec, graph, timed)
 
+
+_COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "bench": bench}
+
+
+@functools.cache
+def _form(command: str, spec: AlgorithmSpec) -> Any:
+    """The command for one algorithm: its options are those of the algorithm's spec and of all runs."""
+    function = _COMMANDS[command]
+
+    @functools.wraps(function)
+    def form(*args: Any, **given: Any) -> None:
+        function(spec, *args, **given)
+
+    vars(form).pop("__wrapped__")
+    form.__annotations__ = get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())
+    vars(form)["__signature__"] = inspect.Signature(parameters[1:])
+    single = typer.Typer(rich_markup_mode="markdown", context_settings=_SETTINGS, add_completion=False)
+    single.command(spec.name, short_help=spec.summary)(takes(own_options(spec), PLACEMENT, READING)(form))
+    return typer.main.get_command(single)
+
+
+for _name, _function in _COMMANDS.items():
+    _group = typer.Typer(cls=_PerAlgorithm, context_settings=_SETTINGS, help=_function.__doc__)
+    app.add_typer(_group, name=_name)
 
 files.add_to(app)
 machine.add_to(app)

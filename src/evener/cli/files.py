@@ -108,14 +108,14 @@ def describe(graph: Graph) -> dict[str, Any]:
 
 
 def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep") -> None:
-    import evener as ev
     from evener.cli import text, work
+    from evener.graph.formats import write
 
     work.check_graph_output(name, output)
     with job.shown():
         graph = work.open_graph(job, name, how)
         job.stage(f"writing {output}")
-        ev.write(graph, output, ids=ids)
+        write(graph, output, ids=ids)
         job.written += work.graph_files(output)
     if as_json:
         say(text.as_json({**describe(graph), "written": job.written}))

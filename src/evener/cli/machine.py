@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from evener.algorithms import registry
 from evener.cli.job import Job
 from evener.cli.options import (
     PLACEMENT,
     READING,
     GraphName,
     Json,
-    check_algorithm,
     placement,
     reading,
     takes,
@@ -87,7 +87,7 @@ def plan(
     """
     place = placement(given)
     if algorithm is not None:
-        check_algorithm(algorithm)
+        registry.find(algorithm)
     elif place.get("policy") == "auto":
         msg = "--policy auto is the best for an algorithm: give it with --for, or choose high, low or random"
         raise ArgumentError(msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -13,43 +12,31 @@ import typer
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
 
 __all__ = [
-    "ALGORITHMS",
-    "CHOICES",
     "PLACEMENT",
     "READING",
-    "AlgorithmName",
     "GraphName",
     "Json",
-    "check_algorithm",
-    "choices",
+    "chosen",
+    "flag",
+    "own_options",
     "placement",
     "reading",
     "takes",
-    "vertex",
-    "vertices",
+    "with_vertices",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-# The arguments of each algorithm beyond those that all of them take.
-ALGORITHMS: dict[str, tuple[str, ...]] = {
-    "bfs": ("source",),
-    "pagerank": ("damping", "tol", "max_iter", "dtype", "semantics"),
-    "wcc": (),
-    "sssp": ("source", "delta"),
-    "betweenness": ("sources", "k", "seed", "normalized"),
-}
-
 GraphName = Annotated[
     str, typer.Argument(metavar="GRAPH", help="A graph file, or a specification such as rmat:20 or grid:9x9.")
 ]
-AlgorithmName = Annotated[str, typer.Argument(metavar="ALGORITHM", help=f"One of {', '.join(ALGORITHMS)}.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
-_READ, _WHERE, _HOW = "How the graph is read", "Where it runs", "Options of the algorithms"
+_READ, _WHERE, _OWN = "How the graph is read", "Where it runs", "Options of the algorithm"
 
 # What was not given stays None here, and is left to the library: it holds the defaults.
 READING: dict[str, Any] = {
@@ -93,43 +80,19 @@ PLACEMENT: dict[str, Any] = {
         ),
     ],
 }
-CHOICES: dict[str, Any] = {
-    "source": Annotated[
-        str | None, typer.Option(help="bfs, sssp: id of the vertex to start from, 0.", rich_help_panel=_HOW)
-    ],
-    "damping": Annotated[
-        float | None, typer.Option(help="pagerank: damping factor, 0.85 if not given.", rich_help_panel=_HOW)
-    ],
-    "tol": Annotated[
-        float | None,
-        typer.Option(help="pagerank: stop at a mean change below this, 1e-6.", rich_help_panel=_HOW),
-    ],
-    "max_iter": Annotated[
-        int | None, typer.Option(help="pagerank: most iterations, 100.", rich_help_panel=_HOW)
-    ],
-    "dtype": Annotated[
-        str | None, typer.Option(help="pagerank: ranks in float32 or float64.", rich_help_panel=_HOW)
-    ],
-    "semantics": Annotated[
-        str | None, typer.Option(help="pagerank: networkx or graphalytics.", rich_help_panel=_HOW)
-    ],
-    "delta": Annotated[
-        float | None, typer.Option(help="sssp: width of a bucket of distances.", rich_help_panel=_HOW)
-    ],
-    "sources": Annotated[
-        str | None, typer.Option(help="betweenness: ids of sources, with commas; all.", rich_help_panel=_HOW)
-    ],
-    "k": Annotated[
-        int | None,
-        typer.Option("--k", "-k", help="betweenness: sample this many sources.", rich_help_panel=_HOW),
-    ],
-    "seed": Annotated[
-        int | None, typer.Option(help="betweenness: seed of the sample.", rich_help_panel=_HOW)
-    ],
-    "normalized": Annotated[
-        bool | None, typer.Option("--normalized/--raw", help="betweenness: scaling.", rich_help_panel=_HOW)
-    ],
-}
+_TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
+
+
+def own_options(spec: AlgorithmSpec) -> dict[str, Any]:
+    """Return the options of an algorithm as annotations for `takes`; None is their default."""
+    return {
+        option.name: Annotated[
+            _TYPES.get(option.type, str) | None,
+            typer.Option(*option.flags, help=option.help, rich_help_panel=_OWN),
+        ]
+        for option in spec.options
+        if option.type != "weights"
+    }
 
 
 def takes(*groups: Mapping[str, Any]) -> Callable[[Command], Command]:
@@ -154,15 +117,6 @@ def takes(*groups: Mapping[str, Any]) -> Callable[[Command], Command]:
     return declare
 
 
-def check_algorithm(name: str) -> None:
-    """Refuse a name that is not an algorithm, suggesting the nearest that is."""
-    if name not in ALGORITHMS:
-        near = difflib.get_close_matches(name.lower(), ALGORITHMS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(ALGORITHMS)}"
-        msg = f"there is no algorithm {name!r}; {hint}"
-        raise ArgumentError(msg)
-
-
 def reading(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options on how the graph is read; columns may be named, or numbered from 0."""
     arguments: dict[str, Any] = {name: given[name] for name in READING if given[name] is not None}
@@ -183,20 +137,23 @@ def placement(given: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def choices(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, refusing those that `algorithm` does not take."""
-    chosen = {name: given[name] for name in CHOICES if given.get(name) is not None}
-    own = ALGORITHMS[algorithm]
-    for name in chosen:
-        if name not in own:
-            known = ", ".join(map(_flag, own)) or "no options of its own"
-            msg = f"{algorithm} does not take {_flag(name)}; it takes {known}"
-            raise ArgumentError(msg)
-    return chosen
+def chosen(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those options of an algorithm that were given."""
+    return {one.name: given[one.name] for one in spec.options if given.get(one.name) is not None}
 
 
-def vertex(graph: Graph, word: str, *, option: str = "--source") -> int | str:
-    """Read a vertex id, which came with `option`, as the graph names its vertices."""
+def with_vertices(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with vertex options read as ids of the graph."""
+    readers = {"vertex": vertex, "vertices": vertices}
+    found = dict(arguments)
+    for option in spec.options:
+        if option.name in found and option.type in readers:
+            found[option.name] = readers[option.type](graph, found[option.name], option=flag(option.name))
+    return found
+
+
+def vertex(graph: Graph, word: str, *, option: str) -> int | str:
+    """Read a vertex id, the value of `option`, as the graph names its vertices."""
     if graph.named_by_strings:
         return word
     try:
@@ -206,17 +163,18 @@ def vertex(graph: Graph, word: str, *, option: str = "--source") -> int | str:
         raise ArgumentError(msg) from None
 
 
-def vertices(graph: Graph, words: str) -> list[int | str]:
-    """Read ids separated by commas."""
+def vertices(graph: Graph, words: str, *, option: str) -> list[int | str]:
+    """Read vertex ids separated by commas, the value of `option`."""
     each = (word.strip() for word in words.split(","))
-    named = [vertex(graph, word, option="--sources") for word in each if word]
+    named = [vertex(graph, word, option=option) for word in each if word]
     if not named:
-        msg = f"--sources names vertices, separated by commas, and {words!r} names none; leave it out for all"
+        msg = f"{option} takes vertex ids separated by commas; found none in {words!r}; omit it for all"
         raise ArgumentError(msg)
     return named
 
 
-def _flag(name: str) -> str:
+def flag(name: str) -> str:
+    """Return the command-line option of an argument."""
     return f"--{name.replace('_', '-')}"
 
 

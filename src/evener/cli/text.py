@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.algorithms import registry
+from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.output import say
 from evener.results.report.explain import (
     energy_sentence,
@@ -35,7 +37,6 @@ __all__ = [
     "as_json",
     "columns",
     "gpus",
-    "held_to",
     "partitions",
     "planned",
     "rates",
@@ -43,14 +44,9 @@ __all__ = [
     "say",
     "show_result",
     "show_timings",
+    "verified_scope",
 ]
 
-# What a plan predicts the time of, where it is not a run from one source.
-# The top of components is the largest of them.
-_OF_COMPONENTS = ("component", "vertices")
-_PASSES = {"pagerank": "an iteration", "wcc": "a run"}
-# What rounding to float32 moves all ranks by in an iteration, at most: about 1e-8 was seen.
-_FLOAT32_MOVES = 1e-7
 # Supersteps shown at each end of a long timeline: the whole still fits a screen.
 _SHOWN = 20
 
@@ -94,12 +90,11 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
     return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
 
 
-def show_result(result: Result, *, top: int, timeline: bool) -> None:
+def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> None:
     """Print the vertices that came out on top, the timeline and the rate."""
     say(f"{result.graph!r}"[1:-1])
     if top:
-        name = next(iter(result))
-        heads = _OF_COMPONENTS if name == "component" else ("vertex", name)
+        heads = spec.column(next(iter(result))).top_heads
         rows = [(str(vertex), value) for vertex, value in result.top(top)]
         say()
         say(columns(heads, rows, left=1))
@@ -115,39 +110,18 @@ def show_result(result: Result, *, top: int, timeline: bool) -> None:
         say("\n".join(predicted(result.prediction, result)))
     if result.energy is not None:
         say(energy_sentence(result.energy, result.edges_per_joule))
-    if result.outcome.get("converged") is False and result.parameters.get("tol"):
-        fine = result.parameters["tol"] * result.graph.n < _FLOAT32_MOVES
-        finer = result.parameters.get("dtype") == "float32" and fine
-        remedy = (
-            "take --dtype float64, as float32 is rounded by more, or raise"
-            if finer
-            else "raise --max-iter or"
-        )
-        say(f"It had not converged in {_iterations(result.outcome['iterations'])}: {remedy} --tol.")
 
 
-def held_to(answer: Answer) -> str:
-    """What an answer was held to, where it is not exact: ranks are right as those of so many iterations."""
-    if not answer.parameters.get("tol") or answer.parameters.get("semantics") == "graphalytics":
-        return ""
-    tol = f"--tol {answer.parameters['tol']:g}"
-    iterations = answer.outcome.get("iterations")
-    if iterations is None:
-        # A run of as many may have ended before the tolerance was met.
-        most = answer.parameters.get("max_iter")
-        return f", within {tol}" + ("" if most is None else f" or as the ranks of {_iterations(most)}")
-    met = f", within {tol}" if answer.outcome.get("converged", True) else f"; {tol} was not met"
-    return f": the ranks of {_iterations(iterations)}{met}"
+def verified_scope(spec: AlgorithmSpec, answer: Answer) -> str:
+    """Return what a verification covers, as the end of a sentence; empty for an exact answer."""
+    return "" if spec.verified_scope is None else str(resolve(spec.verified_scope)(answer))
 
 
-def _iterations(count: int) -> str:
-    return "1 iteration" if count == 1 else f"{count:,} iterations"
-
-
-def result_json(result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
+def result_json(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
     """Return what `show_result` prints, for programs."""
     graph = result.graph
-    heads = _OF_COMPONENTS if "component" in result else ("vertex", "value")
+    column = spec.column(next(iter(result)))
+    heads = column.top_heads if column.kind == "group" else ("vertex", "value")
     content: dict[str, Any] = {
         "algorithm": result.algorithm,
         "graph": {"vertices": graph.n, "edges": graph.m, "directed": graph.directed},
@@ -225,7 +199,7 @@ def planned(plan: Plan) -> str:
         placed += f"; policy {plan.policy}"
     if plan.alpha is not None:
         placed += f", alpha {plan.alpha:.2f}, the share of the edges on the CPU side"
-    each, took = _PASSES.get(plan.algorithm, "a run from one source"), seconds_text(plan.prediction.seconds)
+    each, took = registry.find(plan.algorithm).unit, seconds_text(plan.prediction.seconds)
     lines = [placed, "", columns(heads, rows, left=1), ""]
     lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]
     for kind, seconds in plan.alternatives.items():
@@ -307,12 +281,12 @@ def _nanoseconds(seconds: float) -> str:
     return f"{seconds * 1e9:.3g}"
 
 
-def show_timings(algorithm: str, graph: str, timed: dict[str, Any]) -> None:
+def show_timings(spec: AlgorithmSpec, graph: str, timed: dict[str, Any]) -> None:
     """Print what `bench` measured."""
     median, least, most = (seconds_text(timed[f"{one}_seconds"]) for one in ("median", "least", "most"))
-    each = " from one source each" if timed["sources"] and algorithm == "betweenness" else ""
+    each = " from one source each" if timed["sources"] else ""
     runs = f"{timed['repeats']} verified runs{each}"
-    say(f"{algorithm} on {graph}: median {median} of {runs} ({least} to {most})")
+    say(f"{spec.name} on {graph}: median {median} of {runs} ({least} to {most})")
     say(f"{rate_text(timed['median_edges_per_second'])} in the median")
 
 

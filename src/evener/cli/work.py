@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import evener as ev
-from evener.cli.options import vertex, vertices
+from evener.algorithms.spec import AlgorithmSpec, resolve
+from evener.algorithms.verify import verify
+from evener.cli.options import flag, with_vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
+from evener.graph.formats import read
 from evener.kernels.cpu.jit import KEEP
 from evener.results.report.names import check_name
 from evener.system.files import NO_UTF8, named_in_utf8, refuse_read_only
@@ -36,11 +38,11 @@ __all__ = [
     "compute",
     "compute_metered",
     "graph_files",
-    "in_ids",
+    "note_isolated_source",
+    "note_no_kernel_cache",
+    "note_unused",
     "open_graph",
     "repeat",
-    "tell_kernels_lost",
-    "tell_unused",
 ]
 
 # The sources of a benchmark's searches are drawn with this seed: the same on every machine.
@@ -50,7 +52,7 @@ _SEED = 1
 def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Graph:
     """Read the graph, or make it if `name` is a specification."""
     job.stage(f"reading {name}")
-    return ev.read(name, **(how or {}))
+    return read(name, **(how or {}))
 
 
 def check_elements(place: Mapping[str, Any]) -> None:
@@ -61,59 +63,52 @@ def check_elements(place: Mapping[str, Any]) -> None:
         parse_elements(place["on"])
 
 
-def tell_unused(result: Result, arguments: Mapping[str, Any]) -> None:
-    """Say which arguments had no effect: nothing to limit on GPUs, nothing to share out, nothing to draw."""
+def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
+    """Name the arguments that had no effect on this run."""
     elements = result.timeline.elements
     if "gpu_memory" in arguments and not any(name.startswith("cuda:") for name in elements):
-        note("--gpu-memory limits nothing here: no GPU took part")
+        note("--gpu-memory is ignored: no GPU took part")
     if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
-        note(f"--policy shares out nothing here: {elements[0]} took part alone")
-    if "seed" in arguments and "k" not in arguments:
-        note("--seed draws nothing here: no -k says how many sources to draw")
+        note(f"--policy is ignored: {elements[0]} is the only element")
+    if spec.notes is not None:
+        for sentence in resolve(spec.notes)(result, arguments):
+            note(sentence)
 
 
-def tell_kernels_lost() -> None:
-    """Say that compiled kernels cannot be kept, for compiling takes longer than most runs."""
+def note_no_kernel_cache() -> None:
+    """Say that compiled kernels cannot be kept, because compiling takes longer than most runs."""
     if not KEEP:
         note(
-            "compiled kernels cannot be kept, so each run compiles them anew; name a folder that can be "
-            "written to in NUMBA_CACHE_DIR"
+            "compiled kernels cannot be kept, so each run compiles them anew; name a writable folder in "
+            "NUMBA_CACHE_DIR"
         )
 
 
-def tell_lonely_source(result: Result, arguments: Mapping[str, Any]) -> None:
-    """Say that a search, for which no source was named, had nowhere to go."""
-    if "source" in result.parameters and "source" not in arguments and result.edges == 0:
-        source = result.parameters["source"]
-        note(f"no edge leads out of vertex {source}, the default source; name another with --source")
-
-
-def in_ids(graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the vertices among the arguments as the graph names its vertices."""
-    read = dict(arguments)
-    if "source" in read:
-        read["source"] = vertex(graph, read["source"])
-    if "sources" in read:
-        read["sources"] = vertices(graph, read["sources"])
-    return read
+def note_isolated_source(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
+    """Say that a search from the default source has no edge to follow."""
+    name = spec.source_option
+    if name in result.parameters and name not in arguments and result.edges == 0:
+        source = result.parameters[name]
+        if source is not None:
+            note(f"vertex {source}, the default source, has no out-edges; name another with {flag(name)}")
 
 
 def compute(
     job: Job,
-    algorithm: str,
+    spec: AlgorithmSpec,
     graph: Graph | PartitionedGraph,
     arguments: Mapping[str, Any],
     *,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Run `algorithm`, showing its progress, or giving it to `progress`."""
-    job.stage(f"preparing {algorithm}")
-    result: Result = getattr(ev, algorithm)(graph, **arguments, progress=progress or job.progress)
+    """Run an algorithm with its progress shown, or given to `progress`."""
+    job.stage(f"preparing {spec.name}")
+    result: Result = spec.function()(graph, **arguments, progress=progress or job.progress)
     return result
 
 
 def compute_metered(
-    job: Job, algorithm: str, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
+    job: Job, spec: AlgorithmSpec, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
 ) -> Result:
     """As `compute`, with the joules from the first superstep on: reading and partitioning not counted."""
     from evener.elements.cuda.discovery import gpus
@@ -128,7 +123,7 @@ def compute_metered(
         job.progress(progress)
 
     with Meter(name for name in elements if name.startswith("cuda:")) as meter:
-        result = compute(job, algorithm, graph, arguments, progress=count)
+        result = compute(job, spec, graph, arguments, progress=count)
     result.energy = meter.energy.of(result.timeline.elements)
     return result
 
@@ -136,7 +131,7 @@ def compute_metered(
 def check_answer(job: Job, answer: Answer) -> None:
     """Verify an answer; raises what `evener.verify` raises."""
     job.stage(f"verifying {answer.algorithm}")
-    ev.verify(answer)
+    verify(answer)
 
 
 def check_outputs(
@@ -271,21 +266,21 @@ def graph_files(path: str) -> list[str]:
 
 def repeat(
     job: Job,
-    algorithm: str,
+    spec: AlgorithmSpec,
     graph: Graph,
     arguments: Mapping[str, Any],
     place: Mapping[str, Any],
     *,
     repeats: int,
 ) -> dict[str, Any]:
-    """Time `repeats` verified runs on one partition, after one run that is not counted."""
+    """Time `repeats` verified runs on one placement, after one run that is not counted."""
     job.stage("partitioning")
-    partitioned = _placed(graph, algorithm, place)
-    given = in_ids(graph, arguments)
-    each = _arguments_of_runs(algorithm, graph, given, repeats)
+    partitioned = _placed(graph, spec, place)
+    given = with_vertices(spec, graph, arguments)
+    each = _arguments_of_runs(spec, graph, given, repeats)
     results = []
     for number, own in enumerate([each[0], *each]):
-        result = compute(job, algorithm, partitioned, own)
+        result = compute(job, spec, partitioned, own)
         check_answer(job, result)
         if number:
             results.append((result.seconds, result.edges))
@@ -305,18 +300,18 @@ def repeat(
     }
 
 
-def _placed(graph: Graph, algorithm: str, place: Mapping[str, Any]) -> PartitionedGraph:
-    from evener.planning.place import directions_of, place_by_plan
+def _placed(graph: Graph, spec: AlgorithmSpec, place: Mapping[str, Any]) -> PartitionedGraph:
+    from evener.planning.place import place_by_plan
 
     open_choices = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None}
-    return place_by_plan(graph, algorithm, directions=directions_of(algorithm), **{**open_choices, **place})
+    return place_by_plan(graph, spec.name, directions=spec.directions, **{**open_choices, **place})
 
 
 def _arguments_of_runs(
-    algorithm: str, graph: Graph, arguments: dict[str, Any], repeats: int
+    spec: AlgorithmSpec, graph: Graph, arguments: dict[str, Any], repeats: int
 ) -> list[dict[str, Any]]:
-    """One set of arguments a run: sources that have edges, each run another, where none was given."""
-    own = {"bfs": "source", "sssp": "source", "betweenness": "sources"}.get(algorithm)
+    """The arguments of each run, with a different source that has edges where none is given."""
+    own = spec.source_option
     if own is None or own in arguments or "k" in arguments:
         return [arguments] * repeats
     able = np.flatnonzero(graph.out_degree())
@@ -324,4 +319,5 @@ def _arguments_of_runs(
         msg = f"there is nothing to time: the graph has {graph.n:,} vertices and no edge"
         raise ArgumentError(msg)
     drawn = graph.ids[np.random.default_rng(_SEED).choice(able, repeats)].tolist()
-    return [{**arguments, own: [source] if own == "sources" else source} for source in drawn]
+    several = any(option.name == own and option.type == "vertices" for option in spec.options)
+    return [{**arguments, own: [source] if several else source} for source in drawn]

@@ -23,8 +23,8 @@ def described(*, with_gpus: bool = True) -> dict[str, Any]:
     DeviceError
         If there are GPUs, and they do not answer.
     """
-    from evener import __version__
     from evener.elements.cuda.discovery import gpus
+    from evener.system.version import __version__
 
     found: dict[str, Any] = {
         "processor": _processor(),

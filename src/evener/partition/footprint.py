@@ -52,20 +52,8 @@ HEADS_OF_ROOM = 1 / 2
 # Steps by which `far_edges` comes near: where each lacks half of what the one before did, 2^64 edges.
 _STEPS = 64
 
-# Bytes of state that an algorithm keeps for each owned vertex and for each mirror, bitmaps counted as bytes.
-# A partition can be used by any of them, so it leaves room for the most that any keeps.
-STATE_BYTES = {
-    # distance, parent, two queues; offered; six bitmaps
-    "bfs": (4 + 4 + 4 + 4 + 4 + 1, 4 + 1),
-    # rank and, with a personalization, teleport; two contributions, all float64
-    "pagerank": (8 + 8 + 16, 16),
-    # component, label, a copy of it; the pairs of a mirror
-    "wcc": (12, 12 + 8),
-    # distance float64, parent, two queues; four bitmaps
-    "sssp": (8 + 4 + 4 + 4 + 1, 8 + 1),
-    # centrality, value, arriving, order; three bitmaps
-    "betweenness": (8 + 8 + 8 + 4 + 1, 8 + 8 + 1),
-}
+# Bytes of state for each owned vertex and each mirror that a GPU keeps free for the runs on a partition.
+STATE_BYTES = (32, 20)
 # What a run on a CPU keeps at least, so that none is refused that has room: the narrowest numbers that it may
 # have, without bitmaps and what only some runs have, such as PageRank's personalization.
 _LEAST_ON_HOST = {
@@ -104,7 +92,7 @@ def beside_edges(owned: int, mirrors: int, elsewhere: int, edges: int, *, direct
     arrays = (
         _NAME_BYTES * (owned + mirrors) + _DEGREE_BYTES * owned + directions * _OFFSET_BYTES * (owned + 1)
     )
-    state = max(own * owned + other * mirrors for own, other in STATE_BYTES.values())
+    state = STATE_BYTES[0] * owned + STATE_BYTES[1] * mirrors
     messages = (mirrors + elsewhere) * _MESSAGE_BYTES + elsewhere * _PLACED_BYTES
     lookups = elsewhere * _INDEX_BYTES + owned * _BITMAP_BYTES if elsewhere else 0
     return int(arrays + state + messages + lookups + edges * _PIECES_BYTES)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import check_path, is_whole
+from evener.results.columns import Column
 
 if TYPE_CHECKING:
     import os
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     from evener.planning.prediction import Prediction
     from evener.results.energy.meter import Energy
 
-__all__ = ["VERTEX_VALUED", "Result"]
-
-# Arrays whose values are vertices.
-VERTEX_VALUED = frozenset({"component", "parent"})
+__all__ = ["Result"]
 
 
 class Result(Mapping[str, "NDArray[Any]"]):
@@ -47,6 +45,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         The graph it ran on.
     arrays : mapping of str to callable
         For each name, a function that gathers the array; the first is what `top` ranks by.
+    columns : sequence of Column, optional
+        What the arrays hold. Default: a number for each vertex.
     parameters : mapping
         The arguments the run had.
     timeline : Timeline
@@ -88,6 +88,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         graph: Graph,
         arrays: Mapping[str, Callable[[], NDArray[Any]]],
         *,
+        columns: Sequence[Column] = (),
         parameters: Mapping[str, Any],
         timeline: Timeline,
         seconds: float,
@@ -98,6 +99,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
     ) -> None:
         self.algorithm = algorithm
         self.graph = graph
+        self.columns = {name: Column(name) for name in arrays} | {one.name: one for one in columns}
         self.parameters = dict(parameters)
         self.timeline = timeline
         self.seconds = float(seconds)
@@ -181,10 +183,11 @@ class Result(Mapping[str, "NDArray[Any]"]):
             raise ArgumentError(msg)
         name = next(iter(self))
         values = self[name]
-        if name == "component":
+        kind = self.columns[name].kind
+        if kind == "group":
             names, values = np.unique(values, return_counts=True)
             ids = self._names(names)
-        elif name == "distance":
+        elif kind == "distance":
             reached = np.flatnonzero((values >= 0) & (values != np.inf))
             values = values[reached]
             ids = self.graph.ids[reached]
@@ -202,7 +205,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
         columns = {"vertex": pa.array(self.graph.ids)}
         for name, values in self.items():
-            if name in VERTEX_VALUED:
+            if self.columns[name].names_vertices:
                 missing = values < 0
                 columns[name] = pa.array(self._names(np.where(missing, 0, values)), mask=missing)
             else:

@@ -52,7 +52,7 @@ def available() -> int:
 
     Examples
     --------
-    >>> from evener import memory
+    >>> from evener.system import memory
     >>> memory.available() > 0
     True
     """

@@ -8,6 +8,7 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="betweenness",
+    summary="Betweenness centrality, from all or some sources.",
     run="evener.algorithms.betweenness.betweenness:betweenness",
     verify="evener.algorithms.betweenness.verify:check",
     columns=(Column("centrality", real=True),),
@@ -32,4 +33,6 @@ SPEC = AlgorithmSpec(
     traffic=Traffic(pushed=8.0, pulled=8.0),
     unit="a run from one source",
     source_option="sources",
+    notes="evener.algorithms.betweenness.notes:notes",
+    claimed="evener.algorithms.betweenness.notes:claimed",
 )

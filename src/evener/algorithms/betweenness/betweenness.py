@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.arguments import at_vertex, graph_of, placed
+from evener.algorithms.betweenness import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_whole
@@ -151,6 +152,7 @@ def betweenness(
         "betweenness",
         pg.graph,
         {"centrality": lambda: pg.gather(centrality.parts) * factor},
+        columns=SPEC.columns,
         parameters={
             "sources": None if sources is None and k is None else pg.graph.ids[chosen].tolist(),
             "k": k,

@@ -8,6 +8,7 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="bfs",
+    summary="Breadth-first search: distances and parents from a source.",
     run="evener.algorithms.bfs.bfs:bfs",
     verify="evener.algorithms.bfs.verify:check",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.arguments import NOBODY, at_vertex, graph_of, number_of_source, placed
+from evener.algorithms.bfs import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -161,6 +162,7 @@ def searched(
             "distance": lambda: as_distance(pg.gather(distance.parts)),
             "parent": lambda: pg.gather_numbers(parent.parts),
         },
+        columns=SPEC.columns,
         parameters=parameters,
         timeline=engine.timeline,
         seconds=seconds,

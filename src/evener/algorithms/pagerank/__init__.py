@@ -8,6 +8,7 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="pagerank",
+    summary="PageRank of every vertex.",
     run="evener.algorithms.pagerank.pagerank:pagerank",
     verify="evener.algorithms.pagerank.verify:check",
     columns=(Column("rank", real=True),),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import graph_of, placed
+from evener.algorithms.pagerank import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number, is_whole
@@ -166,6 +167,7 @@ def pagerank(
         "pagerank",
         pg.graph,
         {"rank": lambda: pg.gather(rank.parts)},
+        columns=SPEC.columns,
         parameters={
             "damping": damping,
             "tol": tol,

@@ -8,6 +8,7 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="sssp",
+    summary="Shortest paths from a source over edge weights.",
     run="evener.algorithms.sssp.sssp:sssp",
     verify="evener.algorithms.sssp.verify:check",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),

@@ -25,6 +25,7 @@ import numpy as np
 
 from evener.algorithms.arguments import NOBODY, at_vertex, graph_of, number_of_source, placed
 from evener.algorithms.bfs.bfs import searched
+from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
@@ -157,6 +158,7 @@ def sssp(
             "distance": lambda: _as_float(pg.gather(distance.parts)),
             "parent": lambda: pg.gather_vertices(parent.parts),
         },
+        columns=SPEC.columns,
         parameters=parameters,
         timeline=engine.timeline,
         seconds=engine.finish(),

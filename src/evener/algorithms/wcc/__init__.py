@@ -8,6 +8,7 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="wcc",
+    summary="Weakly connected components.",
     run="evener.algorithms.wcc.wcc:wcc",
     verify="evener.algorithms.wcc.verify:check",
     columns=(Column("component", "group"),),

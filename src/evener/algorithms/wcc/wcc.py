@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.arguments import placed
+from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -98,6 +99,7 @@ def wcc(
         "wcc",
         pg.graph,
         {"component": lambda: pg.gather_numbers(label.parts)},
+        columns=SPEC.columns,
         parameters={},
         outcome={"components": components},
         timeline=engine.timeline,

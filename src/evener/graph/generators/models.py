@@ -174,8 +174,8 @@ def kronecker(
 
     Examples
     --------
-    >>> from evener import generate
-    >>> g = generate.kronecker([[1, 1], [1, 0]], 3)
+    >>> from evener.graph.generators.models import kronecker
+    >>> g = kronecker([[1, 1], [1, 0]], 3)
     >>> g.n, g.m, g.directed
     (8, 27, False)
     """

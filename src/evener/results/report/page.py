@@ -22,7 +22,7 @@ __all__ = ["page"]
 
 def page(result: Result) -> str:
     """Return the page for `result`."""
-    from evener import __version__
+    from evener.system.version import __version__
 
     title = f"{result.algorithm} on {result.graph.n:,} vertices, {result.graph.m:,} edges"
     tiles = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts(result))
@@ -53,7 +53,7 @@ def _sections(result: Result) -> Iterator[tuple[str, str]]:
         yield "Energy", energy_table(result.energy)
     if result.partitioned is not None:
         yield "Placement", placement(result.partitioned)
-    # A superstep of betweenness may be of several sources.
+    # A superstep may process several sources.
     each = '<p class="faint">A vertex counts once for each source that it is at work for.</p>'
     several = "sources" in result.parameters
     yield "Active vertices by superstep", (each if several else "") + frontier_curve(timeline)

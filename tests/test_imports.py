@@ -13,6 +13,7 @@ HOME = Path(evener.__file__).parent
 # From the top down. A module may import modules of its own tier and of the tiers below.
 TIERS = [
     {"__main__", "__init__"},
+    {"testing"},
     {"cli"},
     {"passes", "profile", "measured", "link", "algorithms", "results", "planning"},
     {"engine"},

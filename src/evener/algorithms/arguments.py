@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Unpack
 
-__all__ = ["NOBODY", "Wanted", "at_vertex", "given_share", "graph_of", "number_of_source", "placed"]
+    from evener.algorithms.spec import AlgorithmSpec
+
+__all__ = [
+    "NOBODY",
+    "Wanted",
+    "at_vertex",
+    "ensure_placed",
+    "given_share",
+    "graph_of",
+    "number_of_source",
+    "placed",
+]
 
 _log = logging.getLogger("evener")
 
@@ -116,6 +127,50 @@ def placed(
         )
         raise ArgumentError(msg)
     return graph
+
+
+def ensure_placed(
+    graph: Graph | PartitionedGraph,
+    spec: AlgorithmSpec,
+    *,
+    on: str | Sequence[str] | None,
+    policy: str,
+    alpha: float | Literal["auto"] | None,
+    gpu_memory: str | int | None,
+    passes: float = 1.0,
+    minimum: str | None = None,
+) -> PartitionedGraph:
+    """Return the graph on processing elements; place it now unless it is already placed.
+
+    Parameters
+    ----------
+    graph : Graph or PartitionedGraph
+    spec : AlgorithmSpec
+        The algorithm that is to run.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed, as the caller of the algorithm gave them.
+    passes : float, default 1
+        The number of passes of the run, if it is much larger than the iterations of PageRank.
+    minimum : {"out", "in"}, optional
+        The only edges that the algorithm needs, although it is faster with those of ``spec.directions``.
+
+    Raises
+    ------
+    ArgumentError
+        If the graph is no graph of Evener, if it is placed and another placement is asked for, or if it was
+        placed without the edges that the algorithm follows.
+    """
+    return placed(
+        graph,
+        spec.name,
+        passes=passes,
+        enough=minimum,
+        on=on,
+        policy=policy,
+        alpha=alpha,
+        gpu_memory=gpu_memory,
+        directions=spec.directions,
+    )
 
 
 def number_of_source(graph: Graph, source: Any) -> int:

@@ -1,4 +1,4 @@
-"""The CPU's side of k-core decomposition. Arrays are described in kcore.py."""
+"""K-core decomposition: the kernels for CPUs. The arrays are described in kcore.py."""
 
 from numba import njit, prange
 
@@ -9,9 +9,9 @@ kernel = njit(parallel=True, nogil=True, cache=True)
 
 @kernel
 def peel(level, degree, lost, core, queue, length):
-    """Give each vertex with at most `level` neighbours left that core number, and queue it.
+    """Give each vertex with at most `level` remaining neighbours that core number, and queue it.
 
-    Returns how many there are.
+    Returns the number of these vertices.
     """
     peeled = 0
     for v in prange(len(core)):
@@ -23,8 +23,8 @@ def peel(level, degree, lost, core, queue, length):
 
 
 @kernel
-def tell(offsets, targets, queue, length, lost):
-    """Tell every neighbour of the queued vertices that it has lost one, and empty the queue."""
+def decrement(offsets, targets, queue, length, lost):
+    """Count a lost neighbour at every neighbour of the queued vertices, and empty the queue."""
     for i in prange(length[0]):
         v = queue[i]
         for e in range(offsets[v], offsets[v + 1]):

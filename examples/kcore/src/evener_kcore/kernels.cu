@@ -1,10 +1,10 @@
-// The GPU's side of k-core decomposition. Arrays are described in kcore.py.
+// K-core decomposition: the kernels for GPUs. The arrays are described in kcore.py.
 
 #include "edges.cuh"
 
-// Give each vertex with at most `level` neighbours left that core number, and queue it.
+// Give each vertex with at most `level` remaining neighbours that core number, and queue it.
 //
-// Returns how many there are.
+// Returns the number of these vertices.
 __global__ void PARALLEL(256) peel(
     u32 level, Array<const u32> degree, Array<const u32> lost, Array<i32> core, Array<u32> queue,
     Array<u64> length, Votes<u64> votes
@@ -20,8 +20,8 @@ __global__ void PARALLEL(256) peel(
     votes.sum(peeled);
 }
 
-// Tell every neighbour of the queued vertices that it has lost one, and empty the queue.
-__global__ void PARALLEL(256) tell(
+// Count a lost neighbour at every neighbour of the queued vertices, and empty the queue.
+__global__ void PARALLEL(256) decrement(
     Array<const u64> offsets, Tiered<u32> targets, Array<u32> queue, Array<u64> length, Array<u32> lost,
     Grid grid, Pieces pieces
 ) {

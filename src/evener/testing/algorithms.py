@@ -1,0 +1,185 @@
+"""The contract of an algorithm: what its package tests by inheriting one class.
+
+A subclass names the algorithm and gives the expected answer, from another implementation::
+
+    class TestKCore(AlgorithmContract):
+        name = "kcore"
+
+        def expected(self, graph, arguments):
+            return {"core": core_numbers_by_networkx(graph)}
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from itertools import cycle, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.algorithms.registry import find, names
+from evener.cli import main
+from evener.cli.options import PLACEMENT
+from evener.graph.formats import write
+from evener.partition.place import partition
+from evener.testing.graphs import SHAPES, build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.algorithms.spec import AlgorithmSpec
+    from evener.graph.graph import Graph
+    from evener.results.result import Result
+
+__all__ = ["AlgorithmContract"]
+
+_POLICIES = ("random", "high", "low")
+_ALPHAS = (None, 0, 0.2, 0.5, 0.8, 1)
+
+
+class AlgorithmContract:
+    """Tests that every registered algorithm passes.
+
+    Attributes
+    ----------
+    name : str
+        The name under which the algorithm is registered.
+    directed : tuple of bool
+        The kinds of graphs that it takes. Default: both.
+    simple : bool
+        Whether self-loops and repeated edges are dropped from the test graphs.
+    tolerance : float
+        The relative error that real columns may have. Other columns are exact.
+    kind : str
+        The kind of element to test on: "cpu:1", or "cuda:0" in a test on a GPU.
+    any_right : tuple of str
+        Columns with several right answers, which only the verifier can check.
+    """
+
+    name: str
+    directed: tuple[bool, ...] = (False, True)
+    simple: bool = False
+    tolerance: float = 1e-6
+    kind: str = "cpu:1"
+    any_right: tuple[str, ...] = ()
+
+    def arguments(self, graph: Graph) -> dict[str, Any]:  # noqa: ARG002 - for subclasses
+        """Return the arguments of a run on a graph. Default: none."""
+        return {}
+
+    def expected(self, graph: Graph, arguments: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the expected columns, by another implementation, in the order of the graph's ids."""
+        raise NotImplementedError
+
+    # ---- helpers ----------------------------------------------------------------------------------
+
+    @property
+    def spec(self) -> AlgorithmSpec:
+        """The registered spec."""
+        return find(self.name)
+
+    def graphs(self) -> list[Graph]:
+        """Return the test graphs."""
+        return [
+            build(SHAPES[shape](), directed=directed, simple=self.simple)
+            for shape, directed in product(SHAPES, self.directed)
+        ]
+
+    def check(self, result: Result, expected: Mapping[str, NDArray[Any]]) -> None:
+        """Compare a result with the expected columns, and verify it."""
+        assert list(result) == [column.name for column in self.spec.columns]
+        for column in self.spec.columns:
+            if column.name in self.any_right:
+                continue
+            if column.real:
+                np.testing.assert_allclose(
+                    result[column.name], expected[column.name], rtol=self.tolerance, atol=1e-12
+                )
+            else:
+                np.testing.assert_array_equal(result[column.name], expected[column.name])
+        if self.spec.verify is not None:
+            ev.verify(result)
+
+    # ---- what the spec promises ---------------------------------------------------------------------
+
+    def test_it_is_registered(self) -> None:
+        """The registry finds the spec by its name."""
+        assert self.name in names()
+        assert self.spec.name == self.name
+
+    def test_options_are_arguments_of_the_function(self) -> None:
+        """Each option is a keyword argument, and each argument an option or one of placement."""
+        taken = set(inspect.signature(self.spec.function()).parameters)
+        assert {option.name for option in self.spec.options} == taken - {"graph", "progress", *PLACEMENT}
+
+    def test_state_covers_what_a_run_keeps_on_the_host(self) -> None:
+        """The most bytes of state are no fewer than the least."""
+        assert self.spec.state.vertex >= self.spec.host_state.vertex
+        assert self.spec.state.mirror >= self.spec.host_state.mirror
+
+    # ---- answers -----------------------------------------------------------------------------------
+
+    def test_answers_do_not_depend_on_the_split(self) -> None:
+        """One element, and every policy on two and four elements, give the expected answer."""
+        alpha = cycle(_ALPHAS)
+        for graph in self.graphs():
+            arguments = self.arguments(graph)
+            expected = self.expected(graph, arguments)
+            splits = [(1, "random"), *product((2, 4), _POLICIES)]
+            for elements, policy in splits:
+                share = next(alpha) if elements > 1 else None
+                placed = partition(graph, [self.kind] * elements, policy=policy, alpha=share)
+                self.check(self.spec.function()(placed, **arguments), expected)
+
+    def test_the_verifier_refuses_a_wrong_answer(self) -> None:
+        """A changed value of the first column is found."""
+        if self.spec.verify is None:
+            pytest.skip(f"{self.name} has no verifier")
+        graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
+        result = self.spec.function()(graph, **self.arguments(graph), on=self.kind)
+        arrays = {name: result[name].copy() for name in result}
+        first = arrays[self.spec.columns[0].name]
+        v = int(np.argmax(np.where(np.isfinite(first), first, -1)))
+        first[v] = first[v] + 1 if first.dtype.kind in "iu" else first[v] * 2 + 1
+        claim = ev.Claim(self.name, graph, arrays, result.parameters, result.outcome)
+        with pytest.raises(ev.VerificationError):
+            ev.verify(claim)
+
+    def test_the_timeline_counts_the_run(self) -> None:
+        """A result has a timeline, its edges and a report."""
+        graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
+        result = self.spec.function()(graph, **self.arguments(graph), on=[self.kind] * 2)
+        assert result.timeline.supersteps > 0
+        assert result.edges > 0
+        assert self.name in result.explain()
+
+    # ---- the command line ------------------------------------------------------------------------------
+
+    def test_the_command_line_runs_and_verifies_it(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """``run``, ``verify`` and ``bench`` take the algorithm, and ``run --help`` lists its options."""
+        graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
+        container, table = str(tmp_path / "g.evg"), str(tmp_path / "answer.parquet")
+        write(graph, container)
+        words = [container, "--on", self.kind]
+        assert (
+            main(["run", self.name, *words, "--json", "-o", table, "--report", str(tmp_path / "r.html")]) == 0
+        )
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["algorithm"] == self.name
+        if self.spec.verify is not None:
+            assert main(["verify", self.name, container, table]) == 0
+            assert main(["bench", self.name, *words, "--repeats", "1"]) == 0
+        assert main(["run", self.name, "--help"]) == 0
+        shown = capsys.readouterr().out
+        for option in self.spec.options:
+            if option.type != "weights":
+                flag = option.flags[0].split("/")[0] if option.flags else f"--{option.name.replace('_', '-')}"
+                assert flag in shown

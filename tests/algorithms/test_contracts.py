@@ -1,0 +1,70 @@
+"""Every algorithm that comes with Evener holds the contract that algorithms of other packages inherit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import reference
+from evener.algorithms.registry import builtin_names
+from evener.testing.algorithms import AlgorithmContract
+
+
+def hub(graph):
+    """The number of the vertex with the most out-edges."""
+    return int(graph.out_degree().argmax())
+
+
+class _FromSource(AlgorithmContract):
+    any_right = ("parent",)
+
+    def arguments(self, graph):
+        return {"source": graph.ids[hub(graph)]}
+
+
+class TestBfs(_FromSource):
+    name = "bfs"
+
+    def expected(self, graph, arguments):
+        return {"distance": reference.bfs(graph, hub(graph))[0]}
+
+
+class TestSssp(_FromSource):
+    name = "sssp"
+
+    def expected(self, graph, arguments):
+        return {"distance": reference.sssp(graph, hub(graph))[0]}
+
+
+class TestWcc(AlgorithmContract):
+    name = "wcc"
+
+    def expected(self, graph, arguments):
+        return {"component": graph.ids[reference.wcc(graph)]}
+
+
+class TestPageRank(AlgorithmContract):
+    name = "pagerank"
+
+    def arguments(self, graph):
+        return {"tol": 0, "max_iter": 15}
+
+    def expected(self, graph, arguments):
+        return {"rank": reference.pagerank(graph, iterations=arguments["max_iter"])}
+
+
+class TestBetweenness(AlgorithmContract):
+    name = "betweenness"
+
+    def arguments(self, graph):
+        return {"sources": graph.ids[:3], "normalized": False}
+
+    def expected(self, graph, arguments):
+        sources = np.arange(len(arguments["sources"]))
+        scale = (1 if graph.directed else 0.5) * graph.n / len(sources)
+        return {"centrality": reference.betweenness(graph, sources=sources) * scale}
+
+
+def test_every_algorithm_has_a_contract():
+    assert {one.name for one in (TestBfs, TestSssp, TestWcc, TestPageRank, TestBetweenness)} == set(
+        builtin_names()
+    )

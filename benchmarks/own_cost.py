@@ -99,18 +99,18 @@ class Recorded:
     def restore(self):
         """Bring the arrays back to what they held."""
         for array, before in self._before.values():
-            self._element.call(array.__setitem__, ..., before)
+            self._element.run(array.__setitem__, ..., before)
 
     def again(self):
         """Seconds of the same calls."""
         start = time.perf_counter()
-        self._element.call(self._loop)
+        self._element.run(self._loop)
         self._element.wait()
         return time.perf_counter() - start
 
     def _loop(self):
         for kernel, args in self.calls:
-            self._element.read(kernel(*args))
+            self._element.result(kernel(*args))
 
 
 def _arrays_of(partition):
@@ -125,10 +125,10 @@ class Eviction:
     """Writes more than the last cache holds, and waits for it: a GPU at rest takes longer to start."""
 
     def __init__(self, element):
-        self._element, self._array = element, element.array(BYTES_OF_CACHES // 4, "uint32")
+        self._element, self._array = element, element.allocate(BYTES_OF_CACHES // 4, "uint32")
 
     def __call__(self):
-        self._element.call(self._array.__setitem__, ..., 0)
+        self._element.run(self._array.__setitem__, ..., 0)
         self._element.wait()
 
 

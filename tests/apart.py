@@ -52,11 +52,11 @@ class ApartElement(CpuElement):
         self._plain = CpuElement(name, 1)
 
     def array(self, length, dtype, fill=None, *, travels=False):
-        array = self._held(self._plain.array(length, dtype, fill))
+        array = self._held(self._plain.allocate(length, dtype, fill))
         array.travels = travels
         return array
 
-    def hold(self, array):
+    def upload(self, array):
         assert not isinstance(array, Held)
         held = self._held(np.array(array))
         held.travels = True  # what tests make
@@ -66,14 +66,14 @@ class ApartElement(CpuElement):
         assert 0 <= far <= length
         return self.array(length, dtype)
 
-    def open_edges(self, edges, begin, end):
+    def begin_write(self, edges, begin, end):
         assert 0 <= begin <= end <= len(edges)
         return np.empty(end - begin, edges.dtype)
 
-    def close_edges(self, edges, begin, written):
+    def end_write(self, edges, begin, written):
         self._seen(edges)[begin : begin + len(written)] = written
 
-    def fetch(self, array):
+    def download(self, array):
         return self._seen(array).copy()
 
     def begin_round(self):

@@ -203,16 +203,16 @@ class _Watched:
             names = inspect.signature(all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))
             assert levels >= given["most_levels"] or awake == 0 or max(awake, scout) <= given["narrow"]
-            assert not engine.fetch(given["frontier"])[0].any()
-            assert not engine.fetch(given["next_frontier"])[0].any()
+            assert not engine.download(given["frontier"])[0].any()
+            assert not engine.download(given["next_frontier"])[0].any()
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
-            lengths = [engine.fetch(given[f"{which}length"])[0][0] for which in (now, other)]
+            lengths = [engine.download(given[f"{which}length"])[0][0] for which in (now, other)]
             assert lengths == [awake, 0]
             # What lies behind them is undefined.
-            queued = engine.fetch(given[f"{now}queue"].first([awake]))[0].astype(np.int64)
-            reached = engine.fetch(given["distance"])[0] == given["level"] + levels
+            queued = engine.download(given[f"{now}queue"].first([awake]))[0].astype(np.int64)
+            reached = engine.download(given["distance"])[0] == given["level"] + levels
             assert np.array_equal(np.sort(queued), np.flatnonzero(reached))
-            assert np.diff(engine.fetch(given["offsets"])[0].astype(np.int64))[queued].sum() == scout
+            assert np.diff(engine.download(given["offsets"])[0].astype(np.int64))[queued].sum() == scout
         return votes
 
     def runs(self):

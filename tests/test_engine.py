@@ -15,7 +15,7 @@ import evener as ev
 from evener.elements import CpuElement, usable_cores
 from evener.elements.cuda.source import declaration
 from evener.engine import executor as crew
-from evener.engine.engine import WORTH_WAKING, Engine, Spread
+from evener.engine.engine import WORTH_WAKING, Engine, PartitionedArray
 from evener.engine.exchange.transports import shared as memory
 from evener.engine.timeline import Progress
 
@@ -31,7 +31,7 @@ class Kernels:
 
     def __init__(self, engine):
         self.engine = engine
-        self.places = Spread(range(len(engine.elements)))
+        self.places = PartitionedArray(range(len(engine.elements)))
 
     def compute(self, function, *args, **options):
         for element in self.engine.elements:
@@ -280,8 +280,8 @@ def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch)
 
 
 def test_active_is_what_the_last_superstep_woke(engine, kernels):
-    kernels.compute(lambda p: p + 1, kernels.places, wakes=True)
-    kernels.compute(lambda p: (10 * p, 99), kernels.places, wakes=True)
+    kernels.compute(lambda p: p + 1, kernels.places, count_next_active=True)
+    kernels.compute(lambda p: (10 * p, 99), kernels.places, count_next_active=True)
     kernels.compute(lambda: 1000)
     engine.superstep("second")
     engine.superstep("third", active=engine.owned)
@@ -294,7 +294,7 @@ def test_active_is_what_the_last_superstep_woke(engine, kernels):
 
 def test_what_worked_is_counted_where_it_did(engine, kernels):
     engine.superstep("first")
-    kernels.compute(lambda p: (p + 1, 99), kernels.places, worked=True)
+    kernels.compute(lambda p: (p + 1, 99), kernels.places, count_active=True)
     engine.superstep("second")
     count = len(engine.elements)
     active = [span.active for span in engine.timeline]
@@ -303,8 +303,8 @@ def test_what_worked_is_counted_where_it_did(engine, kernels):
 
 
 def test_a_vote_counts_for_one_superstep(kernels):
-    with pytest.raises(ev.ArgumentError, match=r"worked=True.*wakes=True.*not both"):
-        kernels.compute(lambda p: p, kernels.places, wakes=True, worked=True)
+    with pytest.raises(ev.ArgumentError, match=r"count_active=True.*count_next_active=True.*not both"):
+        kernels.compute(lambda p: p, kernels.places, count_next_active=True, count_active=True)
 
 
 def test_a_kernel_without_a_vote_counts_nothing(kernels):
@@ -318,15 +318,15 @@ def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owne
     """Kernels would read and write beyond its end."""
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     engine.superstep("first")
-    array = engine.owned_array("float64", 0) if owned else Spread(engine.array("float64").parts, bits=True)
+    array = engine.owned_array("float64", 0) if owned else PartitionedArray(engine.array("float64").parts, bits=True)
     sentence = r"a value for each owned vertex and each mirror.* with \[\d+, \d+\] for \[\d+, \d+\]"
     right, flags = engine.array("float64", 0), engine.bits()
     for call in (
         lambda: engine.pull(array),
         lambda: engine.push(array, "add"),
-        lambda: engine.pull(right, changed=Spread(array.parts, bits=True)),
-        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, pulled=array),
-        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, posts=array),
+        lambda: engine.pull(right, changed=PartitionedArray(array.parts, bits=True)),
+        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, pull_before=array),
+        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, publish=array),
     ):
         with pytest.raises(ev.ArgumentError, match=sentence):
             call()
@@ -346,7 +346,7 @@ def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch
     array, asked = engine.array("float64", 1), []
     monkeypatch.setattr(engine._exchange, "pull", lambda *what: asked.append(what))
     with pytest.raises(ev.ArgumentError, match="only there"):
-        engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pulled=array)
+        engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pull_before=array)
     assert asked == []
 
 
@@ -355,7 +355,7 @@ def test_what_is_for_another_placement_is_refused(graph):
     other = Engine(ev.partition(graph, "cpu:1,cpu:1,cpu:1"), "test").array("uint32", 0)
     engine.superstep("first")
     for call in (
-        partial(engine.superstep, "second", active=Spread([1])),
+        partial(engine.superstep, "second", active=PartitionedArray([1])),
         partial(engine.compute, "bits.copy", other, other),
         partial(engine.fetch, other),
         partial(engine.copy, other),
@@ -380,9 +380,9 @@ def test_what_is_carried_is_a_spread(graph):
         partial(engine.pull, plain),
         partial(engine.push, plain, "add"),
         partial(engine.pull, array, changed=plain),
-        partial(engine.compute, "bits.copy", array, array, pulled=plain),
+        partial(engine.compute, "bits.copy", array, array, pull_before=plain),
     ):
-        with pytest.raises(ev.ArgumentError, match=r"what is carried is a Spread, .* not numpy\.ndarray"):
+        with pytest.raises(ev.ArgumentError, match=r"what is carried is a PartitionedArray, .* not numpy\.ndarray"):
             carry()
 
 
@@ -526,7 +526,7 @@ def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
     engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
     engine.superstep("first")
     drivers = set()
-    Kernels(engine).compute(lambda: (drivers.add(threading.get_ident()), time.sleep(0.05))[1], work=work)
+    Kernels(engine).compute(lambda: (drivers.add(threading.get_ident()), time.sleep(0.05))[1], work_estimate=work)
     assert (drivers == {threading.get_ident()}) == alone
     assert any(span.wait > 0 for span in engine.timeline) != alone
 
@@ -536,7 +536,7 @@ def test_values_pulled_for_a_kernel_are_there_when_it_runs(engine, kernels):
     for part, p in zip(array.parts, engine.partitions, strict=True):
         part[: p.owned] = p.vertices[: p.owned]
     seen = {}
-    kernels.compute(lambda p, part: seen.update({p: part.copy()}), kernels.places, array, pulled=array)
+    kernels.compute(lambda p, part: seen.update({p: part.copy()}), kernels.places, array, pull_before=array)
     for p, partition in enumerate(engine.partitions):
         assert (seen[p] == partition.vertices).all()
     several = len(engine.elements) > 1

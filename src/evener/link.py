@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.engine.engine import Engine
+from evener.engine.exchange.encoding import Encoding, Packet
+from evener.engine.exchange.transport import connect
 from evener.partition.place import partition
 
 if TYPE_CHECKING:
@@ -51,13 +53,16 @@ def exchange_speeds(on: str) -> tuple[dict[str, float], float]:
 
 def copy_speed(sender: Element, receiver: Element) -> float:
     """Bytes a second of an array on its way between two elements."""
-    source, target = (element.array(_COPIED, "float32", 0, travels=True) for element in (sender, receiver))
+    source, target = (element.allocate(_COPIED, "float32", 0, travels=True) for element in (sender, receiver))
+    sending, receiving = connect(sender, receiver)
     taken = []
     for _ in range(_UNCOUNTED + _EXCHANGES):
         receiver.begin_round()
         receiver.wait()
         begin = perf_counter()
-        receiver.receive(sender.send(source, receiver, target))
+        receiving.expect({"values": target})
+        sending.send(Packet(Encoding.DENSE, _COPIED, target.nbytes, {"values": source}))
+        receiving.receive()
         receiver.wait()
         taken.append(perf_counter() - begin)
     return 4 * _COPIED / statistics.median(taken[_UNCOUNTED:])

@@ -83,7 +83,7 @@ def test_what_is_posted_is_sent_by_the_step_that_computes(placed):
     engine = Engine(placed, "test")
     flags = engine.bits()
     engine.superstep("compute")
-    engine.compute("bits.count_range", flags, 0, engine.owned, posts=flags)
+    engine.compute("bits.count_range", flags, 0, engine.owned, publish=flags)
     assert [s.activity for s in engine.timeline.slices if s.element == engine.elements[2].name] == [
         "compute",
         "send",
@@ -104,7 +104,7 @@ def test_what_comes_from_the_step_before_is_received_while_the_next_is_sent(plac
     flags, others = engine.bits(), engine.bits()
     for pulled, posted in ((flags, others), (others, flags)):
         engine.superstep("compute")
-        engine.compute("bits.count_range", pulled, 0, engine.owned, pulled=pulled, posts=posted)
+        engine.compute("bits.count_range", pulled, 0, engine.owned, pull_before=pulled, publish=posted)
     done = [(s.superstep, s.activity) for s in engine.timeline.slices if s.element == engine.elements[2].name]
     assert done == [
         (0, "send"), (0, "receive"), (0, "compute"), (0, "send"),
@@ -135,11 +135,11 @@ def test_values_pulled_for_a_kernel_come_by_message(placed):
     engine.superstep("count")
     flags = engine.bits()
     for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
-        words[:] = element.hold(packed(np.arange(len(p.vertices)) < p.owned))
-    count = engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
+        words[:] = element.upload(packed(np.arange(len(p.vertices)) < p.owned))
+    count = engine.compute("bits.count_range", flags, 0, engine.owned, pull_before=flags)
     assert count == 300
     for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
-        assert unpack(element.fetch(words), len(p.vertices)).all()
+        assert unpack(element.download(words), len(p.vertices)).all()
 
 
 # ---- what travels, by hand ---------------------------------------------------------------------------
@@ -159,30 +159,30 @@ def ends():
 def test_bits_travel_as_bits(ends):
     route, of_holder, of_owner = ends
     flags = np.random.default_rng(1).random(210) < 0.5
-    here = of_holder.element.hold(packed(np.ones(120, bool)))
-    there = of_owner.element.hold(packed(flags))
+    here = of_holder.element.upload(packed(np.ones(120, bool)))
+    there = of_owner.element.upload(packed(flags))
     assert message.send_pull(route, of_owner, of_holder, there, here, None, as_bits=True) == 9  # 70 bits
     message.take_pull(route, of_holder, here, None, as_bits=True)
-    assert (unpack(of_holder.element.fetch(here), 120) == [*[True] * 50, *flags[::3]]).all()
+    assert (unpack(of_holder.element.download(here), 120) == [*[True] * 50, *flags[::3]]).all()
 
-    there = of_owner.element.hold(packed(np.zeros(210, bool)))
+    there = of_owner.element.upload(packed(np.zeros(210, bool)))
     assert message.send_push(route, of_holder, of_owner, "or", here, None) == 9
     message.take_push(route, of_owner, "or", there, None)
-    found = unpack(of_owner.element.fetch(there), 210)
+    found = unpack(of_owner.element.download(there), 210)
     assert (found[::3] == flags[::3]).all()
     assert found.sum() == flags[::3].sum()
-    assert unpack(of_holder.element.fetch(here), 120).tolist() == [True] * 50 + [False] * 70
+    assert unpack(of_holder.element.download(here), 120).tolist() == [True] * 50 + [False] * 70
 
 
 @pytest.mark.parametrize(("op", "expected", "left"), [("add", 12, 0), ("min", 5, 5)])
 def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
     route, of_holder, of_owner = ends
-    here = of_holder.element.hold(np.full(120, 5, np.uint32))
-    there = of_owner.element.hold(np.full(210, 7, np.uint32))
+    here = of_holder.element.upload(np.full(120, 5, np.uint32))
+    there = of_owner.element.upload(np.full(210, 7, np.uint32))
     assert message.send_push(route, of_holder, of_owner, op, here, None) == 280
     message.take_push(route, of_owner, op, there, None)
-    assert of_owner.element.fetch(there).tolist() == [expected, 7, 7] * 70
-    assert of_holder.element.fetch(here).tolist() == [5] * 50 + [left] * 70
+    assert of_owner.element.download(there).tolist() == [expected, 7, 7] * 70
+    assert of_holder.element.download(here).tolist() == [5] * 50 + [left] * 70
 
 
 @pytest.mark.parametrize(("op", "left"), [("add", 0), ("min", 5), ("set", 5)])
@@ -190,13 +190,13 @@ def test_of_values_that_are_not_flagged_none_travels(ends, op, left):
     """40 of 70 are: as a list they would be 320 bytes."""
     route, of_holder, of_owner = ends
     flagged = np.arange(120) >= 80
-    here = of_holder.element.hold(np.where(flagged, 5, 99).astype(np.uint32))
-    flags = of_holder.element.hold(packed(flagged))
+    here = of_holder.element.upload(np.where(flagged, 5, 99).astype(np.uint32))
+    flags = of_holder.element.upload(packed(flagged))
     assert message.send_push(route, of_holder, of_owner, op, here, flags) == 280 + 9
     (sent,) = of_owner.coming
-    assert of_owner.element.fetch(of_owner.take().contents["values"]).tolist() == [0] * 30 + [5] * 40
+    assert of_owner.element.download(of_owner.take().contents["values"]).tolist() == [0] * 30 + [5] * 40
     assert not sent.sparse
-    assert of_holder.element.fetch(here).tolist() == [99] * 80 + [left] * 40
+    assert of_holder.element.download(here).tolist() == [99] * 80 + [left] * 40
 
 
 def test_values_in_a_row_travel_from_where_they_are(ends):
@@ -204,12 +204,12 @@ def test_values_in_a_row_travel_from_where_they_are(ends):
     _, of_holder, of_owner = ends
     route = place(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), of_owner.element)
     assert route.first == 30
-    here = of_holder.element.hold(np.zeros(120, np.uint32))
-    there = of_owner.element.hold(np.arange(210, dtype=np.uint32))
+    here = of_holder.element.upload(np.zeros(120, np.uint32))
+    there = of_owner.element.upload(np.arange(210, dtype=np.uint32))
     of_owner.element.kernel = None
     assert message.send_pull(route, of_owner, of_holder, there, here, None, as_bits=False) == 280
     message.take_pull(route, of_holder, here, None, as_bits=False)
-    assert of_holder.element.fetch(here).tolist() == [0] * 50 + list(range(30, 100))
+    assert of_holder.element.download(here).tolist() == [0] * 50 + list(range(30, 100))
 
 
 def test_a_mailbox_makes_each_array_once(ends):
@@ -218,7 +218,7 @@ def test_a_mailbox_makes_each_array_once(ends):
     assert box.array("values", 70, np.float32).ctypes.data == values
     assert box.array("values", 70, "float64").dtype == np.float64
     flags = box.bitmap("flags", 70)
-    assert box.element.fetch(flags).tolist() == [0, 0]
+    assert box.element.download(flags).tolist() == [0, 0]
     assert box.bitmap("marks", 70).ctypes.data != flags.ctypes.data
 
 
@@ -239,15 +239,15 @@ def test_nothing_stays_on_its_way_when_an_error_breaks_an_exchange_off():
     graph = ev.Graph.from_edges(*np.random.default_rng(2).integers(0, 200, (2, 900)), directed=False)
     engine = ev.Engine(ev.partition(graph, ["apart:0", "apart:1"]), "test")
     engine.superstep("one")
-    array, places = engine.array("uint32", 7), ev.Spread([0, 1])
+    array, places = engine.array("uint32", 7), ev.PartitionedArray([0, 1])
 
     def kernel(place):
         if place == 1:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        engine.compute(ev.Kernel(cpu=kernel), places, posts=array)
+        engine.compute(ev.Kernel(cpu=kernel), places, publish=array)
     for part in array.parts:
         part[:] = 9
     engine.pull(array)
-    assert all((part == 9).all() for part in engine.fetch(array))
+    assert all((part == 9).all() for part in engine.download(array))

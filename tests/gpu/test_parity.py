@@ -209,8 +209,8 @@ def test_searches_that_look_up_read_heads(monkeypatch, directed):
     graph = ev.Graph.from_edges(*ends, directed=directed, n=301)
     pg = ev.partition(graph, "cuda:0")
     edges = pg.partitions[0].in_
-    for begin, end in pairwise(pg.elements[0].fetch(edges.offsets).tolist()):
-        edges.targets.far[begin : min(begin + HEAD, end)] = nobody
+    for begin, end in pairwise(pg.elements[0].download(edges.offsets).tolist()):
+        edges.targets.host_part[begin : min(begin + HEAD, end)] = nobody
     source = int(graph.out_degree().argmax())
     assert (ev.bfs(pg, source=source)["distance"] == reference.bfs(graph, source)[0]).all()
 

@@ -53,5 +53,5 @@ def test_each_launch_counts_from_zero(scratch, ends):
             scratch._counters[next_one] = 0
             scratch._counters[mine] += 5
         if end == "noted":
-            scratch.listed()
+            scratch.advance_counter()
     assert len(turns) == 2

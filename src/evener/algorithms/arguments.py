@@ -1,4 +1,4 @@
-"""What every algorithm does before it starts: place the graph, and find its source among the partitions."""
+"""What every algorithm does before it starts: place the graph, and find the number of its source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from evener.engine.engine import Spread
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "NOBODY",
     "Wanted",
-    "at_vertex",
     "ensure_placed",
     "given_share",
     "graph_of",
@@ -192,9 +190,3 @@ def number_of_source(graph: Graph, source: Any) -> int:
         msg = f"{error}; give one that is as source="
         raise UnknownVertexError(msg) from None
     return int(number)
-
-
-def at_vertex(pg: PartitionedGraph, number: int) -> Spread:
-    """The local number of a vertex where it is owned, `NOBODY` elsewhere."""
-    owner, local = pg.place_of(number)
-    return Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(pg.partitions))])

@@ -1,4 +1,4 @@
-"""Processing elements: the CPU cores of a process and its GPUs; one file a kind."""
+"""Processing elements: the CPU cores of a process and its GPUs, one file or folder for each kind."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from evener.elements.base import Element
 from evener.elements.cpu import CpuElement, usable_cores
+from evener.elements.protocols import Element
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:

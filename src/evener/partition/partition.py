@@ -326,7 +326,7 @@ def build_partition(
 
 def edges_far(targets: Any) -> int:
     """How many of these lie in the host's memory though the partition is a GPU's."""
-    return len(getattr(targets, "far", ()))
+    return len(getattr(targets, "host_part", ()))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

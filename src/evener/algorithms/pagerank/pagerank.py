@@ -21,7 +21,7 @@ import numpy as np
 
 from evener.algorithms.arguments import graph_of, placed
 from evener.algorithms.pagerank import SPEC
-from evener.engine.engine import Engine, Spread
+from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number, is_whole
 from evener.kernels.kernel import Kernel, KernelFile
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["jumps_of", "pagerank"]
 
 kernels = KernelFile(__package__)
+
 
 _log = logging.getLogger("evener")
 
@@ -140,7 +141,7 @@ def pagerank(
         columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" else None
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
-    engine = Engine(pg, "pagerank", progress=progress)
+    engine = Engine(pg, "pagerank", progress=progress, host_state=SPEC.host_state)
     rank, iterations, change = _iterate(
         engine,
         n,
@@ -149,7 +150,7 @@ def pagerank(
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
-        teleport=engine.hold(_teleport(pg, jumps)),
+        teleport=engine.upload(_teleport(pg, jumps)),
         alike=personalization is None,
         dtype=dtype,
     )
@@ -166,7 +167,7 @@ def pagerank(
     return Result(
         "pagerank",
         pg.graph,
-        {"rank": lambda: pg.gather(rank.parts)},
+        {"rank": lambda: pg.gather(rank)},
         columns=SPEC.columns,
         parameters={
             "damping": damping,
@@ -194,13 +195,13 @@ def _iterate(
     damping: float,
     tolerance: float,
     max_iter: int,
-    teleport: Spread,
+    teleport: PartitionedArray,
     alike: bool,
     dtype: str,
-) -> tuple[Spread, int, float]:
+) -> tuple[PartitionedArray, int, float]:
     # From there on vertices have no edge, and all of them the rank `others`.
     connected = engine.connected if alike else engine.owned
-    others, number = 1 / max(n, 1), sum(engine.owned.parts) - sum(connected.parts)
+    others, number = 1 / max(n, 1), engine.total(engine.owned) - engine.total(connected)
     rank = engine.owned_array(dtype)
     contribution = engine.array(dtype)
     # A kernel that keeps some at hand reads those of vertices without an edge as well.
@@ -208,8 +209,8 @@ def _iterate(
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = [kernels.iterate]
     if any(columns):
-        iterate = [_ITERATE, Spread(engine.elements), Spread(columns)]
-    start = engine.hold([np.array([1 / max(n, 1)])] * len(engine.elements))
+        iterate = [_ITERATE, engine.element, engine.per_partition(columns)]
+    start = engine.upload_to_all(np.array([1 / max(n, 1)]))
 
     engine.superstep("begin", active=engine.owned)
     if n == 0:
@@ -224,8 +225,8 @@ def _iterate(
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
             *iterate, offsets, targets, blocks, connected, engine.out_degree, damping, jump, teleport,
-            contribution, rank, next_contribution, pulled=contribution,
-            posts=next_contribution if iteration < max_iter else None,
+            contribution, rank, next_contribution, pull_before=contribution,
+            publish=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         if number:
             error += number * abs(jump / n - others)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.elements.cuda.source import Declaration, OwnSource
 
-__all__ = ["MOST_VOTES", "Launcher", "Vote"]
+__all__ = ["MOST_VOTES", "Launcher", "PendingResult"]
 
 # How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
 _FILLED = {"Votes": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
@@ -33,8 +33,8 @@ _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(
 
 
 @dataclass(slots=True)  # not frozen: making one takes 0.2 us so, not 0.9
-class Vote:
-    """What a kernel will have returned once its element has come to the end of it."""
+class PendingResult:
+    """The result of a kernel that may still run: an integer, a float, or a tuple of them."""
 
     element: CudaElement
     kernel: str
@@ -42,8 +42,8 @@ class Vote:
     kinds: str
 
     def read(self) -> Any:
-        """Wait for it: an integer, a float, or a tuple of them."""
-        return self.element.read(self)
+        """Return the result, after waiting for it."""
+        return self.element.result(self)
 
     def __int__(self) -> int:
         return int(self.read())
@@ -67,7 +67,7 @@ class _Ready(NamedTuple):
 class Launcher:
     """One kernel on one element, called like its CPU twin.
 
-    It returns at once; a kernel with votes returns a `Vote`.
+    A call returns at once; the call of a kernel with votes returns a `PendingResult`.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class Launcher:
         self._votes = "".join(SCALARS[t] for p in declaration.parameters if p.kind == "Votes" for t in p.of)
         self._ready: dict[tuple[Any, ...], _Ready] = {}
 
-    def __call__(self, *args: Any) -> Vote | None:
+    def __call__(self, *args: Any) -> PendingResult | None:
         """Launch the kernel."""
         if len(args) != len(self._given):
             wanted = ", ".join(p.name for p in self._given)
@@ -121,7 +121,7 @@ class Launcher:
         vote, scratch = None, self._element.scratch
         for kind in self._filled:
             if kind == "Votes":
-                vote = Vote(self._element, self._name, scratch.next_slot(), self._votes)
+                vote = PendingResult(self._element, self._name, scratch.next_slot(), self._votes)
                 flat += scratch.votes(vote.slot)
             elif kind == "Shared":
                 flat.append(ready.shared_bytes)

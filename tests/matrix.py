@@ -16,6 +16,7 @@ import zoo
 from evener.algorithms.bfs.levels_cpu import all_steps
 from sanitized import RUNS, sized
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from tuned import tune
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
 POLICIES = ["random", "high", "low"]
@@ -130,11 +131,10 @@ def _narrow_truth(name, *, directed):
 
 def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     """Wherever levels begin to be narrow, on one element, and however many are taken at once."""
-    monkeypatch.setattr("evener.algorithms.bfs.bfs.NARROW_AMONG_ALL", 0)
-    for algorithm in ("bfs", "betweenness"):
-        module = import_module(f"evener.algorithms.{algorithm}.{algorithm}")
-        monkeypatch.setattr(module, "NARROW", narrow)
-        monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    tune(monkeypatch, "bfs", narrow=narrow, narrow_levels=levels, fused_narrow_levels=0)
+    module = import_module("evener.algorithms.betweenness.betweenness")
+    monkeypatch.setattr(module, "NARROW", narrow)
+    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     graph, sources, distances, centrality = _narrow_truth(name, directed=directed)
     pg = ev.partition(graph, on)
     search = ev.bfs(pg, source=sources[0])
@@ -225,25 +225,18 @@ class _Watched:
 
 def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad, *, among_all=None):
     """They are those that are taken one by one elsewhere: all of a search, or two that are not narrow."""
-    module = import_module("evener.algorithms.bfs.bfs")
     if among_all is None:
         among_all = 0 if most == 2 else most
-    constants = {
-        "NARROW": narrow, "NARROW_AMONG_ALL": among_all, "LEVELS_AT_ONCE": most, "VERTICES_TO_FLOOD": broad,
-    }  # fmt: skip
-    for constant, value in constants.items():
-        monkeypatch.setattr(module, constant, value)
+    tune(monkeypatch, "bfs", narrow=narrow, fused_narrow_levels=among_all, fused_levels=most, flood=broad)
     graph, truth = _wide_truth(name, directed=stored != "undirected")
     directions = "both" if stored == "undirected" else stored
     for source, distance in truth.items():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "EDGES_TO_TURN_UP", up)
-            patch.setattr(module, "EDGES_TO_TURN_UP_FROM_HUBS", up)
+            tune(patch, "bfs", alpha=up, alpha_of_hubs=up)
             expected = _Watched(patch)
             ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ev.Engine, "on_one_cpu", False)
-            patch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", up)
+            tune(patch, "bfs", alpha=up, fused=True)
             found = _Watched(patch)
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()

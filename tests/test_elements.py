@@ -14,6 +14,7 @@ from contracts import ElementContract, ThreadedElementContract
 from evener import ArgumentError
 from evener.elements import CpuElement, parse_elements, usable_cores
 from evener.elements import cpu as cpu_module
+from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.kernels.cpu import jit
 
@@ -44,7 +45,7 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
     def test_works_beside_another_element(self, element):
         done = threading.Event()
         with jit.ONE_AT_A_TIME:
-            other = threading.Thread(target=element.call, args=(done.set,))
+            other = threading.Thread(target=element.run, args=(done.set,))
             other.start()
             assert element.run(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again
             assert not done.wait(0.1)
@@ -187,8 +188,9 @@ class Gpu:
 @pytest.fixture(params=[1, 3], ids="gpus={}".format)
 def gpus(request, monkeypatch):
     """How many there are."""
-    monkeypatch.setattr(cuda, "missing", lambda: None)
-    monkeypatch.setattr(cuda, "gpus", lambda: request.param)
+    for module in (cuda, discovery):
+        monkeypatch.setattr(module, "missing", lambda: None)
+        monkeypatch.setattr(module, "gpus", lambda: request.param)
     return request.param
 
 

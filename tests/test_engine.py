@@ -16,7 +16,7 @@ from evener.elements import CpuElement, usable_cores
 from evener.elements.cuda.source import declaration
 from evener.engine import executor as crew
 from evener.engine.engine import WORTH_WAKING, Engine, PartitionedArray
-from evener.engine.exchange.transports import shared as memory
+from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
 
 
@@ -125,7 +125,7 @@ def test_what_is_made_at_once_is_apart(engine, make):
 @pytest.mark.parametrize("make", [Engine.array, Engine.owned_array])
 @pytest.mark.parametrize(("dtype", "fill"), [("uint32", -1), ("uint8", 256), ("int32", 1 << 31)])
 def test_arrays_hold_what_they_are_filled_with(engine, make, dtype, fill):
-    with pytest.raises(ev.ArgumentError, match=f"^an array of {dtype} is filled with .*, not {fill}$"):
+    with pytest.raises(ev.ArgumentError, match=f"^fill is a number that {dtype} holds, not {fill}$"):
         make(engine, dtype, fill)
 
 
@@ -264,15 +264,15 @@ def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch)
     everyone = threading.Barrier(4)
     first = set()
 
-    def slowly(_route, element, *_, as_bits):
+    def slowly(_route, inbox, *_, as_bits):
         assert not as_bits
-        if element.name not in first:
-            first.add(element.name)
+        if inbox.element.name not in first:
+            first.add(inbox.element.name)
             everyone.wait(30)
         time.sleep(0.002)
         return 1
 
-    monkeypatch.setattr(memory, "pull", slowly)
+    monkeypatch.setattr(exchanging, "unpack_pull", slowly)
     engine.superstep("pull")
     engine.pull(engine.array("float32", 0))
     assert len(engine.routes) == 12
@@ -308,7 +308,7 @@ def test_a_vote_counts_for_one_superstep(kernels):
 
 
 def test_a_kernel_without_a_vote_counts_nothing(kernels):
-    for what in ("wakes", "worked"):
+    for what in ("count_next_active", "count_active"):
         with pytest.raises(ev.ArgumentError, match="this kernel returns none"):
             kernels.compute(lambda: None, **{what: True})
 
@@ -318,7 +318,11 @@ def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owne
     """Kernels would read and write beyond its end."""
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     engine.superstep("first")
-    array = engine.owned_array("float64", 0) if owned else PartitionedArray(engine.array("float64").parts, bits=True)
+    array = (
+        engine.owned_array("float64", 0)
+        if owned
+        else PartitionedArray(engine.array("float64").parts, bits=True)
+    )
     sentence = r"a value for each owned vertex and each mirror.* with \[\d+, \d+\] for \[\d+, \d+\]"
     right, flags = engine.array("float64", 0), engine.bits()
     for call in (
@@ -357,11 +361,11 @@ def test_what_is_for_another_placement_is_refused(graph):
     for call in (
         partial(engine.superstep, "second", active=PartitionedArray([1])),
         partial(engine.compute, "bits.copy", other, other),
-        partial(engine.fetch, other),
+        partial(engine.download, other),
         partial(engine.copy, other),
-        partial(engine.hold, other.parts),
+        partial(engine.upload, other.parts),
     ):
-        with pytest.raises(ev.ArgumentError, match=r"each of 2 partitions has one part of .*, not [13] in"):
+        with pytest.raises(ev.ArgumentError, match=r"expected one part for each of 2 partitions, found [13]"):
             call()
 
 
@@ -382,7 +386,7 @@ def test_what_is_carried_is_a_spread(graph):
         partial(engine.pull, array, changed=plain),
         partial(engine.compute, "bits.copy", array, array, pull_before=plain),
     ):
-        with pytest.raises(ev.ArgumentError, match=r"what is carried is a PartitionedArray, .* not numpy\.ndarray"):
+        with pytest.raises(ev.ArgumentError, match=r"exchange a PartitionedArray, .* not numpy\.ndarray"):
             carry()
 
 
@@ -501,7 +505,7 @@ def test_an_error_in_an_exchange_is_passed_on(graph, monkeypatch):
     engine.superstep("pull")
     array = engine.array("float32", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "pull", lambda *_, **__: 1 // 0)
+        patch.setattr(exchanging, "unpack_pull", lambda *_, **__: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             engine.pull(array)
     engine.pull(engine.array("float32", 0))
@@ -526,7 +530,9 @@ def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
     engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
     engine.superstep("first")
     drivers = set()
-    Kernels(engine).compute(lambda: (drivers.add(threading.get_ident()), time.sleep(0.05))[1], work_estimate=work)
+    Kernels(engine).compute(
+        lambda: (drivers.add(threading.get_ident()), time.sleep(0.05))[1], work_estimate=work
+    )
     assert (drivers == {threading.get_ident()}) == alone
     assert any(span.wait > 0 for span in engine.timeline) != alone
 

@@ -128,7 +128,7 @@ def test_a_size_in_use_stays_though_others_came_after_it(monkeypatch):
     assert made == [1, 1, 2, 3]
 
 
-@pytest.mark.parametrize("during", ["_settle", "_take"])
+@pytest.mark.parametrize("during", ["_settle", "_pop"])
 def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
     """From Python 3.12 on garbage is collected between any two steps, also of these."""
     monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
@@ -147,7 +147,7 @@ def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
     monkeypatch.setattr(pages, during, collected)
     for count in (2, 1, 3, 1, 2):
         pages.take(count * LEAST)
-    assert held == [] or during == "_take"
+    assert held == [] or during == "_pop"
     held.clear()
     kept = [one for of_size in pages._kept.values() for one in of_size]
     assert pages.nbytes == sum(one.nbytes for one in kept) <= 4 * LEAST
@@ -181,9 +181,9 @@ def test_where_memory_is_short_what_is_kept_is_given_back():
 def test_large_arrays_are_filled_whatever_was_there(pages, dtype, fill, more):
     element = parse_elements(["cpu"])[0]
     length = LEAST // np.dtype(dtype).itemsize + more
-    element.array(length, dtype)[:] = 1
+    element.allocate(length, dtype)[:] = 1
     assert pages.nbytes
-    array = element.array(length, dtype, fill)
+    array = element.allocate(length, dtype, fill)
     assert (array.shape, array.dtype) == ((length,), np.dtype(dtype))
     assert (array == fill).all()
 
@@ -205,7 +205,7 @@ def test_nothing_is_said_of_arrays_that_are_there_as_the_process_ends():
     code = """
 import threading
 from evener.elements import parse_elements
-threading.kept = parse_elements("cpu:1")[0].array(1 << 20, "u8", 0)
+threading.kept = parse_elements("cpu:1")[0].allocate(1 << 20, "u8", 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -219,6 +219,6 @@ def test_what_the_system_refuses_is_told_with_its_size(pages, monkeypatch, nbyte
     monkeypatch.setattr(pages, "_make", refuse)
     monkeypatch.setattr(cpu_module.np, "empty", refuse)
     with pytest.raises(ev.OutOfMemoryError, match="was refused by the system, with") as caught:
-        parse_elements("cpu:1")[0].array(nbytes, "uint8")
+        parse_elements("cpu:1")[0].allocate(nbytes, "uint8")
     assert caught.value.needed == nbytes
     assert caught.value.available > 0

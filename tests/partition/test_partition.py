@@ -274,7 +274,10 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
     built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
     placed = PLACING.place(built, element, Tiers(mapped, 1 << 32))
     edges = placed.in_
-    begins, values = edges.offsets[:-1].astype(int), np.concatenate([edges.targets.host_part, edges.targets.device_part])
+    begins, values = (
+        edges.offsets[:-1].astype(int),
+        np.concatenate([edges.targets.host_part, edges.targets.device_part]),
+    )
     to_hub = values == 64  # the only mirror
     if mapped:
         assert to_hub[begins].all()

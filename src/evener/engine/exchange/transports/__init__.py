@@ -1,1 +1,1 @@
-"""Transports, one file each. A new one adds a file with a `TRANSPORT`; see `evener.engine.exchange.transport`."""
+"""Transports, one file each, with a `TRANSPORT`; see `evener.engine.exchange.transport`."""

@@ -18,6 +18,7 @@ from evener.engine import executor as crew
 from evener.engine.engine import WORTH_WAKING, Engine, PartitionedArray
 from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
+from evener.partition.partitioned import NOBODY
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +162,90 @@ def test_edges_are_handed_out_by_direction(graph):
     away = ev.Graph.from_edges([0, 1, 2], [3, 3, 3], n=5)
     assert Engine(ev.partition(away, ["cpu:1"], directions="in"), "test").connected.parts == [4]
     assert Engine(ev.partition(graph, ["cpu:1"]), "test").out_weights.parts == [None]
+
+
+def test_an_array_is_lengthened_and_keeps_its_values(engine):
+    short = engine.local_array(3, "uint64")
+    for p, part in enumerate(short.parts):
+        part[:] = [p, 10, 20]
+    longer = engine.lengthen(short, 5, kept=2)
+    assert longer.dtype == np.uint64
+    assert [part[:2].tolist() for part in longer] == [[p, 10] for p in range(len(engine.elements))]
+    assert [len(part) for part in longer] == [5] * len(engine.elements)
+
+
+def test_a_vertex_is_numbered_where_it_is_owned(engine):
+    for number in (0, 7, 199):
+        pairs = zip(engine.partitions, engine.at_vertex(number), strict=True)
+        found = [int(p.vertices[local]) for p, local in pairs if local != NOBODY]
+        assert found == [number]
+
+
+def test_values_of_the_host(engine):
+    count = len(engine.elements)
+    assert list(engine.scalar(5)) == [5] * count
+    assert list(engine.per_partition(range(count))) == list(range(count))
+    assert all((part == [1, 2]).all() for part in engine.download(engine.upload_to_all(np.array([1, 2]))))
+    array = engine.owned_array("uint32", 9)
+    beyond = [p.owned for p in engine.partitions]
+    assert engine.values_at(array, [0] * count) == [9] * count
+    assert engine.values_at(array, beyond) == [0] * count
+    assert engine.gather(beyond) == beyond
+    assert engine.total(engine.owned) == 200
+
+
+def test_constants_are_those_of_a_single_element_or_of_cpus(graph):
+    presets = {"cpu": 1, "cuda": 2}
+    single = Engine(ev.partition(graph, "cpu:1"), "test")
+    assert (single.single, single.tuning(presets)) == (True, 1)
+    single.elements[0].kind = "cuda"
+    assert single.tuning(presets) == 2
+    together = Engine(ev.partition(graph, ["cpu:1"] * 2), "test")
+    for element in together.elements:
+        element.kind = "cuda"
+    assert (together.single, together.tuning(presets)) == (False, 1)
+
+
+def test_the_slowest_element_is_by_edges_and_weight(graph):
+    pg = ev.partition(graph, ["cpu:1"] * 2)
+    pg.elements[1].weight = 4.0
+    engine = Engine(pg, "test")
+    assert engine.slowest([3, 8]) == 3
+    assert engine.slowest([1, 8]) == 2
+    assert engine.equal_share(9) == 4
+    assert not engine.reads_host_edges
+
+
+def test_state_on_the_host_needs_room(graph, monkeypatch):
+    """2 bytes for each of 200 owned vertices and 3 for each mirror, but only on elements of the host."""
+    pg = ev.partition(graph, ["cpu:1"] * 2)
+    for name, value in (("WORTH_ASKING", 1), ("available", lambda: 1), ("_kept", [])):
+        monkeypatch.setattr(f"evener.system.memory.{name}", value)
+    for addressable in (True, False):
+        pg.elements[1].addressable = addressable
+        counted = pg.partitions[: 1 + addressable]
+        with pytest.raises(ev.OutOfMemoryError, match=r"^test on a graph of 200 vertices needs") as caught:
+            Engine(pg, "test", host_state=(2, 3))
+        assert caught.value.needed == sum(2 * p.owned + 3 * p.mirrors for p in counted)
+
+
+# ---- old names --------------------------------------------------------------------------------------
+
+
+def test_old_names_of_parameters_warn(engine):
+    flags, array = engine.bits(), engine.array("uint32", 0)
+    with pytest.warns(DeprecationWarning, match=r"compute\(wakes=\) is now compute\(count_next_active=\)"):
+        engine.compute("bits.count_range", flags, 0, engine.owned, wakes=True)
+    with pytest.warns(DeprecationWarning, match=r"compute\(pulled=\) is now compute\(pull_before=\)"):
+        engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
+    with pytest.warns(DeprecationWarning, match=r"pull\(work=\) is now pull\(work_estimate=\)"):
+        engine.pull(array, work=3)
+
+
+def test_the_old_name_of_partitioned_arrays_warns():
+    with pytest.warns(DeprecationWarning, match=r"evener\.Spread is now evener\.PartitionedArray"):
+        assert ev.Spread is ev.PartitionedArray
+    vars(ev).pop("Spread")
 
 
 # ---- the timeline -----------------------------------------------------------------------------------

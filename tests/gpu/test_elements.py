@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evener.elements.cuda.staging as staging
-from contracts import DTYPES, ElementContract, ThreadedElementContract, packed
+from contracts import DTYPES, ElementContract, ThreadedElementContract, packed, send
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
@@ -123,7 +123,7 @@ def check_that_arrays_are_kept(sender, receiver, length, *, copies):
     sender.begin_round()
     receiver.begin_round()
     source, target = (element.allocate(length, "uint32", 7, travels=True) for element in (sender, receiver))
-    sender.send(source, receiver, target)
+    send(sender, receiver, source, target)
     forgotten = [weakref.ref(source), weakref.ref(target)]
     del source, target
     gc.collect()
@@ -147,9 +147,9 @@ def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
     here, there, back = (element.allocate(5000, dtype, 0, travels=True) for element in (cpu, gpu, cpu))
     here[:] = values
     gpu.begin_round()
-    gpu.receive(cpu.send(here, gpu, there))
+    send(cpu, gpu, here, there).receive()
     assert (gpu.download(there) == values).all()
-    cpu.receive(gpu.send(there[100:1100], cpu, back[7:1007]))
+    send(gpu, cpu, there[100:1100], back[7:1007]).receive()
     expected = np.zeros(5000, dtype)
     expected[7:1007] = values[100:1100]
     assert (back == expected).all()
@@ -162,10 +162,10 @@ def test_what_is_sent_has_been_finished(gpu):
     arrays = [gpu.upload(words), gpu.allocate(len(words), "uint64", 0), gpu.allocate(len(words), "uint64", 0)]
     target = cpu.allocate(len(words), "uint64", 0, travels=True)
     after_a_long_row(gpu, arrays[0], arrays[2])
-    arrival = gpu.send(arrays[2], cpu, target)
+    receiving = send(gpu, cpu, arrays[2], target)
     for _ in range(50):
         gpu.run(gpu.kernel("bits.copy"), arrays[0], arrays[1])
-    cpu.receive(arrival)
+    receiving.receive()
     assert (target == words).all()
 
 
@@ -188,7 +188,7 @@ def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
     after_a_long_row(at_work, first, last)
     two.begin_round()
     sent, target = (last, other) if busy == "sender" else (other, first)
-    two.receive(one.send(sent, two, target))
+    send(one, two, sent, target).receive()
     if busy == "sender":
         assert (two.download(target) == words).all()
     else:
@@ -206,11 +206,11 @@ def test_the_senders_mark_is_behind_what_it_sent():
         element.begin_round()
         element.wait()
     marks = [one.mark()]
-    arrival = one.send(source, two, target)
+    receiving = send(one, two, source, target)
     marks.append(one.mark())
     one.times(marks)
     one.fill(source, 9)
-    two.receive(arrival)
+    receiving.receive()
     assert (two.download(target) == 7).all()
 
 
@@ -221,7 +221,7 @@ def test_gpus_take_from_each_other(dtype):
     values = np.arange(1, 5001).astype(dtype)
     source, target = one.upload(values), two.allocate(5000, dtype, 0)
     two.begin_round()
-    two.receive(one.send(source[:1000], two, target[1000:2000]))
+    send(one, two, source[:1000], target[1000:2000]).receive()
     expected = np.zeros(5000, dtype)
     expected[1000:2000] = values[:1000]
     assert (two.download(target) == expected).all()

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from evener.partition.partition import Edges
 
+    _Parts = Sequence[Any]
+else:
+    # Not an abstract class at run time: the engine calls isinstance for every argument of a kernel.
+    _Parts = object
+
 __all__ = ["PartitionedArray", "adjacency"]
 
 
-class PartitionedArray(Sequence[Any]):
+class PartitionedArray(_Parts):
     """One array for each partition of this rank, in the memory of the partition's element.
 
     Iterating gives the parts. A part may also be a number or another value that differs by partition.

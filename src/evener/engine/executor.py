@@ -32,8 +32,7 @@ class StepsDone(NamedTuple):
     ----------
     result : number, tuple of numbers, or None
         The value of the step that computed.
-    phases : list of str
-        The phase of each step.
+    steps : list of Step
     values : list
         The value of each step.
     times : list of float
@@ -41,7 +40,7 @@ class StepsDone(NamedTuple):
     """
 
     result: Any
-    phases: list[str]
+    steps: list[Step]
     values: list[Any]
     times: list[float]
 
@@ -54,18 +53,14 @@ def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
 def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int) -> list[StepsDone]:
     """Run each element's steps in order, at the same time as those of other elements, and wait for all."""
     calls = [(element, _take_steps, (element, own)) for element, own in zip(elements, steps, strict=True)]
-    answers = run_all(calls, workers)
-    results = [
-        element.result(
-            next((value for (phase, *_), value in zip(own, values, strict=True) if phase == "compute"), None)
-        )
-        for element, own, (values, _) in zip(elements, steps, answers, strict=True)
-    ]
-    times = [element.times(marks) for element, (_, marks) in zip(elements, answers, strict=True)]
-    return [
-        StepsDone(result, [phase for phase, *_ in own], values, at)
-        for result, own, (values, _), at in zip(results, steps, answers, times, strict=True)
-    ]
+    done = []
+    for element, own, (values, marks) in zip(elements, steps, run_all(calls, workers), strict=True):
+        result = None
+        for step, value in zip(own, values, strict=True):
+            if step[0] == "compute":
+                result = element.result(value)
+        done.append(StepsDone(result, own, values, element.times(marks)))
+    return done
 
 
 def _take_steps(element: Element, steps: list[Step]) -> tuple[list[Any], list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -111,17 +110,14 @@ class Recorder:
         for span, one in zip(self._spans, done, strict=False):
             if not in_turn:
                 span.wait += one.times[0] - began + ended - one.times[-1]
-            for phase, value, (since, until) in zip(one.phases, one.values, pairwise(one.times), strict=True):
+            since = one.times[0]
+            for (phase, _, _), value, until in zip(one.steps, one.values, one.times[1:], strict=True):
                 setattr(span, phase, getattr(span, phase) + until - since)
                 self._add_slice(span, phase, since, until)
+                since = until
                 if phase != "compute":
-                    self.count_bytes(value)
-
-    def count_bytes(self, sent: Sequence[tuple[int, int]]) -> None:
-        """Count the bytes that each of the given partitions sent."""
-        if self._spans:
-            for sender, nbytes in sent:
-                self._spans[sender].bytes_sent += nbytes
+                    for sender, nbytes in value:
+                        self._spans[sender].bytes_sent += nbytes
 
     def finish(self) -> float:
         """End the timeline and return the seconds since the run began. Later calls record nothing."""

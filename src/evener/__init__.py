@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evener.engine import Engine
     from evener.errors import (
         ArgumentError,
+        ConvergenceWarning,
         DeviceError,
         DeviceOutOfMemory,
         EvenerError,
@@ -51,6 +52,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "Claim",
+    "ConvergenceWarning",
     "DeviceError",
     "DeviceOutOfMemory",
     "Engine",
@@ -83,6 +85,7 @@ __all__ = [
 _HOMES = {
     "ArgumentError": "errors",
     "Claim": "verify.rules",
+    "ConvergenceWarning": "errors",
     "Engine": "engine",
     "DeviceError": "errors",
     "DeviceOutOfMemory": "errors",

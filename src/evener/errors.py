@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ON_THE_CPU",
     "ArgumentError",
+    "ConvergenceWarning",
     "DeviceError",
     "DeviceOutOfMemory",
     "EvenerError",
@@ -98,6 +99,10 @@ class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - as Python's own Memor
 
 class VerificationError(EvenerError, AssertionError):
     """A result breaks one of the rules that define it."""
+
+
+class ConvergenceWarning(RuntimeWarning):
+    """An iterative algorithm reached its largest number of iterations before its tolerance."""
 
 
 def first_clause(error: BaseException) -> str:

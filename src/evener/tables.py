@@ -34,7 +34,7 @@ _TEXT = (".csv", ".tsv")
 # Columns of real numbers.
 _REAL = ("rank", "centrality")
 # The parameters of algorithms that say how something is computed, and not of what.
-_HOW = ("damping", "tol", "max_iter", "dtype", "normalized")
+_HOW = ("damping", "tol", "stop", "max_iter", "dtype", "semantics", "normalized")
 
 # The key of the schema's metadata under which a table keeps how it was made.
 _KEY = b"evener"
@@ -148,7 +148,8 @@ def load_claim(path: Path, graph: Graph, *, algorithm: str, parameters: Mapping[
     if not made and claimed.get("tol") and claimed.get("semantics") != "graphalytics":
         claimed["max_iter"] = parameters.get("max_iter")
     if path.suffix.lower() in _TEXT and {"rank", "dtype"} <= {*arrays, *claimed}:
-        arrays["rank"] = arrays["rank"].astype(claimed["dtype"])  # as it was before it was written
+        # The dtype that the ranks had before they were written.
+        arrays["rank"] = arrays["rank"].astype(claimed["dtype"] or _rank_dtype(claimed, graph))
     return Claim(algorithm, graph, arrays, claimed, made.get("outcome") or {})
 
 
@@ -178,6 +179,7 @@ def _are_weights(value: Any) -> bool:
 _SOUND = {
     "damping": is_number,
     "tol": is_number,
+    "stop": lambda value: value in ("l1", "networkx"),
     "max_iter": is_whole,
     "seed": is_whole,
     "personalization": _are_weights,
@@ -208,6 +210,14 @@ def _made(table: pa.Table, path: Path) -> dict[str, Any]:
     if _are_pairs(parameters.get("personalization")):
         parameters["personalization"] = dict(parameters["personalization"])
     return dict(made)
+
+
+def _rank_dtype(parameters: Mapping[str, Any], graph: Graph) -> str:
+    """Return the dtype that PageRank chooses for these parameters."""
+    from evener.algorithms.pagerank import rank_dtype, tolerance_of
+
+    rule = {name: parameters[name] for name in ("tol", "stop", "semantics")}
+    return rank_dtype(tolerance_of(graph.n, **rule))
 
 
 def _defaults(algorithm: str) -> dict[str, Any]:

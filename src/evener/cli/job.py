@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
-from evener.errors import ON_THE_CPU
+from evener.errors import ON_THE_CPU, ConvergenceWarning
 from evener.progress import Display, display
 from evener.report.units import seconds_text
 
@@ -108,7 +108,12 @@ class _Steps(logging.Handler):
             self._job.stage(message)
         elif message.startswith(ON_THE_CPU):
             self.for_the_end.append(message)
-        elif message not in self._noted:
+        else:
+            self.note_once(message)
+
+    def note_once(self, message: str) -> None:
+        """Print a note, unless the same note was printed before."""
+        if message not in self._noted:
             self._noted.add(message)
             note(message)
 
@@ -124,10 +129,11 @@ def _told(job: Job) -> Iterator[None]:
         with warnings.catch_warnings():
             others = warnings.showwarning
             warnings.filterwarnings("always", message=ON_THE_CPU)
+            warnings.simplefilter("always", ConvergenceWarning)
 
             def show(message: Warning | str, *where: Any) -> None:
-                if str(message).startswith(ON_THE_CPU):
-                    note(str(message))
+                if isinstance(message, ConvergenceWarning) or str(message).startswith(ON_THE_CPU):
+                    steps.note_once(str(message))
                 else:
                     others(message, *where)
 

@@ -37,7 +37,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 # The arguments of each algorithm beyond those that all of them take.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "bfs": ("source",),
-    "pagerank": ("damping", "tol", "max_iter", "dtype", "semantics"),
+    "pagerank": ("damping", "tol", "stop", "max_iter", "dtype", "semantics"),
     "wcc": (),
     "sssp": ("source", "delta"),
     "betweenness": ("sources", "k", "seed", "normalized"),
@@ -102,7 +102,14 @@ CHOICES: dict[str, Any] = {
     ],
     "tol": Annotated[
         float | None,
-        typer.Option(help="pagerank: stop at a mean change below this, 1e-6.", rich_help_panel=_HOW),
+        typer.Option(help="pagerank: tolerance of --stop, 1e-6 if not given.", rich_help_panel=_HOW),
+    ],
+    "stop": Annotated[
+        str | None,
+        typer.Option(
+            help="pagerank: l1 (all ranks together change by less than --tol) or networkx (by n times that).",
+            rich_help_panel=_HOW,
+        ),
     ],
     "max_iter": Annotated[
         int | None, typer.Option(help="pagerank: most iterations, 100.", rich_help_panel=_HOW)

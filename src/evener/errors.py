@@ -24,7 +24,7 @@ __all__ = [
     "first_clause",
 ]
 
-# How a warning begins where the elements were left open and a GPU that is there cannot be used.
+# The beginning of the warning that no element was named and an existing GPU could not be used.
 ON_THE_CPU = "this runs on the CPU, for no GPU can be used"
 
 

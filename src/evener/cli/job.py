@@ -90,24 +90,17 @@ class Job:
 
 
 class _Steps(logging.Handler):
-    """What the library logs: as stages of a job, and what is worth a warning as a note.
-
-    That there is no GPU is told when all went well: what went wrong is to stand alone. What is said of many
-    runs is told once.
-    """
+    """Show what the library logs: a warning as a note, printed once, and the rest as stages of a job."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(logging.INFO)
         self._job = job
-        self.for_the_end: list[str] = []
         self._noted: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if record.levelno < logging.WARNING:
             self._job.stage(message)
-        elif message.startswith(ON_THE_CPU):
-            self.for_the_end.append(message)
         else:
             self.note_once(message)
 
@@ -139,8 +132,6 @@ def _told(job: Job) -> Iterator[None]:
 
             warnings.showwarning = show  # type: ignore[assignment] # it is given all of them by position
             yield
-            for message in steps.for_the_end:
-                note(message)
     finally:
         log.setLevel(level)
         log.removeHandler(steps)

@@ -15,6 +15,7 @@ FILES = [
     "frontier",
     "message",
     "pagerank",
+    "pagerank_weighted",
     "pull",
     "sssp",
     "sssp_narrow",

@@ -34,7 +34,7 @@ _TEXT = (".csv", ".tsv")
 # Columns of real numbers.
 _REAL = ("rank", "centrality")
 # The parameters of algorithms that say how something is computed, and not of what.
-_HOW = ("damping", "tol", "stop", "max_iter", "dtype", "semantics", "normalized")
+_HOW = ("damping", "tol", "stop", "max_iter", "weights", "dtype", "semantics", "normalized")
 
 # The key of the schema's metadata under which a table keeps how it was made.
 _KEY = b"evener"
@@ -182,6 +182,7 @@ _SOUND = {
     "stop": lambda value: value in ("l1", "networkx"),
     "max_iter": is_whole,
     "seed": is_whole,
+    "weights": lambda value: isinstance(value, bool),
     "personalization": _are_weights,
 }
 

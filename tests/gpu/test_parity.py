@@ -237,6 +237,8 @@ def test_weights_of_every_type(dtype, directed):
     for i, on in enumerate(SPLITS if dtype in BESIDE_A_CPU else ALONE):
         pg = ev.partition(graph, on, policy=POLICIES[i % 3], alpha=0.4)
         truth.check_sssp(ev.sssp(pg, source=truth.source))
+        for rank in ("float32", "float64"):
+            truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS, dtype=rank))
 
 
 @pytest.mark.parametrize("dtype", WEIGHTS)

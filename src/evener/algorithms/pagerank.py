@@ -6,6 +6,7 @@ end everywhere alike, all vertices without any edge, half of those of R-MAT 24, 
 
 Encoding: `rank` and `contribution` (rank over out-degree) in the result's dtype, sums in float64. On a GPU
 that holds its edges in blocks of columns, two values are added in float32, and each block's sum kept so.
+With weights, `contribution` is rank over out-strength, in float64, and blocks of columns are not used.
 
 Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, figure 14.
 """
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.prepare import graph_of, placed
+from evener.algorithms.prepare import graph_of, placed, unsigned
+from evener.algorithms.strength import placed_strength, uses_weights
 from evener.checks import is_number, is_whole
 from evener.engine import Engine, Spread
 from evener.errors import ArgumentError, ConvergenceWarning
@@ -53,6 +55,7 @@ def pagerank(
     stop: Literal["l1", "networkx"] = "l1",
     max_iter: int = 100,
     personalization: Mapping[Any, float] | NDArray[np.floating[Any]] | None = None,
+    weights: bool | None = None,
     dtype: str | None = None,
     semantics: str = "networkx",
     on: str | Sequence[str] | None = None,
@@ -66,7 +69,6 @@ def pagerank(
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-        Edge weights play no part.
     damping : float, default 0.85
         Chance of following an edge rather than jumping, 0 to 1.
     tol : float, default 1e-6
@@ -79,6 +81,10 @@ def pagerank(
     personalization : mapping of id to float, or array of shape (n,), optional
         Where jumps end, and where dangling rank goes; scaled to sum 1. A pandas Series counts as a mapping of
         its index. Default: everywhere alike.
+    weights : bool, optional
+        Whether a vertex shares its rank in proportion to the weights of its out-edges. A vertex whose
+        out-weights sum to 0 is dangling. Default: yes if the graph has weights, as in NetworkX and igraph; no
+        with ``semantics="graphalytics"``.
     dtype : {"float32", "float64"}, optional
         How ranks are stored; sums are always float64. Default: "float32" with `tol` 0, or if the L1 change to
         reach is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
@@ -93,7 +99,8 @@ def pagerank(
     -------
     Result
         ``rank``: shape (n,), sums to 1. `outcome` has ``iterations`` and ``converged``. ``converged`` is None
-        without a tolerance: with `tol` 0 or ``semantics="graphalytics"``. `parameters` has the dtype used.
+        without a tolerance: with `tol` 0 or ``semantics="graphalytics"``. `parameters` has the
+        `dtype` used, and in `weights` whether weights were.
 
     Warns
     -----
@@ -104,7 +111,8 @@ def pagerank(
     ------
     ArgumentError
         For a number outside its range, or a personalization that is negative, NaN, or zero everywhere, or
-        that names a vertex twice.
+        that names a vertex twice. If weights are asked for and the graph has none. If they are used and one
+        is negative, NaN or infinite.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
     DeviceError
@@ -129,21 +137,24 @@ def pagerank(
     max_iter = int(max_iter)
     personalization = _as_mapping(personalization)
     jumps = jumps_of(graph_of(graph, "pagerank"), personalization)
+    weights = uses_weights(graph_of(graph, "pagerank"), weights, semantics)
     pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
     dtype = rank_dtype(tolerance) if dtype is None else dtype
     # What is prepared once for all runs belongs to the placement.
     columns = [
-        columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" else None
+        columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" and not weights else None
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
+    strength = placed_strength(pg) if weights else None
     engine = Engine(pg, "pagerank", progress=progress)
     rank, iterations, change = _iterate(
         engine,
         n,
         pg.graph.m,
         columns=columns,
+        strength=strength,
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
@@ -162,6 +173,7 @@ def pagerank(
             "stop": stop,
             "max_iter": max_iter,
             "personalization": personalization,
+            "weights": weights,
             "dtype": dtype,
             "semantics": semantics,
         },
@@ -189,6 +201,7 @@ def _iterate(
     m: int,
     *,
     columns: list[Columns | None],
+    strength: Spread | None,
     damping: float,
     tolerance: float,
     max_iter: int,
@@ -200,19 +213,23 @@ def _iterate(
     connected = engine.connected if alike else engine.owned
     others, number = 1 / max(n, 1), sum(engine.owned.parts) - sum(connected.parts)
     rank = engine.owned_array(dtype)
-    contribution = engine.array(dtype)
+    kernels, share_dtype = ("pagerank", dtype) if strength is None else ("pagerank_weighted", "float64")
+    contribution = engine.array(share_dtype)
     # A kernel that keeps some at hand reads those of vertices without an edge as well.
-    next_contribution = engine.array(dtype, 0)
+    next_contribution = engine.array(share_dtype, 0)
     offsets, targets, blocks = engine.in_
-    iterate: list[Any] = ["pagerank.iterate"]
-    if any(columns):
+    iterate: list[Any] = [f"{kernels}.iterate"]
+    edges, divisor = [offsets, targets], engine.out_degree
+    if strength is not None:
+        edges, divisor = [*edges, unsigned(engine.in_weights)], strength
+    elif any(columns):
         iterate = [_ITERATE, Spread(engine.elements), Spread(columns)]
     start = engine.hold([np.array([1 / max(n, 1)])] * len(engine.elements))
 
     engine.superstep("begin", active=engine.owned)
     if n == 0:
         return rank, 0, 0.0
-    dangling = engine.compute("pagerank.begin", engine.out_degree, blocks, start, rank, contribution)
+    dangling = engine.compute(f"{kernels}.begin", divisor, blocks, start, rank, contribution)
     error = first_error = math.inf
     iteration = 0
     for iteration in range(1, max_iter + 1):
@@ -221,8 +238,8 @@ def _iterate(
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
-            *iterate, offsets, targets, blocks, connected, engine.out_degree, damping, jump, teleport,
-            contribution, rank, next_contribution, pulled=contribution,
+            *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
+            next_contribution, pulled=contribution,
             posts=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         if number:

@@ -37,7 +37,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 # The arguments of each algorithm beyond those that all of them take.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "bfs": ("source",),
-    "pagerank": ("damping", "tol", "stop", "max_iter", "dtype", "semantics"),
+    "pagerank": ("damping", "tol", "stop", "max_iter", "weights", "dtype", "semantics"),
     "wcc": (),
     "sssp": ("source", "delta"),
     "betweenness": ("sources", "k", "seed", "normalized"),
@@ -113,6 +113,14 @@ CHOICES: dict[str, Any] = {
     ],
     "max_iter": Annotated[
         int | None, typer.Option(help="pagerank: most iterations, 100.", rich_help_panel=_HOW)
+    ],
+    "weights": Annotated[
+        bool | None,
+        typer.Option(
+            "--weights/--no-weights",
+            help="pagerank: follow the weights of edges; yes if there are any.",
+            rich_help_panel=_HOW,
+        ),
     ],
     "dtype": Annotated[
         str | None, typer.Option(help="pagerank: ranks in float32 or float64.", rich_help_panel=_HOW)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.pagerank import jumps_of, tolerance_of
+from evener.algorithms.strength import out_strength, uses_weights
 from evener.errors import ArgumentError
 from evener.kernels.cpu import verify as kernels
 from evener.verify.rules import PIECE, asked, broken, column, edge_blocks, first_true, number
@@ -173,17 +174,23 @@ def _iteration(answer: Answer) -> _Step:
     damping = float(number(answer, "damping", parameters.get("damping", 0.85)))
     jumps = jumps_of(graph, parameters.get("personalization"))
     teleport = 1.0 / graph.n if jumps is None else jumps
-    degree = graph.out_degree().astype(np.uint32)
-    dangling = degree == 0
-    degree[dangling] = 1
+    weighted = uses_weights(graph, parameters.get("weights"), parameters.get("semantics", "networkx"))
+    divisor = out_strength(graph) if weighted else graph.out_degree().astype(np.uint32)
+    dangling = divisor == 0
+    divisor[dangling] = 1
     backward = graph.reverse
     blocks = edge_blocks(backward.offsets)
 
     def step(rank: NDArray[np.float64]) -> NDArray[np.float64]:
         spread = damping * rank.sum(where=dangling) + (1.0 - damping)
-        np.divide(rank, degree, out=rank)
+        np.divide(rank, divisor, out=rank)
         arriving = np.empty(graph.n)
-        kernels.gather(backward.offsets, backward.targets, rank, arriving, blocks)
+        if weighted:
+            kernels.gather_weighted(
+                backward.offsets, backward.targets, backward.weights, rank, arriving, blocks
+            )
+        else:
+            kernels.gather(backward.offsets, backward.targets, rank, arriving, blocks)
         arriving *= damping
         arriving += spread * teleport
         return arriving

@@ -212,9 +212,18 @@ def test_a_call_raises_one_sentence(why):
     assert str(caught.value).endswith(f"and no GPU that can be used ({why})")
 
 
-@pytest.mark.parametrize("command", [("run",), ("verify",), ("bench", "--repeats", "1")], ids=" ".join)
-def test_the_cpu_is_there_all_the_same(why, evener, command, monkeypatch):
+def test_the_cpu_is_there_all_the_same(why, evener, monkeypatch):
     """A note says why a GPU is not, if anything speaks for there being one: CuPy, or the driver."""
+    check_the_note(why, evener, monkeypatch, "run")
+
+
+@pytest.mark.parametrize("command", [("verify",), ("bench", "--repeats", "1")], ids=" ".join)
+def test_every_command_that_runs_an_algorithm_gives_the_note(evener, command, monkeypatch, tmp_path):
+    no_cupy(monkeypatch, tmp_path)
+    check_the_note(REASONS[no_cupy], evener, monkeypatch, *command)
+
+
+def check_the_note(why, evener, monkeypatch, *command):
     assert [element.name for element in parse_elements(None)] == ["cpu"]
     words = (command[0], "bfs", "rmat:4", *command[1:])
     note = f"evener: {ON_THE_CPU}: {why}\n"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+from covering import pairwise_cover
 from evener.planning.model import Share, owned_by_degree, parts_of
 from evener.planning.neighbours import Neighbours
 from evener.planning.sizes import Sizes
@@ -50,9 +51,7 @@ def foreseen(sizes, policy, shares):
     )
 
 
-@pytest.mark.parametrize("shares", SPLITS, ids=str)
-@pytest.mark.parametrize("policy", ["high", "low"])
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(("name", "shares", "policy"), pairwise_cover(list(GRAPHS), SPLITS, ["high", "low"]))
 def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, policy, shares):
     """Off by a twentieth at most, or a fiftieth of all vertices: a sample is off by half a hundredth."""
     monkeypatch.setattr(

@@ -24,7 +24,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from evener.algorithms.arguments import NOBODY, graph_of, number_of_source, placed
+from evener.algorithms.arguments import (
+    NOBODY,
+    check_weights,
+    graph_of,
+    number_of_source,
+    placed,
+    unsigned,
+)
 from evener.algorithms.bfs.bfs import run_bfs
 from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, PartitionedArray
@@ -157,7 +164,8 @@ def sssp(
         raise ArgumentError(msg)
     whole = graph_of(graph, "sssp")
     number, weights = number_of_source(whole, source), whole.weights
-    heaviest = 0.0 if weights is None else _check_weights(whole)
+    need = "shortest paths need weights of 0 or more on every edge"
+    heaviest = 0.0 if weights is None else check_weights(whole, need)
     pg = placed(graph, "sssp", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
     parameters = {"source": source, "delta": delta}
     if weights is None:
@@ -227,7 +235,7 @@ def _settle_together(
     """Settle buckets until no vertex waits; return whether one would relax too many edges."""
     s = state
     offsets, targets, _ = engine.out
-    weights = _unsigned(engine, engine.out_weights)
+    weights = unsigned(engine.out_weights)
     while (nearest := _nearest(engine, s.distance, s.pending)) < math.inf:
         end = _bucket_end(nearest, delta, far)
         _, edges = engine.compute(
@@ -252,7 +260,7 @@ def _settle_single(
     """Do the same on a single element: several buckets, or a narrow frontier, in one call."""
     s, tuning = state, engine.tuning(TUNING)
     offsets, targets, _ = engine.out
-    weights = _unsigned(engine, engine.out_weights)
+    weights = unsigned(engine.out_weights)
     nearest, next_nearest = engine.counters(2)
     narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
     few, explored, taken, waiting = tuning.one_thread, 0, 1, 1
@@ -285,7 +293,7 @@ def _sweep(
 ) -> None:
     """Let every vertex search for a shorter path, until few edges lead out of those that found one."""
     offsets, targets, blocks = engine.in_
-    weights = _unsigned(engine, engine.in_weights)
+    weights = unsigned(engine.in_weights)
     edges = m
     while edges > m // EDGES_TO_SWEEP_AGAIN:
         floor = distance.dtype.type(_nearest(engine, distance, pending))
@@ -307,7 +315,7 @@ def _find_parents(
 ) -> _Tree:
     """Find the parents that the sweeps have not found."""
     offsets, targets, blocks = engine.in_
-    weights = _unsigned(engine, engine.in_weights)
+    weights = unsigned(engine.in_weights)
     engine.superstep("parents", active=engine.owned)
     engine.pull(distance)
     left, beyond, edges = engine.compute(
@@ -329,9 +337,8 @@ def _find_parents(
         engine.superstep("plateaus")
         engine.pull(rooted)
         left -= engine.compute(
-            tree_kernels.adopt, offsets, targets, weights, *engine.out[:2],
-            _unsigned(engine, engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue,
-            count_next_active=True,
+            tree_kernels.adopt, offsets, targets, weights, *engine.out[:2], unsigned(engine.out_weights),
+            engine.owned, distance, parent, rooted, waiting, queue, count_next_active=True,
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
@@ -358,34 +365,6 @@ def _bucket_width(graph: Graph) -> float:
         mean = float(finite.mean(dtype=np.float64)) if len(finite) else 0.0
     width = 2 * mean * graph.n / graph.m if mean else 0.0
     return width if 0 < width < math.inf else 1.0
-
-
-def _check_weights(graph: Graph) -> float:
-    """Return the heaviest weight.
-
-    Raises
-    ------
-    ArgumentError
-        If a weight is negative or NaN.
-    """
-    lightest, heaviest = graph.weight_range
-    if lightest >= 0:
-        return heaviest
-    weights = cast("NDArray[Any]", graph.weights)
-    e = int(np.argmin(weights >= 0))
-    tail = int(np.searchsorted(graph.offsets, e, side="right")) - 1
-    msg = (
-        f"the edge from {graph.ids[tail]} to {graph.ids[graph.targets[e]]} weighs {weights[e]}; shortest "
-        "paths need weights of 0 or more on every edge"
-    )
-    raise ArgumentError(msg)
-
-
-def _unsigned(engine: Engine, weights: PartitionedArray) -> PartitionedArray:
-    """Return the same weights, integers as unsigned ones."""
-    return engine.per_partition(
-        [own.view(f"u{own.itemsize}") if own.dtype.kind == "i" else own for own in weights]
-    )
 
 
 def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:

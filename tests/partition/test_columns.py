@@ -266,7 +266,7 @@ def test_none_where_edges_are_the_hosts():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
 
     class Mapped:
-        far = np.zeros(32, np.uint32)
+        host_part = np.zeros(32, np.uint32)
 
         def __len__(self):
             return partition.in_.count

@@ -98,7 +98,7 @@ class Edges:
     @property
     def host_bytes(self) -> int:
         """Those of them that lie in the host's memory though the partition is a GPU's."""
-        far = [getattr(array, "far", None) for array in (self.targets, self.weights)]
+        far = [getattr(array, "host_part", None) for array in (self.targets, self.weights)]
         return sum(part.nbytes for part in far if part is not None)
 
 

@@ -52,7 +52,7 @@ class Recorded:
         element = placed.elements[0]
         self._element, self.calls, self._before = element, [], {}
         self._constant = _arrays_of(placed.partitions[0])
-        kernel, array = element.kernel, element.array
+        kernel, array = element.kernel, element.allocate
         finish, counted = Engine.finish, []
         Engine.finish = lambda engine: counted.append(len(self.calls)) or finish(engine)
         element.kernel = lambda name: self._noting(kernel(name))
@@ -60,12 +60,12 @@ class Recorded:
             fill = element.fill
             element.fill = lambda *args: self._noting_fill(fill, args)
         else:  # it fills large arrays by a kernel
-            element.array = lambda *args, **more: self._noting_small(array(*args, **more), *args[2:])
+            element.allocate = lambda *args, **more: self._noting_small(array(*args, **more), *args[2:])
         try:
             self.result = run()
         finally:
             Engine.finish = finish
-            for name in ("kernel", "fill", "array"):
+            for name in ("kernel", "fill", "allocate"):
                 element.__dict__.pop(name, None)
         # What is asked of an answer once it is there is no part of the run's time.
         del self.calls[counted[0] :]

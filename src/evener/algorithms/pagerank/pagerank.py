@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import graph_of, placed
+from evener.algorithms.feedback import finished
 from evener.algorithms.pagerank import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
@@ -163,7 +164,7 @@ def pagerank(
             "be off by up to %.2g, all together; give a tol of %.1g or less",
             *(iterations, tol, f"{n:,}", min(off, 2.0), _LITTLE / n),
         )
-    return Result(
+    result = Result(
         "pagerank",
         pg.graph,
         {"rank": lambda: pg.gather(rank.parts)},
@@ -183,6 +184,7 @@ def pagerank(
         partitioned=pg,
         passes=iterations,
     )
+    return finished(result)
 
 
 def _iterate(

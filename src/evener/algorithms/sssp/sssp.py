@@ -25,6 +25,7 @@ import numpy as np
 
 from evener.algorithms.arguments import NOBODY, at_vertex, graph_of, number_of_source, placed
 from evener.algorithms.bfs.bfs import searched
+from evener.algorithms.feedback import finished
 from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
@@ -151,7 +152,7 @@ def sssp(
     if fits and tree.beyond:
         tree = _search(engine, start, pg.graph.m, width, np.float64(np.inf))
     distance, parent = tree.distance, tree.parent
-    return Result(
+    result = Result(
         "sssp",
         pg.graph,
         {
@@ -165,6 +166,7 @@ def sssp(
         edges=tree.edges if pg.graph.directed else tree.edges // 2,
         partitioned=pg,
     )
+    return finished(result)
 
 
 def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32 | np.float64) -> _Tree:

@@ -17,10 +17,12 @@ from evener.errors import first_clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Gpu", "Versions", "all_gpus", "gpus", "lacking", "missing", "versions"]
+__all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "lacking", "missing", "versions"]
 
 # Where there is a driver of NVIDIA's, it has this.
 _DRIVER = Path("/proc/driver/nvidia")
+# A container may show the device alone.
+_DEVICE = Path("/dev/nvidiactl")
 
 _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
 
@@ -57,6 +59,11 @@ def missing() -> str | None:
 def lacking() -> str | None:
     """Why no GPU can be used, where anything speaks for there being one: CuPy, or a driver; else None."""
     return missing() if find_spec("cupy") is not None or _DRIVER.exists() else None
+
+
+def driver_present() -> bool:
+    """Return whether NVIDIA's driver is loaded. Starts no GPU."""
+    return _DRIVER.exists() or _DEVICE.exists()
 
 
 @cache

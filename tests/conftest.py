@@ -12,9 +12,9 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
+from evener.algorithms import arguments, feedback
 from evener.cli import main
 from evener.elements.cuda.discovery import lacking
-from evener.planning import place as auto
 
 # Their assertions say what differs, as those of the tests themselves do.
 pytest.register_assert_rewrite("apart", "contracts", "matrix", "truth")
@@ -45,7 +45,7 @@ def told_that_there_is_no_gpu():
     """That is told once in a process: not in whichever test comes first."""
     why = lacking()
     if why is not None:
-        auto._tell_once(why)
+        arguments._log_once(why)
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +61,12 @@ def narrow_and_wide(monkeypatch):
     monkeypatch.setattr(sssp, "NARROW_EDGES", 40)
     monkeypatch.setattr(betweenness, "NARROW", 16)
     monkeypatch.setattr(betweenness, "NARROW_LEVELS", 3)
+
+
+@pytest.fixture(autouse=True)
+def nothing_recorded(monkeypatch):
+    """Runs of tests are not recorded for later plans on this machine."""
+    monkeypatch.setattr(feedback, "MIN_SECONDS", float("inf"))
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from evener.planning.rates import Rate, Rates
 
 import evener as ev
 from evener.elements.cuda.discovery import missing
-from evener.planning.rates import Rate, Rates
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 

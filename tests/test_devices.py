@@ -16,14 +16,14 @@ import pytest
 from cupy.cuda import nvrtc, runtime
 
 import evener as ev
-from evener import profile
+from evener.algorithms import arguments
 from evener.elements import parse_elements, usable_cores
 from evener.elements.cuda import discovery as gpus
 from evener.elements.cuda.device_errors import Guard, failed
 from evener.elements.cuda.element import CudaElement
+from evener.elements.hardware import described
 from evener.elements.pinned import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
-from evener.planning import place as auto
 from evener.system import memory
 
 # CUDA's numbers for its errors.
@@ -35,10 +35,10 @@ DRIVER_MISMATCH = 803
 def asked_anew(monkeypatch):
     """No answer is left from before, or for later."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    for answer in (gpus.missing, gpus.gpus, gpus.lacking, auto._tell_once):
+    for answer in (gpus.missing, gpus.gpus, gpus.lacking, arguments._log_once):
         answer.cache_clear()
     yield
-    for answer in (gpus.missing, gpus.gpus, gpus.lacking, auto._tell_once):
+    for answer in (gpus.missing, gpus.gpus, gpus.lacking, arguments._log_once):
         answer.cache_clear()
 
 
@@ -225,7 +225,7 @@ def test_the_cpu_is_there_all_the_same(why, evener, command, monkeypatch):
     without_driver = evener(*words)
     monkeypatch.setattr(gpus, "_DRIVER", Path())
     gpus.lacking.cache_clear()
-    auto._tell_once.cache_clear()
+    arguments._log_once.cache_clear()
     with_driver = evener(*words)
     assert without_driver.status == with_driver.status == 0
     assert without_driver.err == ("" if why == REASONS[no_cupy] else note)
@@ -237,14 +237,14 @@ def test_in_python_it_is_told_once(why, monkeypatch, caplog):
     for driver, told in ((Path("absent"), why != REASONS[no_cupy]), (Path(), True)):
         monkeypatch.setattr(gpus, "_DRIVER", driver)
         gpus.lacking.cache_clear()
-        auto._tell_once.cache_clear()
+        arguments._log_once.cache_clear()
         caplog.clear()
         for _ in range(2):
             ev.bfs(graph)
         assert caplog.messages == [f"{ON_THE_CPU}: {why}"] * told
         assert {record.levelname for record in caplog.records} <= {"WARNING"}
         ev.wcc(graph, on="cpu:1")
-        auto._tell_once.cache_clear()
+        arguments._log_once.cache_clear()
         ev.wcc(ev.partition(graph))
         assert len(caplog.records) == told
 
@@ -457,7 +457,6 @@ def in_trouble(machine, monkeypatch):  # noqa: ARG001 - the GPUs there are
     monkeypatch.setattr(cupy.cuda, "Device", Device)
     monkeypatch.setattr(runtime, "memGetInfo", answering((1 << 20, 140 << 30)))
     monkeypatch.setattr(cupy, "get_default_memory_pool", lambda: SimpleNamespace(free_bytes=lambda: 0))
-    monkeypatch.setattr(auto, "_WORTH_MEASURING", 0)
     return lambda error: monkeypatch.setattr(cupy, "zeros", answering(error))
 
 
@@ -537,7 +536,7 @@ def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
     with pytest.raises(
         DeviceError, match=r"^a GPU does not say what it is: cudaErrorLaunchFailure: .*on=\"cpu\"$"
     ):
-        profile.machine()
+        described()
 
 
 def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):

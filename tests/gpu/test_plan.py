@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from evener.planning.rates import keep
+from given_rates import rates
 
 from evener import profile
 from evener.elements import parse_elements
 from evener.planning import place as auto
-from evener.planning.rates import keep
-from given_rates import rates
 
 # Its 425,856 stored edges take 3.2 MiB with their weights. Beside what vertices take, a half has room.
 GRAPH = "rmat:14,weights=1..255"

@@ -6,11 +6,11 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-
-import evener as ev
 from evener.planning.model import Share, owned_by_degree, parts_of
 from evener.planning.neighbours import Neighbours
 from evener.planning.sizes import Sizes
+
+import evener as ev
 
 NEIGHBOURS = import_module("evener.planning.neighbours")
 SPLITS = [[0.1, 0.9], [0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5]]

@@ -63,7 +63,6 @@ def record_run(result: Result) -> None:
             bytes_sent=int(span.bytes_sent),
             compute=span.compute,
             exchange=span.send + span.receive,
-            wait=span.wait,
         )
         for element, own, span in zip(placed.elements, placed.partitions, spans, strict=True)
     )
@@ -78,6 +77,5 @@ def _totals(timeline: Timeline) -> list[Span]:
         total.compute += span.compute
         total.send += span.send
         total.receive += span.receive
-        total.wait += span.wait
         total.bytes_sent += span.bytes_sent
     return list(sums.values())

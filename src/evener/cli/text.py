@@ -204,11 +204,11 @@ def planned(plan: Plan) -> str:
         f"Predicted: {seconds_text(predicted.seconds)} for {each} ({least} to {most}), {predicted.origin}"
     ]
     over = [
-        f"{ratio:.2f} times the speed of the {name} alone"
+        f"{ratio:.2f} over the {name} alone"
         for name, ratio in (("CPU", predicted.speedup_over_cpu), ("GPU", predicted.speedup_over_gpu))
         if ratio is not None and len(plan.alternatives) > 1
     ]
-    lines += [" and ".join(over).capitalize()] if over else []
+    lines += [f"Speed-up: {', '.join(over)}"] if over else []
     lines.append("")
     for kind, seconds in plan.alternatives.items():
         split = kind == "CPU alone" and len(plan.on) > 1 and all(name.startswith("cpu") for name in plan.on)

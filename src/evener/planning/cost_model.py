@@ -9,11 +9,12 @@ maximum in equation 2; 1/a is their r. Vertices have a cost of their own (Gharai
 Guo et al. (2016) measure such rates by runs on the machine. Host edges are those that a GPU reads from host
 memory. A vertex counts if it has an edge. The work of a CPU element is divided among its threads.
 
-The coefficients solve a ridge regression toward a prior: with k = z · prior, minimise over z >= 0
+The coefficients solve a ridge regression toward a prior. With k = z · prior, minimise over z >= 0
 
-    sum over runs of weight · (predicted / measured - 1)² + RIDGE · |z - 1|²
+    sum over runs of weight · (predicted - measured)² / (measured · by prior) + RIDGE · |z - 1|²
 
-Without runs, z = 1.
+for computing and for exchanging, where "by prior" is the prediction with z = 1. Errors of a factor f and 1/f
+weigh the same. Without runs, z = 1.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ __all__ = ["Coefficients", "CostModel", "Fitted", "fit", "work_of"]
 # Weight of the prior; benchmarks/results/planner_regret.json.
 RIDGE = 0.1
 # Weight of a run relative to the next one of the same algorithm on the same kind of element.
-DECAY = 0.8
+DECAY = 0.95
 # Runs that the prior margin counts for.
-PRIOR_RUNS = 0.2
+PRIOR_RUNS = 0.05
 # A superstep of a single element exchanges nothing; this part of one with several elements.
 SINGLE_ELEMENT_SUPERSTEP = 0.1
 # Factor by which a prediction from hardware facts alone may be off, less 1.
@@ -185,11 +186,12 @@ def _ridge(
     work: NDArray[np.float64], measured: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the factors z >= 0 of the prior, with `work` in seconds by the prior."""
-    told = measured > 0
-    scale = np.sqrt(weights[told])
+    expected = work.sum(axis=1)
+    there = (expected > 0) & (measured > 0)
+    scale = np.sqrt(weights[there] / (expected[there] * measured[there]))
     toward = math.sqrt(RIDGE) * np.eye(work.shape[1])
-    rows = np.vstack([work[told] * (scale / measured[told])[:, None], toward])
-    found: NDArray[np.float64] = nnls(rows, np.concatenate([scale, toward.sum(axis=1)]))[0]
+    rows = np.vstack([work[there] * scale[:, None], toward])
+    found: NDArray[np.float64] = nnls(rows, np.append(measured[there] * scale, toward.sum(axis=1)))[0]
     return found
 
 

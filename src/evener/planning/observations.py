@@ -47,8 +47,8 @@ class ObservedElement:
         Edges, those of them in host memory, owned vertices with an edge, and mirrors.
     bytes_sent : int
         Bytes sent in the whole run.
-    compute, exchange, wait : float
-        Seconds in kernels, in sending and receiving, and in waiting.
+    compute, exchange : float
+        Seconds in kernels, and in sending and receiving.
     """
 
     model: str
@@ -61,7 +61,6 @@ class ObservedElement:
     bytes_sent: int
     compute: float
     exchange: float
-    wait: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,8 @@ class Observation:
 
     @property
     def overhead(self) -> float:
-        """Seconds outside the spans of the busiest element: the engine between supersteps."""
-        busy = max(one.compute + one.exchange + one.wait for one in self.elements)
-        return max(0.0, self.seconds - busy)
+        """Seconds beyond the busiest element: waiting for copies, and the engine between supersteps."""
+        return max(0.0, self.seconds - max(one.compute + one.exchange for one in self.elements))
 
 
 def file_of_observations() -> Path | None:

@@ -11,8 +11,9 @@ from evener.planning.cost_model import Coefficients
 if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
+    from evener.elements.hardware import GpuFacts
 
-__all__ = ["Prior", "prior_of", "supersteps_of"]
+__all__ = ["Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
 
 # Bytes of GPU memory traffic for an edge: its target, and the sector of the gathered value.
 GPU_EDGE_BYTES = 36
@@ -58,22 +59,32 @@ class Prior:
 def prior_of(spec: AlgorithmSpec, element: Element) -> Prior:
     """Return the prior for an algorithm on an element; reads hardware facts in milliseconds."""
     if element.kind == "cpu":
-        edge, host_edge, vertex = CPU_EDGE_SECONDS, 0.0, CPU_VERTEX_SECONDS
-        link = CPU_LINK
-    else:
-        facts = gpu_facts(getattr(element, "index", None))
-        link = facts.link_bytes_per_second
-        edge = GPU_EDGE_BYTES / facts.memory_bytes_per_second
-        host_edge = HOST_EDGE_BYTES / link
-        vertex = GPU_VERTEX_BYTES / facts.memory_bytes_per_second
+        return cpu_prior(spec)
+    return gpu_prior(spec, model_of(element), gpu_facts(getattr(element, "index", None)))
+
+
+def cpu_prior(spec: AlgorithmSpec) -> Prior:
+    """Return the prior for an algorithm on a CPU, in thread-seconds."""
+    return _prior(spec, "cpu", "cpu", (CPU_EDGE_SECONDS, 0.0, CPU_VERTEX_SECONDS), CPU_LINK)
+
+
+def gpu_prior(spec: AlgorithmSpec, model: str, facts: GpuFacts) -> Prior:
+    """Return the prior for an algorithm on a GPU with these facts."""
+    edge, vertex = (each / facts.memory_bytes_per_second for each in (GPU_EDGE_BYTES, GPU_VERTEX_BYTES))
+    link = facts.link_bytes_per_second
+    return _prior(spec, model, "cuda", (edge, HOST_EDGE_BYTES / link, vertex), link)
+
+
+def _prior(
+    spec: AlgorithmSpec, model: str, kind: str, computing: tuple[float, float, float], link: float
+) -> Prior:
+    edge, host_edge, vertex = computing
     if not spec.reads_every_edge:
         edge *= EARLY_EXIT_EDGES
         host_edge *= EARLY_EXIT_HOST_EDGES
-        vertex *= EARLY_EXIT_VERTICES[element.kind]
+        vertex *= EARLY_EXIT_VERTICES[kind]
     return Prior(
-        model_of(element),
-        Coefficients(edge, host_edge, vertex, 1 / link, SUPERSTEP_SECONDS[element.kind]),
-        MARGIN[element.kind],
+        model, Coefficients(edge, host_edge, vertex, 1 / link, SUPERSTEP_SECONDS[kind]), MARGIN[kind]
     )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["make_plan", "plan_and_place"]
+__all__ = ["cost_model", "make_plan", "plan_and_place"]
 
 
 def make_plan(
@@ -71,12 +71,7 @@ def make_plan(
     limit = None if gpu_memory is None else nbytes_of(gpu_memory, "gpu_memory")
     elements = _all_elements(limit) if on is None else parse_elements(on, gpu_memory=limit)
     cpu_alone = parse_elements("cpu")[0] if on is None else None
-    model = CostModel.of(
-        (spec.traffic.pushed, spec.traffic.pulled),
-        {element.name: prior_of(spec, element) for element in elements},
-        observations(spec.name),
-        supersteps=supersteps_of(spec),
-    )
+    model = cost_model(spec, elements)
     with with_placement_hint(graph, elements, directions=directions):
         plan, members = choose(
             GraphSizes.of(graph, directions),
@@ -91,6 +86,16 @@ def make_plan(
             cpu_alone=cpu_alone,
         )
     return plan, members, model
+
+
+def cost_model(spec: AlgorithmSpec, elements: Sequence[Element]) -> CostModel:
+    """Return the model of an algorithm on some elements, from hardware facts and recorded runs."""
+    return CostModel.of(
+        (spec.traffic.pushed, spec.traffic.pulled),
+        {element.name: prior_of(spec, element) for element in elements},
+        observations(spec.name),
+        supersteps=supersteps_of(spec),
+    )
 
 
 def plan_and_place(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from evener.results.result import Result
 
 __all__ = [
-    "achieved_for_predicted",
     "bottleneck",
+    "comparison",
     "energy_sentence",
     "explain",
     "headline",
@@ -148,7 +148,7 @@ def explain(result: Result) -> str:
 
 def predicted(expected: Prediction, result: Result) -> list[str]:
     """Return the predicted and the achieved time of the run and of each element."""
-    lines = [f"Predicted {achieved_for_predicted(result.seconds, expected.seconds)}, {expected.origin}."]
+    lines = [comparison(expected, result.seconds)]
     took = spent(result.timeline)
     for one in expected.elements:
         if one.name in took:
@@ -161,11 +161,12 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
     return lines
 
 
-def achieved_for_predicted(achieved: float, expected: float) -> str:
+def comparison(expected: Prediction, achieved: float) -> str:
     """Return the predicted and the achieved seconds, and their ratio if it is not about 1."""
-    ratio = achieved / expected if expected else 1.0
+    ratio = achieved / expected.seconds if expected.seconds else 1.0
     times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
-    return f"{seconds_text(expected)}, took {seconds_text(achieved)}{times}"
+    predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"
+    return f"{predicted}, took {seconds_text(achieved)}{times}."
 
 
 def spent(timeline: Timeline) -> dict[str, tuple[float, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import achieved_for_predicted, ready_sentence, spent
+from evener.results.report.explain import comparison, ready_sentence, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import readable
 
@@ -100,9 +100,8 @@ def prediction(expected: Prediction, result: Result) -> str:
         if ratio is not None
     ]
     speed = f" Predicted {' and '.join(faster)}." if faster else ""
-    seconds = achieved_for_predicted(result.seconds, expected.seconds)
     return (
-        f"<p>Predicted {seconds}, {expected.origin}.{speed}</p>"
+        f"<p>{comparison(expected, result.seconds)}{speed}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and achieved times by element')}"
     )
 

@@ -1,4 +1,4 @@
-"""Question: how much slower than the best placement is the planned one, and how fast does a planner learn.
+"""Question: what is the regret of plans against the best placement of a sweep, and how fast does it vanish.
 
 Recorded sweeps are replayed. The planner chooses among the placements of a sweep, first from hardware facts
 alone. It then observes the run on the chosen placement, and chooses again. The regret of a choice is its time

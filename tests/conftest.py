@@ -12,9 +12,8 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
-from evener.algorithms import arguments, feedback
+from evener.algorithms import feedback
 from evener.cli import main
-from evener.elements.cuda.discovery import lacking
 
 # Their assertions say what differs, as those of the tests themselves do.
 pytest.register_assert_rewrite("apart", "contracts", "matrix", "truth")
@@ -38,14 +37,6 @@ class Outcome:
     status: int
     out: str
     err: str
-
-
-@pytest.fixture(scope="session", autouse=True)
-def told_that_there_is_no_gpu():
-    """That is told once in a process: not in whichever test comes first."""
-    why = lacking()
-    if why is not None:
-        arguments._log_once(why)
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,10 @@ import pytest
 import evener as ev
 import reference
 import zoo
+from covering import pairwise_cover
 from evener.algorithms.bfs.levels_cpu import all_steps
 from sanitized import RUNS, sized
-from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from truth import RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
 
 POLICIES = ["random", "high", "low"]
@@ -24,7 +25,12 @@ ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
 generated_graphs = pytest.mark.parametrize("name", zoo.generated())
-narrow_graphs = pytest.mark.parametrize("name", zoo.NARROW)
+narrow_searches = pytest.mark.parametrize(
+    ("name", "narrow", "levels", "directed"),
+    pairwise_cover(
+        list(zoo.NARROW), sized([0, 300, 1 << 12, 1 << 20], [0, 300, 1 << 20]), [3, 1024], [True, False]
+    ),
+)
 _WIDE = {
     "name": ["two cores", "star", "late hub", "random"],
     "stored": ["undirected", "both", "out"],
@@ -152,11 +158,8 @@ def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     assert narrow < graph.m or phases == begins | narrow_phases
 
 
-def searches_at_once(test):
-    """All kinds of searches of graphs with wide frontiers."""
-    for name, values in _WIDE.items():
-        test = pytest.mark.parametrize(name, values, ids=f"{name}={{}}".format)(test)
-    return test
+# Searches of graphs with wide frontiers, in which each pair of kinds of steps and graphs occurs.
+searches_at_once = pytest.mark.parametrize(tuple(_WIDE), pairwise_cover(*_WIDE.values()))
 
 
 @cache
@@ -295,7 +298,7 @@ def check_values(truth, pg):
     assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
     assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
     truth.check_wcc(ev.wcc(pg))
-    truth.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+    truth.check_ranks(pg)
 
 
 def check_that_every_kernel_is_reached(monkeypatch, kind, splits):

@@ -40,7 +40,6 @@ CPU = kernels()
 ARRAYS = {"Array", "Tiered"}
 
 every_file = pytest.mark.parametrize("file", FILES)
-every_kernel = pytest.mark.parametrize("kernel", sorted(DECLARED))
 
 
 def given(declaration):
@@ -55,15 +54,13 @@ def test_every_kernel_that_may_be_asked_for_has_its_twin():
     assert set(DECLARED) == set(CPU)
 
 
-@every_kernel
-def test_twins_take_the_same_arguments(kernel):
+def check_twins_take_the_same_arguments(kernel):
     assert [p.name for p in given(DECLARED[kernel])] == list(
         inspect.signature(CPU[kernel].py_func).parameters
     )
 
 
-@every_kernel
-def test_twins_return_as_many_numbers(kernel):
+def check_twins_return_as_many_numbers(kernel):
     (function,) = ast.parse(textwrap.dedent(inspect.getsource(CPU[kernel].py_func))).body
     answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
     answers = [answer for answer in answers if not isinstance(answer, ast.Call)]  # another kernel's own
@@ -72,16 +69,14 @@ def test_twins_return_as_many_numbers(kernel):
     assert counts == set(votes)
 
 
-@every_kernel
-def test_what_the_launcher_fills_in_comes_last(kernel):
+def check_what_the_launcher_fills_in_comes_last(kernel):
     parameters = list(DECLARED[kernel].parameters)
     assert parameters[: len(given(DECLARED[kernel]))] == given(DECLARED[kernel])
     filled = [p.kind for p in parameters if p.kind in launch._FILLED]
     assert len(filled) == len(set(filled))
 
 
-@every_kernel
-def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
+def check_every_parameter_is_of_a_type_that_can_be_passed(kernel):
     declaration = DECLARED[kernel]
     scalars = {*source.SCALARS, *declaration.types}
     for parameter in given(declaration):
@@ -95,6 +90,21 @@ def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
     arrays = {parameter.of[0] for parameter in given(declaration) if parameter.kind in ARRAYS}
     assert set(declaration.types) <= arrays
     launch.Launcher(Nowhere(), kernel.rpartition(".")[0], declaration)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_twins_take_the_same_arguments,
+        check_twins_return_as_many_numbers,
+        check_what_the_launcher_fills_in_comes_last,
+        check_every_parameter_is_of_a_type_that_can_be_passed,
+    ],
+    ids=lambda check: check.__name__[6:],
+)
+def test_every_declaration(check):
+    for kernel in sorted(DECLARED):
+        check(kernel)
 
 
 def as_written(file):
@@ -128,8 +138,9 @@ def test_every_kernel_and_parameter_is_read(file):
 
 INTEGERS = ["u8", "u16", "u32", "u64"]
 TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"]}
+WEIGHTS = [*INTEGERS, "float", "double"]
 # Distances are integers only where weights are.
-DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], [*INTEGERS, "float", "double"])]
+DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], WEIGHTS)]
 
 
 def combinations(types):
@@ -137,6 +148,8 @@ def combinations(types):
     if set(types) <= {"Distance", "Weight"} and types:
         pairs = [dict(zip(("Distance", "Weight"), pair, strict=True)) for pair in DISTANCES]
         return list({tuple(pair[t] for t in types): {t: pair[t] for t in types} for pair in pairs}.values())
+    if set(types) == {"Rank", "Weight"}:
+        return [{"Rank": "float", "Weight": w} for w in WEIGHTS] + [{"Rank": "double", "Weight": "float"}]
     return [dict(zip(types, choice, strict=True)) for choice in product(*(TYPES[t] for t in types))]
 
 
@@ -277,7 +290,7 @@ def test_the_second_time_nothing_is_compiled(tmp_path, runs):
 @pytest.mark.usefixtures("folder")
 def test_each_architecture_and_type_has_an_entry(tmp_path, runs):
     codes = {
-        compiling.compiled("pagerank", {"Rank": rank}, arch).code
+        compiling.compiled("evener.algorithms.pagerank:kernels", {"Rank": rank}, arch).code
         for rank, arch in product(["float", "double"], ["sm_80", "sm_90"])
     }
     assert len(codes) == len(runs) == len(kept(tmp_path)) == 4

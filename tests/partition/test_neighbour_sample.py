@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+from covering import pairwise_cover
 from evener.partition.estimate import GraphSizes
 from evener.partition.neighbour_sample import NeighbourSample
 from evener.partition.sizes import ElementShare, owned_by_degree, partition_sizes
@@ -50,9 +51,7 @@ def estimated(sizes, policy, shares):
     )
 
 
-@pytest.mark.parametrize("shares", SPLITS, ids=str)
-@pytest.mark.parametrize("policy", ["high", "low"])
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(("name", "shares", "policy"), pairwise_cover(list(GRAPHS), SPLITS, ["high", "low"]))
 def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, policy, shares):
     """Within a twentieth, or a fiftieth of all vertices: a sample has a standard error of 0.005."""
     monkeypatch.setattr(

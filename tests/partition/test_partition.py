@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import evener as ev
 from apart import ApartElement
+from covering import pairwise_cover
 from evener.elements import CpuElement
 from evener.elements.cuda.memory import TieredArray
 from evener.graph.csr import rows_at
@@ -252,10 +253,10 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
         assert to_hub[edges.offsets[1:].astype(int) - 1].all()
 
 
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
-@pytest.mark.parametrize("most", [0, 5, 1000])
-@pytest.mark.parametrize("written", [12, 1 << 20])
+@pytest.mark.parametrize(
+    ("mapped", "most", "directed", "written"),
+    pairwise_cover([0.0, 0.32, 0.9, 1.0], [0, 5, 1000], [True, False], [12, 1 << 20]),
+)
 def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     monkeypatch, mapped, most, directed, written
 ):
@@ -451,9 +452,10 @@ def test_what_is_asked_for_is_enough(directions, directed):
     assert pg.statistics.nbytes <= _bytes_needed(g, directions)
 
 
-@pytest.mark.parametrize("written", [1, 1000, 40_000])
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("dtype", [None, "float32", "float64", "uint8"])
+@pytest.mark.parametrize(
+    ("written", "directed", "dtype"),
+    pairwise_cover([1, 1000, 40_000], [True, False], [None, "float32", "float64", "uint8"]),
+)
 def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
     """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
     monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)

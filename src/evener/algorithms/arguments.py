@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
 from evener.algorithms.registry import find
 from evener.elements import named, parse_elements
-from evener.elements.cuda.discovery import gpus, lacking
+from evener.elements.cuda.discovery import gpus
 from evener.engine.engine import Spread
-from evener.errors import ON_THE_CPU, ArgumentError, UnknownVertexError
+from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
 from evener.partition.partitioned import PartitionedGraph
@@ -23,17 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Unpack
 
+    from numpy.typing import NDArray
+
     from evener.algorithms.spec import AlgorithmSpec
 
 __all__ = [
     "NOBODY",
     "Wanted",
     "at_vertex",
+    "check_weights",
     "ensure_placed",
     "given_share",
     "graph_of",
     "number_of_source",
     "placed",
+    "unsigned",
 ]
 
 _log = logging.getLogger("evener")
@@ -181,8 +184,6 @@ def _place(graph: Graph, algorithm: str, passes: float, wanted: Wanted) -> Parti
     on, policy = named(wanted["on"]), wanted["policy"]
     limit = None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
     elements = None if on is None else parse_elements(on, gpu_memory=limit)
-    if elements is None and not gpus() and (why := lacking()) is not None:
-        _log_once(why)
     several_kinds = elements is not None and len({element.kind for element in elements}) > 1
     if (elements is None and gpus()) or (several_kinds and (policy == "auto" or wanted["alpha"] is None)):
         from evener.planning.place import plan_and_place
@@ -207,12 +208,6 @@ def _place(graph: Graph, algorithm: str, passes: float, wanted: Wanted) -> Parti
     )
 
 
-@cache
-def _log_once(why: str) -> None:
-    """Log why runs that name no element use the CPU."""
-    _log.warning("%s: %s", ON_THE_CPU, why)
-
-
 def number_of_source(graph: Graph, source: Any) -> int:
     """The graph's number of the vertex with the id `source`.
 
@@ -232,6 +227,32 @@ def number_of_source(graph: Graph, source: Any) -> int:
         msg = f"{error}; give one that is as source="
         raise UnknownVertexError(msg) from None
     return int(number)
+
+
+def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
+    """Return the heaviest weight.
+
+    Raises
+    ------
+    ArgumentError
+        If a weight is negative or NaN, or with `finite` infinite. It names an edge and ends with `need`.
+    """
+    lightest, heaviest = graph.weight_range
+    if lightest >= 0 and not (finite and heaviest == np.inf):
+        return heaviest
+    turned = "out" not in graph.has
+    rows = graph.reverse if turned else graph
+    weights = cast("NDArray[Any]", rows.weights)
+    e = int(np.argmin((weights >= 0) & ~(finite & np.isinf(weights))))
+    ends = int(np.searchsorted(rows.offsets, e, side="right")) - 1, int(rows.targets[e])
+    tail, head = reversed(ends) if turned else ends
+    msg = f"the edge from {graph.ids[tail]} to {graph.ids[head]} weighs {weights[e]}; {need}"
+    raise ArgumentError(msg)
+
+
+def unsigned(weights: Spread) -> Spread:
+    """Return the same weights, integers without their sign."""
+    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind == "i" else w for w in weights.parts])
 
 
 def at_vertex(pg: PartitionedGraph, number: int) -> Spread:

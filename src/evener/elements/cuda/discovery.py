@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +16,10 @@ from evener.errors import first_clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "lacking", "missing", "versions"]
+__all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
 
-# Where there is a driver of NVIDIA's, it has this.
-_DRIVER = Path("/proc/driver/nvidia")
-# A container may show the device alone.
-_DEVICE = Path("/dev/nvidiactl")
+# NVIDIA's driver has the first; a container may show the device alone.
+_DRIVER = (Path("/proc/driver/nvidia"), Path("/dev/nvidiactl"))
 
 _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
 
@@ -55,15 +52,9 @@ def missing() -> str | None:
     return None
 
 
-@cache
-def lacking() -> str | None:
-    """Why no GPU can be used, where anything speaks for there being one: CuPy, or a driver; else None."""
-    return missing() if find_spec("cupy") is not None or _DRIVER.exists() else None
-
-
 def driver_present() -> bool:
     """Return whether NVIDIA's driver is loaded. Starts no GPU."""
-    return _DRIVER.exists() or _DEVICE.exists()
+    return any(path.exists() for path in _DRIVER)
 
 
 @cache

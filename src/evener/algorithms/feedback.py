@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Timeline
     from evener.results.result import Result
 
-__all__ = ["finished", "record_run"]
+__all__ = ["finish_run", "record_run"]
 
 # Seconds of a run that is worth recording.
 MIN_SECONDS = 0.010
@@ -19,7 +19,7 @@ MIN_SECONDS = 0.010
 _MAX_COMPILING = 0.02
 
 
-def finished(result: Result) -> Result:
+def finish_run(result: Result) -> Result:
     """Attach the prediction of the plan, if there is one, and record the run on a machine with a GPU."""
     placed = result.partitioned
     if placed is None:

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from evener.planning.prediction import ElementPrediction, Prediction
 
@@ -186,6 +185,8 @@ def _ridge(
     work: NDArray[np.float64], measured: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the factors z >= 0 of the prior, with `work` in seconds by the prior."""
+    from scipy.optimize import nnls  # takes half a second to import
+
     expected = work.sum(axis=1)
     there = (expected > 0) & (measured > 0)
     scale = np.sqrt(weights[there] / (expected[there] * measured[there]))

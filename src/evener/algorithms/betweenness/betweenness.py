@@ -22,7 +22,7 @@ import numpy as np
 
 from evener.algorithms.arguments import at_vertex, graph_of, placed
 from evener.algorithms.betweenness import SPEC
-from evener.algorithms.feedback import finished
+from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_whole
@@ -166,7 +166,7 @@ def betweenness(
         partitioned=pg,
         passes=len(chosen),
     )
-    return finished(result)
+    return finish_run(result)
 
 
 class _State:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.arguments import NOBODY, at_vertex, graph_of, number_of_source, placed
 from evener.algorithms.bfs import SPEC
-from evener.algorithms.feedback import finished
+from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, Spread
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -170,7 +170,7 @@ def searched(
         edges=edges if pg.graph.directed else edges // 2,
         partitioned=pg,
     )
-    return finished(result)
+    return finish_run(result)
 
 
 def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) -> tuple[Spread, Spread]:

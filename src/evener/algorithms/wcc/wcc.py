@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.arguments import placed
-from evener.algorithms.feedback import finished
+from evener.algorithms.feedback import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.kernels.kernel import KernelFile
@@ -108,7 +108,7 @@ def wcc(
         edges=pg.graph.m,
         partitioned=pg,
     )
-    return finished(result)
+    return finish_run(result)
 
 
 def _label(engine: Engine, m: int, *, directed: bool) -> Spread:

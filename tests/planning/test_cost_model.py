@@ -90,6 +90,12 @@ def test_one_run_moves_the_coefficient_that_dominates_it():
     assert found[1:] == pytest.approx(PRIOR.coefficients[1:])
 
 
+@pytest.mark.parametrize("times", [1 / 50, 1 / 3, 3, 50])
+def test_one_run_outweighs_a_prior_that_is_wrong_by_a_large_factor(times):
+    found = fit(PRIOR, [(work(edges=1e9), times * 2.0, 0.0)]).coefficients
+    assert found.edge == pytest.approx(times * 2e-9, rel=0.2)
+
+
 def test_no_coefficient_becomes_negative():
     """Twice the edges in half the time: more edges do not save time."""
     runs = [(work(edges=1e9, vertices=1e6), 4.0, 0.0), (work(edges=2e9, vertices=1e6), 2.0, 0.0)] * 5

@@ -13,8 +13,8 @@ The coefficients solve a ridge regression toward a prior. With k = z · prior, m
 
     sum over runs of weight · (predicted - measured)² / (measured · by prior) + RIDGE · |z - 1|²
 
-for computing and for exchanging, where "by prior" is the prediction with z = 1. Errors of a factor f and 1/f
-weigh the same. Without runs, z = 1.
+for computing and for exchanging, where "by prior" is the prediction with z = 1. A factor z above LARGE_FACTOR
+is penalised relative to its size, so one run outweighs a prior that is far too small. Without runs, z = 1.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ __all__ = ["Coefficients", "CostModel", "Fitted", "fit", "work_of"]
 
 # Weight of the prior; benchmarks/results/planner_regret.json.
 RIDGE = 0.1
+# Factor of the prior from which on the penalty is relative, and solutions until its weight has settled.
+LARGE_FACTOR, ROUNDS = 2.0, 3
 # Weight of a run relative to the next one of the same algorithm on the same kind of element.
 DECAY = 0.95
 # Runs that the prior margin counts for.
@@ -190,10 +192,12 @@ def _ridge(
     expected = work.sum(axis=1)
     there = (expected > 0) & (measured > 0)
     scale = np.sqrt(weights[there] / (expected[there] * measured[there]))
-    toward = math.sqrt(RIDGE) * np.eye(work.shape[1])
-    rows = np.vstack([work[there] * scale[:, None], toward])
-    found: NDArray[np.float64] = nnls(rows, np.append(measured[there] * scale, toward.sum(axis=1)))[0]
-    return found
+    rows, target = work[there] * scale[:, None], measured[there] * scale
+    z = np.ones(work.shape[1])
+    for _ in range(ROUNDS):
+        toward = math.sqrt(RIDGE) / np.maximum(z / LARGE_FACTOR, 1)
+        z = nnls(np.vstack([rows, np.diag(toward)]), np.append(target, toward))[0]
+    return z
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
     words = -(-blocks // _BITS)
 
     def run(kernel: str, *args: Any) -> None:
-        element.call(element.kernel(f"columns.{kernel}"), edges.offsets, edges.targets, *held, *args)
+        element.call(element.kernel(f"column_blocks.{kernel}"), edges.offsets, edges.targets, *held, *args)
 
     def measured(kernel: str, count: int, *args: Any) -> NDArray[np.uint32]:
         ends = element.array(count * SLICES, np.uint32)

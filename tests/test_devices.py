@@ -16,14 +16,13 @@ import pytest
 from cupy.cuda import nvrtc, runtime
 
 import evener as ev
-from evener import profile
 from evener.elements import parse_elements, usable_cores
 from evener.elements.cuda import discovery as gpus
 from evener.elements.cuda.device_errors import DeviceContext, failed
 from evener.elements.cuda.element import CudaElement
+from evener.elements.hardware import described
 from evener.elements.pinned import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
-from evener.planning import place as auto
 from evener.system import memory
 
 # CUDA's numbers for its errors.
@@ -433,7 +432,6 @@ def in_trouble(machine, monkeypatch):  # noqa: ARG001 - the GPUs there are
     monkeypatch.setattr(cupy.cuda, "Device", Device)
     monkeypatch.setattr(runtime, "memGetInfo", answering((1 << 20, 140 << 30)))
     monkeypatch.setattr(cupy, "get_default_memory_pool", lambda: SimpleNamespace(free_bytes=lambda: 0))
-    monkeypatch.setattr(auto, "_WORTH_MEASURING", 0)
     return lambda error: monkeypatch.setattr(cupy, "zeros", answering(error))
 
 
@@ -513,7 +511,7 @@ def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
     with pytest.raises(
         DeviceError, match=r"^a GPU does not say what it is: cudaErrorLaunchFailure: .*on=\"cpu\"$"
     ):
-        profile.machine()
+        described()
 
 
 def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):

@@ -62,12 +62,12 @@ class Result(Mapping[str, "NDArray[Any]"]):
     partitioned : PartitionedGraph, optional
         The partitions it ran on.
     passes : float, default 1
-        How many passes it had, for what a plan expected: iterations of PageRank, sources of betweenness.
+        Passes of the run: iterations of PageRank, sources of betweenness.
 
     Attributes
     ----------
     prediction : Prediction or None
-        What a plan expected of the run, where one was made.
+        What the plan predicted of the run, if the graph was placed by one.
     energy : Energy or None
         The joules it took, where an `evener.results.energy.meter.Meter` measured them.
 
@@ -106,9 +106,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.edges = int(edges)
         self.outcome = dict(outcome or {})
         self.partitioned = partitioned
+        self.passes = passes
         self.prediction: Prediction | None = None
-        if partitioned is not None and partitioned.forecast is not None:
-            self.prediction = partitioned.forecast(partitioned, algorithm, passes)
         self.energy: Energy | None = None
         # None once it is gathered: what gathers an array keeps the elements' memory that it lies in.
         self._gather: dict[str, Callable[[], NDArray[Any]] | None] = dict(arrays)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evener.algorithms.arguments import NOBODY, graph_of, number_of_source, placed
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
+from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -134,7 +135,7 @@ def run_bfs(
     distance, parent = _search(engine, pg.graph, number, bottom_up=undirected or pg.directions == "both")
     seconds = engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
-    return Result(
+    result = Result(
         algorithm,
         pg.graph,
         {
@@ -148,6 +149,7 @@ def run_bfs(
         edges=edges if pg.graph.directed else edges // 2,
         partitioned=pg,
     )
+    return finish_run(result)
 
 
 def _search(

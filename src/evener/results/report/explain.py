@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from evener.results.result import Result
 
 __all__ = [
-    "achieved_for_predicted",
     "bottleneck",
+    "comparison",
     "energy_sentence",
     "explain",
     "headline",
     "predicted",
     "ready_sentence",
     "shares_sentence",
-    "spent_for",
+    "spent",
 ]
 
 
@@ -150,41 +150,30 @@ def explain(result: Result) -> str:
 
 
 def predicted(expected: Prediction, result: Result) -> list[str]:
-    """What a plan said, and what came: of the whole run, and of each element."""
-    whole = achieved_for_predicted(result.seconds, expected.seconds)
-    lines = [f"Predicted: the run took {whole}."]
-    took = spent_for(expected, result)
-    besides = "beside that" if expected.beside_computing else "exchanging"
+    """Return the predicted and the achieved time of the run and of each element."""
+    lines = [comparison(expected, result.seconds)]
+    took = spent(result.timeline)
     for one in expected.elements:
         if one.name in took:
             computed, exchanged = took[one.name]
+            compute, exchange = seconds_text(one.compute_seconds), seconds_text(one.exchange_seconds)
             lines.append(
-                f"  {one.name}: computing {seconds_text(computed)} for {seconds_text(one.compute_seconds)}, "
-                f"{besides} {seconds_text(exchanged)} for {seconds_text(one.exchange_seconds)}"
+                f"  {one.name}: computing {compute}, took {seconds_text(computed)}; "
+                f"exchanging {exchange}, took {seconds_text(exchanged)}"
             )
     return lines
 
 
-def spent_for(expected: Prediction, result: Result) -> dict[str, tuple[float, float]]:
-    """Seconds that each element computed, and those that are to be held against its exchange's."""
-    took = spent(result.timeline)
-    if not expected.beside_computing or not took:
-        return took
-    beside = result.seconds - max(computed for computed, _ in took.values())
-    return {name: (computed, beside) for name, (computed, _) in took.items()}
-
-
-def achieved_for_predicted(achieved: float, expected: float) -> str:
-    """How much longer than predicted, and both."""
-    if not (achieved and expected):
-        return f"{seconds_text(achieved)}, and {seconds_text(expected)} was predicted"
-    off = achieved / expected
-    length = "as long as" if 0.95 < off < 1.05 else f"{off:.2g} times as long as"
-    return f"{length} predicted: {seconds_text(achieved)} for {seconds_text(expected)}"
+def comparison(expected: Prediction, achieved: float) -> str:
+    """Return the predicted and the achieved seconds, and their ratio if it is not about 1."""
+    ratio = achieved / expected.seconds if expected.seconds else 1.0
+    times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
+    predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"
+    return f"{predicted}, took {seconds_text(achieved)}{times}."
 
 
 def spent(timeline: Timeline) -> dict[str, tuple[float, float]]:
-    """Seconds that each element computed and exchanged."""
+    """Return the seconds that each element computed and exchanged."""
     sums = dict.fromkeys(timeline.elements, (0.0, 0.0))
     for (_, name), span in timeline.by_phase().items():
         compute, exchange = sums[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import achieved_for_predicted, ready_sentence, spent_for
+from evener.results.report.explain import comparison, ready_sentence, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import readable
 
@@ -77,8 +77,8 @@ def placement(partitioned: PartitionedGraph) -> str:
 
 
 def prediction(expected: Prediction, result: Result) -> str:
-    """What the plan said, and what came."""
-    took = spent_for(expected, result)
+    """Return the predicted and the achieved times of the run and of each element."""
+    took = spent(result.timeline)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
     for one in expected.elements:
         got = took.get(one.name)
@@ -93,16 +93,15 @@ def prediction(expected: Prediction, result: Result) -> str:
         )
         whole = one.compute_seconds + one.exchange_seconds
         pairs.append((one.name, whole, 0.0 if got is None else sum(got)))
-    besides = "beside that" if expected.beside_computing else "exchanging"
-    columns = ("element", "computing predicted", "achieved", f"{besides} predicted", "achieved")
+    columns = ("element", "computing predicted", "achieved", "exchanging predicted", "achieved")
     faster = [
-        f"{ratio:.2g} times as fast as on {what} alone"
+        f"{ratio:.2g} times the speed of {what} alone"
         for ratio, what in ((expected.speedup_over_cpu, "the CPU"), (expected.speedup_over_gpu, "one GPU"))
         if ratio is not None
     ]
-    promised = f" It was to be {' and '.join(faster)}." if faster else ""
+    speed = f" Predicted {' and '.join(faster)}." if faster else ""
     return (
-        f"<p>The run took {achieved_for_predicted(result.seconds, expected.seconds)}.{promised}</p>"
+        f"<p>{comparison(expected, result.seconds)}{speed}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and achieved times by element')}"
     )
 

@@ -63,7 +63,7 @@ def test_edges_without_room_stay_with_the_host():
             break
         (p,) = pg.partitions
         assert {len(edges.targets) for edges in p.directions} == {truth.graph.m}
-        by_share[len(p.out.targets.far) / truth.graph.m] = pg
+        by_share[len(p.out.targets.host_part) / truth.graph.m] = pg
         room = room * 9 // 10
     else:
         pytest.fail(f"{room} bytes are enough for everything")

@@ -12,11 +12,11 @@ import pytest
 
 import evener as ev
 import reference
+import twins_bfs_levels
 import zoo
-from evener.algorithms.bfs.levels_cpu import all_steps
 from sanitized import RUNS, sized
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
-from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
+from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
@@ -200,9 +200,9 @@ class _Watched:
         if kernel == "evener.algorithms.bfs:levels.all_steps":
             awake, scout, levels, edges = votes
             self.steps[-1] = ("search", levels, edges)
-            names = inspect.signature(all_steps.py_func).parameters
+            names = inspect.signature(twins_bfs_levels.all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))
-            assert levels >= given["most_levels"] or awake == 0 or max(awake, scout) <= given["narrow"]
+            assert levels >= given["max_levels"] or awake == 0 or max(awake, scout) <= given["narrow_limit"]
             assert not engine.fetch(given["frontier"])[0].any()
             assert not engine.fetch(given["next_frontier"])[0].any()
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
@@ -243,6 +243,7 @@ def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad,
             ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ev.Engine, "on_one_cpu", False)
+            find_kernels_of_gpus(patch)
             patch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", up)
             found = _Watched(patch)
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)

@@ -512,7 +512,7 @@ def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
 
 
 def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.work.KEEP", False)
+    monkeypatch.setattr("evener.cli.work.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
     assert done.err.startswith("evener: compiled kernels cannot be kept, so each run compiles them anew; ")

@@ -9,7 +9,7 @@ import pytest
 
 from evener.cli.progress import LiveDisplay, PlainDisplay, display, line
 from evener.engine.timeline import Progress
-from evener.kernels.compile_clock import making_ready
+from evener.kernels.compile_clock import compiling
 
 
 class TestProgress:
@@ -54,7 +54,7 @@ class TestProgress:
             shown.stage("reading rmat:8")
             time.sleep(0.4)
             assert "ready" not in stream.getvalue()
-            with making_ready():
+            with compiling():
                 time.sleep(1.5)
             assert "reading rmat:8; making kernels ready, 1 s so far" in stream.getvalue()
             time.sleep(0.4)
@@ -62,7 +62,7 @@ class TestProgress:
             time.sleep(0.4)
             assert "reading rmat:8" in stream.getvalue()[seen:]
             assert "ready" not in stream.getvalue()[seen:]
-            with making_ready():
+            with compiling():
                 shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
                 time.sleep(0.4)
             assert "paths pulled,…; making kernels ready, 2 s so far" in stream.getvalue()

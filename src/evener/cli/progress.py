@@ -166,7 +166,7 @@ class LiveDisplay:
 def _seconds_making_ready() -> float:
     """Seconds that this process has spent on that, none if it has not come to any kernel."""
     # Another thread may be in the middle of importing it.
-    spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "seconds_spent", None)
+    spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "compile_seconds", None)
     return 0.0 if spent is None else float(spent())
 
 

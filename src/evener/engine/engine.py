@@ -24,7 +24,7 @@ from evener.engine.timeline import Progress, Slice, Span, Timeline
 from evener.engine.workspace import State
 from evener.errors import ArgumentError, DeviceError
 from evener.graph.checks import type_name
-from evener.kernels.compile_clock import seconds_spent
+from evener.kernels.compile_clock import compile_seconds
 from evener.kernels.kernel import Kernel
 from evener.partition.footprint import require_state
 
@@ -94,7 +94,7 @@ class Engine(State):
         self._algorithm = algorithm
         self._progress = progress
         self._began = perf_counter()
-        self._made_ready = seconds_spent()
+        self._made_ready = compile_seconds()
         self._superstep = -1
         self._edges = 0
         self._ends = 1 + from_both_ends
@@ -118,7 +118,7 @@ class Engine(State):
         if len(self.elements) == 1 and self.elements[0].deferred:
             self._computed(since, perf_counter())  # the last kernels, if they had no vote to be waited for
         self._spans = []
-        self.timeline.making_ready = seconds_spent() - self._made_ready
+        self.timeline.making_ready = compile_seconds() - self._made_ready
         self.timeline.seconds = perf_counter() - self._began
         return self.timeline.seconds
 

@@ -259,17 +259,17 @@ def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) 
         else:
             engine.compute("bits.copy", visited, before)
             engine.compute(
-                kernels.flood_step, offsets, targets, engine.vertices, engine.owned, queue, length,
+                kernels.scatter_parents, offsets, targets, engine.vertices, engine.owned, queue, length,
                 parent, visited, offered,
             )  # fmt: skip
             found, scouts, offers = engine.compute(
-                kernels.settle, offsets, engine.owned, before, visited, level, distance,
+                kernels.collect_new, offsets, engine.owned, before, visited, level, distance,
                 arrived, next_queue, next_length, wakes=True, reduce=list,
             )  # fmt: skip
         if any(offers):
             engine.push(offered, "set", changed=arrived, work=scout)
             reached, out_of_reached = engine.compute(
-                kernels.arrive, offsets, engine.owned, arrived, offered, visited, distance, parent,
+                kernels.receive_parents, offsets, engine.owned, arrived, offered, visited, distance, parent,
                 level, next_queue, next_length, wakes=True, work=scout, reduce=list,
             )  # fmt: skip
             found = [*found, *reached]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evener.elements.cuda.compile import architecture, compiled
 from evener.elements.cuda.device_errors import keep
 from evener.elements.cuda.scratch import MOST_BLOCKS
-from evener.kernels.compile_clock import making_ready
+from evener.kernels.compile_clock import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ __all__ = ["Loader"]
 # where it does not go by blocks of columns.
 _SHARED_FOR_TABLES = 0.85
 # Kernels that read nothing else twice, and take all of it.
-_TABLES_ALONE = ("pull.near",)
+_TABLES_ALONE = ("pull.local_sums",)
 # What that one keeps there beside its table, and the columns that it can number in 16 bits.
 _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
@@ -65,7 +65,7 @@ class Loader:
         from cupy.cuda import driver, function
 
         key = (self._index, file, tuple(sorted(types.items())))
-        with making_ready():
+        with compiling():
             if key not in _modules:
                 binary = compiled(file, types, self._architecture)
                 module = function.Module()

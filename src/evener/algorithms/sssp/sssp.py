@@ -201,13 +201,13 @@ def _settle_together(
     while (nearest := _nearest(engine, s.distance, s.pending)) < math.inf:
         end = _bucket_end(nearest, delta, far)
         _, edges = engine.compute(
-            kernels.collect, offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
+            kernels.fill_bucket, offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
             s.scout, wakes=True,
         )  # fmt: skip
         engine.superstep("settle", edges=edges)
         # distance = distance min (bucket min.+ A), until the bucket is empty
         left = engine.compute(
-            kernels.settle, offsets, targets, weights, engine.owned, end, budget, s.distance, s.parent,
+            kernels.relax_bucket, offsets, targets, weights, engine.owned, end, budget, s.distance, s.parent,
             s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
         )  # fmt: skip
         engine.push(s.distance, "min", changed=s.pending)
@@ -232,7 +232,7 @@ def _settle_alone(
         if few:
             engine.superstep("narrow", edges=gone_through)
             waiting, gone_through = engine.compute(
-                single_block_kernels.settle, offsets, targets, weights, engine.owned, NARROW, narrow_edges,
+                single_block_kernels.dijkstra, offsets, targets, weights, engine.owned, NARROW, narrow_edges,
                 s.distance, s.parent, s.pending, wakes=True,
             )  # fmt: skip
             few = gone_through > 0 and waiting <= NARROW
@@ -241,7 +241,7 @@ def _settle_alone(
         # So far as is known: how many the last buckets had.
         engine.superstep("settle", active=Spread([taken]), edges=gone_through)
         taken, gone_through, left, waiting = engine.compute(
-            kernels.settle_buckets, offsets, targets, weights, engine.owned, delta, far, budget, most_buckets,
+            kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget, most_buckets,
             s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
             nearest, next_nearest, worked=True,
         )  # fmt: skip
@@ -293,20 +293,22 @@ def _root(
     )
     if left:
         rooted, waiting = engine.bitmaps(2)
-        engine.compute(tree_kernels.begin_plateaus, engine.owned, far, distance, parent, rooted, waiting)
+        engine.compute(
+            tree_kernels.begin_zero_weight_levels, engine.owned, far, distance, parent, rooted, waiting
+        )
     while left:
         engine.superstep("plateaus")
         engine.pull(rooted)
         left -= engine.compute(
-            tree_kernels.adopt, offsets, targets, weights, *engine.out[:2], _unsigned(engine.out_weights),
-            engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
+            tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
+            _unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
 
 
 def _nearest(engine: Engine, distance: Spread, pending: Spread) -> float:
-    return float(engine.compute(kernels.lowest, engine.owned, distance, pending, reduce=min))
+    return float(engine.compute(kernels.min_pending, engine.owned, distance, pending, reduce=min))
 
 
 def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np.uint32 | np.float64:

@@ -140,7 +140,7 @@ class Ours:
         return _with(ev.bfs(self.placed, source=source), "parent")
 
     def pagerank(self, iterations):
-        return _with(ev.pagerank(self.placed, tol=0, max_iter=iterations), "rank")
+        return _with(ev.pagerank(self.placed, tol=0, max_iter=iterations, weights=False), "rank")
 
     def wcc(self):
         return _with(ev.wcc(self.placed), "component")

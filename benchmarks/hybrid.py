@@ -259,7 +259,7 @@ class _Bench:
             if task == "bfs":
                 result = ev.bfs(placed, source=int(self._sources[max(i, 0)]))
             else:
-                result = ev.pagerank(placed, tol=0, max_iter=ITERATIONS)
+                result = ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False)
             if not self.options.no_verify:
                 self._check(result, last=i == rounds - 1)
             if i >= 0:

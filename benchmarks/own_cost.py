@@ -37,7 +37,7 @@ APART = 1e-6
 # More than the last cache of a processor holds: the largest we know of has 1.1 GiB.
 BYTES_OF_CACHES = 1 << 31
 TASKS = {
-    "pagerank": lambda placed, _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS),
+    "pagerank": lambda placed, _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False),
     "bfs": lambda placed, source: ev.bfs(placed, source=source),
     "wcc": lambda placed, _: ev.wcc(placed),
     "sssp": lambda placed, source: ev.sssp(placed, source=source),

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import settings
 
 from evener.cli import main
-from evener.elements.cuda.discovery import lacking
-from evener.planning import place as auto
 
 # Their assertions say what differs, as those of the tests themselves do.
 pytest.register_assert_rewrite("apart", "contracts", "matrix", "truth")
@@ -38,14 +36,6 @@ class Outcome:
     status: int
     out: str
     err: str
-
-
-@pytest.fixture(scope="session", autouse=True)
-def told_that_there_is_no_gpu():
-    """That is told once in a process: not in whichever test comes first."""
-    why = lacking()
-    if why is not None:
-        auto._tell_once(why)
 
 
 @pytest.fixture(autouse=True)

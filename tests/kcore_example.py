@@ -1,30 +1,40 @@
-"""The worked example of an algorithm from outside the package, and what NetworkX says it should find."""
+"""The example package with k-core decomposition, from its source folder, and core numbers by NetworkX."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 
 import evener as ev
+from evener.algorithms import registry
 
-FOLDER = Path(__file__).resolve().parent.parent / "examples/kcore"
+PROJECT = Path(__file__).resolve().parent.parent / "examples/kcore"
+FOLDER = PROJECT / "src/evener_kcore"
 
 
 def load():
-    """The example's driver, imported as a user's own."""
-    sys.path.insert(0, str(FOLDER))
+    """Import the driver's module."""
+    sys.path.insert(0, str(FOLDER.parent))
     try:
-        return import_module("kcore")
+        return import_module("evener_kcore.kcore")
     finally:
-        sys.path.remove(str(FOLDER))
+        sys.path.remove(str(FOLDER.parent))
+
+
+def register(monkeypatch, points):
+    """Let the registry find these entry points, given as values by name, until the test ends."""
+    found = {name: EntryPoint(name, value, registry.GROUP) for name, value in points.items()}
+    monkeypatch.setattr(registry, "_registered", lambda: found)
+    monkeypatch.setattr(registry, "_spec", registry._spec.__wrapped__)
 
 
 def simple(parts):
-    """The graph of ``(src, dst, n)`` without loops and repetitions, and its core numbers."""
+    """The graph of ``(src, dst, n)`` without self-loops and repeated edges, and its core numbers."""
     src, dst, n = parts
     graph = nx.Graph()
     graph.add_nodes_from(range(n) if n is not None else np.unique([src, dst]).tolist())

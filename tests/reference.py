@@ -61,16 +61,22 @@ def bfs(graph, source):
         parent[heads[found][::-1]] = tails[found][::-1]
 
 
-def pagerank(graph, *, damping=0.85, iterations=None, tol=1e-10, personalization=None):
-    """Ranks in float64 after `iterations`, or when an iteration moves them by less than `tol` in all."""
+def pagerank(graph, *, damping=0.85, iterations=None, tol=1e-10, personalization=None, weights=True):
+    """Ranks in float64 after `iterations`, or when an iteration moves them by less than `tol` in all.
+
+    They follow the graph's weights if it has any and `weights` is true.
+    """
     if graph.n == 0:
         return np.empty(0)
     teleport = np.full(graph.n, 1 / graph.n)
     if personalization is not None:
         teleport = np.asarray(personalization, dtype=np.float64) / np.sum(personalization)
-    backward = adjacency(graph).T.tocsr()
-    degree = np.diff(graph.offsets.astype(np.int64))
-    share = 1 / np.maximum(degree, 1)
+    forward = adjacency(graph)
+    if weights and graph.weights is not None:
+        forward = csr_array((graph.weights.astype(np.float64), edges(graph)), shape=forward.shape)
+    backward = forward.T.tocsr()
+    degree = forward.sum(axis=1)
+    share = 1 / np.where(degree == 0, 1, degree)
     rank = np.full(graph.n, 1 / graph.n)
     for _ in range(iterations if iterations is not None else 10_000):
         lost = rank[degree == 0].sum()

@@ -35,10 +35,10 @@ DRIVER_MISMATCH = 803
 def asked_anew(monkeypatch):
     """No answer is left from before, or for later."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    for answer in (gpus.missing, gpus.gpus, gpus.lacking, auto._tell_once):
+    for answer in (gpus.missing, gpus.gpus):
         answer.cache_clear()
     yield
-    for answer in (gpus.missing, gpus.gpus, gpus.lacking, auto._tell_once):
+    for answer in (gpus.missing, gpus.gpus):
         answer.cache_clear()
 
 
@@ -215,38 +215,14 @@ def test_a_call_raises_one_sentence(why):
     assert str(caught.value).endswith(f"and no GPU that can be used ({why})")
 
 
+@pytest.mark.usefixtures("why")
 @pytest.mark.parametrize("command", [("run",), ("verify",), ("bench", "--repeats", "1")], ids=" ".join)
-def test_the_cpu_is_there_all_the_same(why, evener, command, monkeypatch):
-    """A note says why a GPU is not, if anything speaks for there being one: CuPy, or the driver."""
-    assert [element.name for element in parse_elements(None)] == ["cpu"]
-    words = (command[0], "bfs", "rmat:4", *command[1:])
-    note = f"evener: {ON_THE_CPU}: {why}\n"
-    monkeypatch.setattr(gpus, "_DRIVER", Path("absent"))
-    without_driver = evener(*words)
-    monkeypatch.setattr(gpus, "_DRIVER", Path())
-    gpus.lacking.cache_clear()
-    auto._tell_once.cache_clear()
-    with_driver = evener(*words)
-    assert without_driver.status == with_driver.status == 0
-    assert without_driver.err == ("" if why == REASONS[no_cupy] else note)
-    assert with_driver.err == note
-
-
-def test_in_python_it_is_told_once(why, monkeypatch, caplog):
-    graph = ev.read("rmat:4")
-    for driver, told in ((Path("absent"), why != REASONS[no_cupy]), (Path(), True)):
-        monkeypatch.setattr(gpus, "_DRIVER", driver)
-        gpus.lacking.cache_clear()
-        auto._tell_once.cache_clear()
-        caplog.clear()
-        for _ in range(2):
-            ev.bfs(graph)
-        assert caplog.messages == [f"{ON_THE_CPU}: {why}"] * told
-        assert {record.levelname for record in caplog.records} <= {"WARNING"}
-        ev.wcc(graph, on="cpu:1")
-        auto._tell_once.cache_clear()
-        ev.wcc(ev.partition(graph))
-        assert len(caplog.records) == told
+def test_without_a_gpu_a_run_uses_the_cpu_and_says_nothing(evener, command, caplog):
+    done = evener(command[0], "bfs", "rmat:4", *command[1:])
+    assert (done.status, done.err) == (0, "")
+    result = ev.bfs(ev.read("rmat:4"))
+    assert [element.name for element in result.partitioned.elements] == ["cpu"]
+    assert caplog.messages == []
 
 
 def test_devices_says_it(why, evener):

@@ -16,6 +16,7 @@ import evener as ev
 from evener.cli import main
 from evener.elements.cuda.discovery import gpus, missing
 from evener.graph.formats.registry import all_formats
+from kcore_example import load, register
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -30,8 +31,10 @@ def name_of(page):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """An empty folder but for the files that the pages speak of as the reader's own."""
+    """A folder with the files that the pages use as the reader's own; the example package can be imported."""
     monkeypatch.chdir(tmp_path)
+    load()
+    register(monkeypatch, {"kcore": "evener_kcore:SPEC"})
     edges = "# a path\n" + "".join(f"{i}\t{i + 1}\n" for i in range(20))
     Path("soc-Epinions1.txt.gz").write_bytes(gzip.compress(edges.encode()))
     ev.write(ev.Graph.from_edges(range(20), range(1, 21), weights=[1] * 20), "roads.gr")

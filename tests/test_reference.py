@@ -27,13 +27,16 @@ def test_bfs_is_networkx(graph):
 
 
 def test_pagerank_is_networkx(graph):
-    wanted = nx.pagerank(as_networkx(graph), tol=1e-14, max_iter=1000, weight=None)
-    np.testing.assert_allclose(reference.pagerank(graph, tol=1e-14), list(wanted.values()), rtol=1e-9)
+    for weights in (True, False):
+        weight = "weight" if weights else None
+        wanted = nx.pagerank(as_networkx(graph), tol=1e-14, max_iter=1000, weight=weight)
+        found = reference.pagerank(graph, tol=1e-14, weights=weights)
+        np.testing.assert_allclose(found, list(wanted.values()), rtol=1e-9)
 
 
 def test_personalized_pagerank_is_networkx(graph):
     weights = {v: v % 3 for v in range(graph.n)}
-    wanted = nx.pagerank(as_networkx(graph), tol=1e-14, max_iter=1000, weight=None, personalization=weights)
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-14, max_iter=1000, personalization=weights)
     found = reference.pagerank(graph, tol=1e-14, personalization=list(weights.values()))
     np.testing.assert_allclose(found, list(wanted.values()), rtol=1e-9)
 

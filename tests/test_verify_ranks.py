@@ -25,21 +25,20 @@ def graph(request):
 
 
 def pagerank_claim(graph, rank, **parameters):
-    # NetworkX's rule allows n * tol.
-    parameters = {"damping": 0.85, "tol": 1e-6 / graph.n, "max_iter": 100, **parameters}
+    parameters = {"damping": 0.85, "tol": 1e-6, "max_iter": 100, **parameters}
     outcome = {name: parameters.pop(name) for name in ("iterations", "converged") if name in parameters}
     return Claim("pagerank", graph, {"rank": rank}, parameters, outcome)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pagerank_accepts_networkx(graph, dtype):
-    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None)
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000)
     verify(pagerank_claim(graph, np.array(list(wanted.values()), dtype=dtype)))
 
 
 def test_pagerank_accepts_a_personalization(graph):
     wish = {3: 1.0, 7: 2.0}
-    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None, personalization=wish)
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, personalization=wish)
     rank = np.array(list(wanted.values()))
     verify(pagerank_claim(graph, rank, personalization=wish))
     vector = np.zeros(graph.n)
@@ -50,9 +49,7 @@ def test_pagerank_accepts_a_personalization(graph):
 
 
 def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
-    wanted = nx.pagerank(
-        as_networkx(graph), tol=1e-12, max_iter=1000, weight=None, personalization={3: 1.0, 7: 1.0}
-    )
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, personalization={3: 1.0, 7: 1.0})
     rank = np.array(list(wanted.values()))
     verify(pagerank_claim(graph, rank, personalization={3: 1e308, 7: 1e308}))
     refused(pagerank_claim(graph, rank, personalization={3: 1e308, 7: 0.5e308}), "another iteration")
@@ -69,6 +66,7 @@ def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
         ({"personalization": {3: float("nan")}}, "finite"),
         ({"tol": "x"}, "its 'tol' must be a number, not 'x'"),
         ({"tol": float("nan")}, "its 'tol' must be a number, not nan"),
+        ({"stop": "l2"}, "its 'stop' must be \"l1\" or \"networkx\", not 'l2'"),
         ({"damping": [1]}, "its 'damping' must be a number, not [1]"),
         ({"iterations": "x"}, "its 'iterations' must be a number, not 'x'"),
         ({"tol": 0, "max_iter": None}, "its 'iterations' must be a number, not None"),
@@ -86,6 +84,13 @@ def test_what_an_answer_tells_is_told_by_name():
     for told in ({"parameters": 3}, {"outcome": []}):
         with pytest.raises(ArgumentError, match=r"by name, in a mapping, not (int|list)"):
             verify(Claim("pagerank", graph, rank, **told))
+
+
+def test_pagerank_allows_n_times_tol_for_a_run_that_stopped_as_networkx_does(graph):
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-4)
+    claimed = pagerank_claim(graph, np.array(list(wanted.values())), tol=1e-4)
+    refused(claimed, "another iteration")
+    verify(pagerank_claim(graph, claimed["rank"], tol=1e-4, stop="networkx"))
 
 
 def test_pagerank_refuses_every_rank_off(graph):
@@ -127,7 +132,7 @@ def test_pagerank_of_a_run_that_tells_its_iterations(graph):
 @pytest.mark.parametrize("fixed", [{"semantics": "graphalytics"}, {"tol": 0}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pagerank_of_fixed_length(graph, fixed, dtype):
-    rank = reference.pagerank(graph, iterations=4).astype(dtype)
+    rank = reference.pagerank(graph, iterations=4, weights="tol" in fixed).astype(dtype)
     verify(pagerank_claim(graph, rank, max_iter=4, **fixed))
     refused(pagerank_claim(graph, rank, max_iter=5, **fixed), "ranks are those of 5 iterations")
     swapped = rank.copy()
@@ -136,7 +141,7 @@ def test_pagerank_of_fixed_length(graph, fixed, dtype):
 
 
 def test_pagerank_needs_not_be_told_how_long_a_run_was(graph):
-    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, weight=None)
+    wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000)
     rank = np.array(list(wanted.values()))
     verify(pagerank_claim(graph, rank, max_iter=None, iterations=None))
     refused(pagerank_claim(graph, rank * 1.001, max_iter=None, iterations=None), "ranks sum to one")
@@ -152,10 +157,10 @@ def test_pagerank_of_as_many_iterations_as_it_may_have(graph):
     moved[[3, 7]] = early[[7, 3]]
     refused(pagerank_claim(graph, moved, max_iter=3), "another iteration leaves the ranks in place")
     # Where the tolerance would let wrong ranks pass, they alone are right; and none that it would have ended.
-    verify(pagerank_claim(graph, early, max_iter=3, tol=0.2 / graph.n))
+    verify(pagerank_claim(graph, early, max_iter=3, tol=0.2))
     for rank, most, tol in ((moved, 3, 0.2), (early, 3, 2.0), (early, None, 0.2)):
-        with pytest.raises(ArgumentError, match=r"may move by .* as wrong ones do"):
-            verify(pagerank_claim(graph, rank, max_iter=most, tol=tol / graph.n))
+        with pytest.raises(ArgumentError, match=r"wrong ranks would pass; verify a run with tol=0\.1 or"):
+            verify(pagerank_claim(graph, rank, max_iter=most, tol=tol))
 
 
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.99, 1.0])

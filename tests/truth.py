@@ -22,7 +22,10 @@ class Truth:
         self.distance, _ = reference.bfs(graph, source)
         self.length, _ = reference.sssp(graph, source)
         self.component = graph.ids[reference.wcc(graph)]
-        self.rank = reference.pagerank(graph, iterations=ITERATIONS)
+        self.rank = {
+            weights: reference.pagerank(graph, iterations=ITERATIONS, weights=weights)
+            for weights in (True, False)
+        }
         self.sources = sorted({source, graph.n // 3, 2 * graph.n // 3})
         self.centrality = reference.betweenness(graph, sources=self.sources)
 
@@ -33,7 +36,7 @@ class Truth:
     def check_placed(self, pg):
         self.check_bfs(ev.bfs(pg, source=self.source))
         self.check_wcc(ev.wcc(pg))
-        self.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS))
+        self.check_ranks(pg)
         self.check_sssp(ev.sssp(pg, source=self.source))
         sources = self.graph.ids[self.sources]
         self.check_betweenness(ev.betweenness(pg, sources=sources, normalized=False))
@@ -45,8 +48,14 @@ class Truth:
     def check_wcc(self, result):
         assert (result["component"] == self.component).all()
 
+    def check_ranks(self, pg):
+        """Without weights and, if the graph has any, with them."""
+        for weights in (False,) if pg.graph.weights is None else (True, False):
+            self.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS, weights=weights))
+
     def check_pagerank(self, result):
-        np.testing.assert_allclose(result["rank"], self.rank, rtol=RELATIVE, atol=0)
+        expected = self.rank[result.parameters["weights"]]
+        np.testing.assert_allclose(result["rank"], expected, rtol=RELATIVE, atol=0)
 
     def check_sssp(self, result):
         assert (result["distance"] == self.length).all()

@@ -17,6 +17,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
     "evener.algorithms.pagerank:kernels",
+    "evener.algorithms.pagerank:weighted",
     "evener.algorithms.sssp:kernels",
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",

@@ -172,9 +172,9 @@ class Bench:
 
     def _rankings(self, spec, placed, sources):  # noqa: ARG002 - as the others
         iterations = self.options.iterations
-        ev.pagerank(placed, tol=0, max_iter=1)
+        ev.pagerank(placed, tol=0, max_iter=1, weights=False)
         for _ in range(self.options.rounds):
-            result = ev.pagerank(placed, tol=0, max_iter=iterations)
+            result = ev.pagerank(placed, tol=0, max_iter=iterations, weights=False)
             self._check(result, "rank", (spec, "pagerank"))
             yield iterations, result
             del result

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress, Span, Timeline
     from evener.errors import (
         ArgumentError,
+        ConvergenceWarning,
         DeviceError,
         DeviceOutOfMemory,
         EvenerError,
@@ -51,6 +52,7 @@ _ALGORITHMS = builtin_names()
 __all__ = [
     "ArgumentError",
     "Claim",
+    "ConvergenceWarning",
     "DeviceError",
     "DeviceOutOfMemory",
     "Engine",
@@ -79,6 +81,7 @@ __all__ += _ALGORITHMS
 _HOMES = {
     "ArgumentError": "errors",
     "Claim": "algorithms.verification",
+    "ConvergenceWarning": "errors",
     "Engine": "engine.engine",
     "DeviceError": "errors",
     "DeviceOutOfMemory": "errors",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ON_THE_CPU",
     "ArgumentError",
+    "ConvergenceWarning",
     "DeviceError",
     "DeviceOutOfMemory",
     "EvenerError",
@@ -23,7 +24,7 @@ __all__ = [
     "first_clause",
 ]
 
-# How a warning begins where the elements were left open and a GPU that is there cannot be used.
+# The beginning of the warning that no element was named and an existing GPU could not be used.
 ON_THE_CPU = "this runs on the CPU, for no GPU can be used"
 
 
@@ -98,6 +99,10 @@ class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - as Python's own Memor
 
 class VerificationError(EvenerError, AssertionError):
     """A result breaks one of the rules that define it."""
+
+
+class ConvergenceWarning(RuntimeWarning):
+    """An iterative algorithm reached its largest number of iterations before its tolerance."""
 
 
 def first_clause(error: BaseException) -> str:

@@ -79,7 +79,7 @@ def repeated(
 # A pass of each algorithm, and how many of them its run has.
 PASSES: dict[str, tuple[Callable[[PartitionedGraph, Any], Result], int]] = {
     "bfs": (lambda placed, source: bfs(placed, source=source), 1),
-    "pagerank": (lambda placed, _: pagerank(placed, tol=0, max_iter=_ITERATIONS), _ITERATIONS),
+    "pagerank": (lambda placed, _: pagerank(placed, tol=0, max_iter=_ITERATIONS, weights=False), _ITERATIONS),
     "wcc": (lambda placed, _: wcc(placed), 1),
     "sssp": (lambda placed, source: sssp(placed, source=source), 1),
     "betweenness": (lambda placed, source: betweenness(placed, sources=[source]), 1),

@@ -95,9 +95,11 @@ def test_a_side_or_a_kernel_that_is_missing(engines):
     ):
         alone.compute(ev.Kernel(cpu=filled), array, 1)
     with pytest.raises(ev.ArgumentError, match=r'"peel" has nothing for the element "cpu:1".*give.* cpu='):
-        both.compute(ev.Kernel(cuda=FOLDER / "kcore.cu", name="peel"))
-    with pytest.raises(ev.ArgumentError, match=r'kcore\.cu declares no kernel "filled".*peel, tell'):
-        alone.compute(ev.Kernel(cpu=filled, cuda=FOLDER / "kcore.cu"), array, 1)
-    with pytest.raises(ev.ArgumentError, match=r"kcore\.tell takes 5 arguments \(offsets, .*\), not 1"):
-        alone.compute(ev.Kernel(cuda=FOLDER / "kcore.cu", name="tell"), array)
+        both.compute(ev.Kernel(cuda=FOLDER / "kernels.cu", name="peel"))
+    with pytest.raises(ev.ArgumentError, match=r'kernels\.cu declares no kernel "filled".*peel, decrement'):
+        alone.compute(ev.Kernel(cpu=filled, cuda=FOLDER / "kernels.cu"), array, 1)
+    with pytest.raises(
+        ev.ArgumentError, match=r"kernels\.decrement takes 5 arguments \(offsets, .*\), not 1"
+    ):
+        alone.compute(ev.Kernel(cuda=FOLDER / "kernels.cu", name="decrement"), array)
     assert [part.tolist() for part in alone.fetch(array)] == [[7] * 4]

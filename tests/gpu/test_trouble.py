@@ -151,8 +151,7 @@ def test_where_every_gpu_is_hidden():
     why = 'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU'
     words = ("-m", "evener", "run", "bfs", "rmat:6", "--verify")
     done = run_alone(*words, CUDA_VISIBLE_DEVICES="")
-    assert done.returncode == 0
-    assert done.stderr == f"evener: {ON_THE_CPU}: {why}\n"
+    assert (done.returncode, done.stderr) == (0, "")
     done = run_alone(*words, "--on", "cuda:0", CUDA_VISIBLE_DEVICES="")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f'evener: element "cuda:0" cannot be used: {why}\n'

@@ -128,8 +128,9 @@ def test_every_kernel_and_parameter_is_read(file):
 
 INTEGERS = ["u8", "u16", "u32", "u64"]
 TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"]}
+WEIGHTS = [*INTEGERS, "float", "double"]
 # Distances are integers only where weights are.
-DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], [*INTEGERS, "float", "double"])]
+DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], WEIGHTS)]
 
 
 def combinations(types):
@@ -137,6 +138,8 @@ def combinations(types):
     if set(types) <= {"Distance", "Weight"} and types:
         pairs = [dict(zip(("Distance", "Weight"), pair, strict=True)) for pair in DISTANCES]
         return list({tuple(pair[t] for t in types): {t: pair[t] for t in types} for pair in pairs}.values())
+    if set(types) == {"Rank", "Weight"}:
+        return [{"Rank": "float", "Weight": w} for w in WEIGHTS] + [{"Rank": "double", "Weight": "float"}]
     return [dict(zip(types, choice, strict=True)) for choice in product(*(TYPES[t] for t in types))]
 
 
@@ -277,7 +280,7 @@ def test_the_second_time_nothing_is_compiled(tmp_path, runs):
 @pytest.mark.usefixtures("folder")
 def test_each_architecture_and_type_has_an_entry(tmp_path, runs):
     codes = {
-        compiling.compiled("pagerank", {"Rank": rank}, arch).code
+        compiling.compiled("evener.algorithms.pagerank:kernels", {"Rank": rank}, arch).code
         for rank, arch in product(["float", "double"], ["sm_80", "sm_90"])
     }
     assert len(codes) == len(runs) == len(kept(tmp_path)) == 4

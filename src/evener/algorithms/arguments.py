@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Unpack
 
+    from numpy.typing import NDArray
+
     from evener.algorithms.spec import AlgorithmSpec
 
 __all__ = [
     "NOBODY",
     "Wanted",
     "at_vertex",
+    "check_weights",
     "ensure_placed",
     "given_share",
     "graph_of",
     "number_of_source",
     "placed",
+    "unsigned",
 ]
 
 _log = logging.getLogger("evener")
@@ -192,6 +196,32 @@ def number_of_source(graph: Graph, source: Any) -> int:
         msg = f"{error}; give one that is as source="
         raise UnknownVertexError(msg) from None
     return int(number)
+
+
+def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
+    """Return the heaviest weight.
+
+    Raises
+    ------
+    ArgumentError
+        If a weight is negative or NaN, or with `finite` infinite. It names an edge and ends with `need`.
+    """
+    lightest, heaviest = graph.weight_range
+    if lightest >= 0 and not (finite and heaviest == np.inf):
+        return heaviest
+    turned = "out" not in graph.has
+    rows = graph.reverse if turned else graph
+    weights = cast("NDArray[Any]", rows.weights)
+    e = int(np.argmin((weights >= 0) & ~(finite & np.isinf(weights))))
+    ends = int(np.searchsorted(rows.offsets, e, side="right")) - 1, int(rows.targets[e])
+    tail, head = reversed(ends) if turned else ends
+    msg = f"the edge from {graph.ids[tail]} to {graph.ids[head]} weighs {weights[e]}; {need}"
+    raise ArgumentError(msg)
+
+
+def unsigned(weights: Spread) -> Spread:
+    """Return the same weights, integers without their sign."""
+    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind == "i" else w for w in weights.parts])
 
 
 def at_vertex(pg: PartitionedGraph, number: int) -> Spread:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from evener.algorithms.spec import Column, resolve
+from evener.algorithms.spec import Column, Option, resolve
 from evener.algorithms.verification import Claim
 from evener.errors import ArgumentError, FormatError
 from evener.graph.checks import is_number, is_whole
@@ -67,7 +67,7 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
     recorded = made.get("parameters")
     claimed = {**(recorded or _defaults(spec)), **parameters}
     if spec.claimed is not None:
-        claimed = resolve(spec.claimed)(claimed, given=parameters, recorded=bool(recorded))
+        claimed = resolve(spec.claimed)(claimed, graph=graph, given=parameters, recorded=bool(recorded))
     if path.suffix.lower() in TEXT and claimed.get("dtype"):
         for name in (column.name for column in spec.columns if column.real and column.name in arrays):
             arrays[name] = arrays[name].astype(claimed["dtype"])  # the dtype before it was written as text
@@ -88,7 +88,19 @@ def _are_weights(value: Any) -> bool:
 
 
 # What the value of a recorded option has to be for a verifier to compute with it.
-_SOUND: dict[str, Callable[[Any], bool]] = {"float": is_number, "int": is_whole, "weights": _are_weights}
+_SOUND: dict[str, Callable[[Any], bool]] = {
+    "float": is_number,
+    "int": is_whole,
+    "bool": lambda value: isinstance(value, bool),
+    "vertex_values": _are_weights,
+}
+
+
+def _is_sound(option: Option, value: Any) -> bool:
+    """Whether a verifier can compute with a recorded value."""
+    if option.choices:
+        return value in option.choices
+    return _SOUND[option.type](value) if option.type in _SOUND else True
 
 
 def _made(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:
@@ -106,15 +118,15 @@ def _made(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:
     parts = [made.get(part) or {} for part in ("parameters", "outcome")] if isinstance(made, dict) else [made]
     sound = all(isinstance(part, dict) for part in parts)
     parameters = parts[0] if sound else {}
-    checks = {option.name: _SOUND[option.type] for option in spec.options if option.type in _SOUND}
-    given = {name: value for name, value in parameters.items() if name in checks and value is not None}
-    odd = [name for name, value in given.items() if not checks[name](value)]
+    options = {option.name: option for option in spec.options}
+    given = {name: value for name, value in parameters.items() if name in options and value is not None}
+    odd = [name for name, value in given.items() if not _is_sound(options[name], value)]
     if not sound or odd:
         what = f"has {odd[0]} = {given[odd[0]]!r}" if odd else "is not how a result was made"
         msg = f'its metadata under "{KEY.decode()}" {what}; write the table again without it'
         raise FormatError(msg, path=path)
     for option in spec.options:
-        if option.type == "weights" and _are_pairs(parameters.get(option.name)):
+        if option.type == "vertex_values" and _are_pairs(parameters.get(option.name)):
             parameters[option.name] = dict(parameters[option.name])
     return dict(made)
 

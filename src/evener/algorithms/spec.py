@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
 
-# "vertex" and "vertices" are ids as the graph names its vertices. "weights" is a mapping of ids to numbers or
-# an array with a number for each vertex.
-OptionType = Literal["int", "float", "str", "bool", "vertex", "vertices", "weights"]
+# "vertex" and "vertices" are ids as the graph names its vertices. "vertex_values" is a mapping of ids to
+# numbers or an array with a number for each vertex.
+OptionType = Literal["int", "float", "str", "bool", "vertex", "vertices", "vertex_values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,16 @@ class Option:
     ----------
     name : str
         The argument; the option is ``--name`` with hyphens.
-    type : {"int", "float", "str", "bool", "vertex", "vertices", "weights"}
-        ``vertex`` and ``vertices`` are read as ids of the graph. ``weights`` has no command-line option.
+    type : {"int", "float", "str", "bool", "vertex", "vertices", "vertex_values"}
+        ``vertex`` and ``vertices`` are read as ids of the graph. ``vertex_values`` has no command-line
+        option.
     help : str
         One line for ``--help``, with the default value.
     flags : tuple of str
         Names of the command-line option in place of the one made from `name`, as in ``("--k", "-k")`` or
         ``("--normalized/--raw",)``.
+    choices : tuple of str
+        The values that an option of type ``str`` may have.
     changes_answer : bool, default True
         Whether the answer depends on it in a way that a verifier cannot guess. A verifier takes the default
         of an option for which this is False where a saved answer does not record it.
@@ -50,6 +53,7 @@ class Option:
     type: OptionType
     help: str
     flags: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     changes_answer: bool = True
 
 
@@ -126,9 +130,9 @@ class AlgorithmSpec:
         ``"module:function"``. The function takes an `Answer` and returns what its verification covers, as the
         end of a sentence, where that is less than the exact answer.
     claimed : str, optional
-        ``"module:function"``. The function takes the parameters of a saved answer, `given`, those among them
-        that the user gave, and `recorded`, whether the file records any. It returns the parameters to verify
-        by.
+        ``"module:function"``. The function takes the parameters of a saved answer, `graph`, `given`, the
+        parameters that the user gave, and `recorded`, whether the file records any. It returns the parameters
+        to verify by.
     """
 
     name: str

@@ -230,6 +230,22 @@ def _gather_in(offsets, targets, contribution, total, start, stop):
         total[v] = row
 
 
+@inline_step
+def _gather_weighted_in(offsets, targets, weights, contribution, total, start, stop):
+    for v in range(start, stop):
+        row = 0.0
+        for e in range(offsets[v], offsets[v + ONE]):
+            row += contribution[targets[e]] * weights[e]
+        total[v] = row
+
+
+@parallel
+def gather_weighted(offsets, targets, weights, contribution, total, blocks):
+    """`total[v]`: the sum of `contribution` (float64) times the weight over the targets of row v."""
+    for b in prange(len(blocks) - 1):
+        _gather_weighted_in(offsets, targets, weights, contribution, total, blocks[b], blocks[b + 1])
+
+
 @parallel
 def gather(offsets, targets, contribution, total, blocks):
     """`total[v]`: the sum of `contribution` (float64) over the targets of row v."""

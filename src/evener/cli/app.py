@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from evener.algorithms import registry
 from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
@@ -27,6 +27,7 @@ from evener.cli.options import (
     with_vertices,
 )
 from evener.cli.output import say
+from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,13 @@ class _PerAlgorithm(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is typer's
         """Return the form of the command for an algorithm."""
-        return _form(str(self.name), registry.find(cmd_name))
+        try:
+            spec = registry.find(cmd_name)
+        except ArgumentError as error:
+            if cmd_name not in registry.names():
+                raise
+            return _broken_form(cmd_name, error)
+        return _form(str(self.name), spec)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Accept options in front of the algorithm's name as well."""
@@ -224,6 +231,18 @@ def _form(command: str, spec: AlgorithmSpec) -> Any:
     single = typer.Typer(rich_markup_mode="markdown", context_settings=_SETTINGS, add_completion=False)
     single.command(spec.name, short_help=spec.summary)(takes(own_options(spec), PLACEMENT, READING)(form))
     return typer.main.get_command(single)
+
+
+def _broken_form(name: str, error: ArgumentError) -> TyperCommand:
+    """The command for an algorithm that cannot be loaded: ``--help`` lists it, and a run raises the error."""
+
+    def form() -> None:
+        raise error
+
+    any_words = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return TyperCommand(
+        name, callback=form, short_help=str(error), add_help_option=False, context_settings=any_words
+    )
 
 
 for _name, _function in _COMMANDS.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
 from evener.cli.progress import Display, display
-from evener.errors import ON_THE_CPU
+from evener.errors import ON_THE_CPU, ConvergenceWarning
 from evener.results.report.units import seconds_text
 
 if TYPE_CHECKING:
@@ -90,25 +90,23 @@ class Job:
 
 
 class _Steps(logging.Handler):
-    """What the library logs: as stages of a job, and what is worth a warning as a note.
-
-    That there is no GPU is told when all went well: what went wrong is to stand alone. What is said of many
-    runs is told once.
-    """
+    """Show what the library logs: a warning as a note, printed once, and the rest as stages of a job."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(logging.INFO)
         self._job = job
-        self.for_the_end: list[str] = []
         self._noted: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if record.levelno < logging.WARNING:
             self._job.stage(message)
-        elif message.startswith(ON_THE_CPU):
-            self.for_the_end.append(message)
-        elif message not in self._noted:
+        else:
+            self.note_once(message)
+
+    def note_once(self, message: str) -> None:
+        """Print a note, unless the same note was printed before."""
+        if message not in self._noted:
             self._noted.add(message)
             note(message)
 
@@ -124,17 +122,16 @@ def _told(job: Job) -> Iterator[None]:
         with warnings.catch_warnings():
             others = warnings.showwarning
             warnings.filterwarnings("always", message=ON_THE_CPU)
+            warnings.simplefilter("always", ConvergenceWarning)
 
             def show(message: Warning | str, *where: Any) -> None:
-                if str(message).startswith(ON_THE_CPU):
-                    note(str(message))
+                if isinstance(message, ConvergenceWarning) or str(message).startswith(ON_THE_CPU):
+                    steps.note_once(str(message))
                 else:
                     others(message, *where)
 
             warnings.showwarning = show  # type: ignore[assignment] # it is given all of them by position
             yield
-            for message in steps.for_the_end:
-                note(message)
     finally:
         log.setLevel(level)
         log.removeHandler(steps)

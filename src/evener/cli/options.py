@@ -91,7 +91,7 @@ def own_options(spec: AlgorithmSpec) -> dict[str, Any]:
             typer.Option(*option.flags, help=option.help, rich_help_panel=_OWN),
         ]
         for option in spec.options
-        if option.type != "weights"
+        if option.type != "vertex_values"
     }
 
 

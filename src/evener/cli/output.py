@@ -16,12 +16,12 @@ __all__ = ["note", "point_output_at_nothing", "say"]
 # others, and a spec's seed "must be" what it is to be.
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
-        (?P<valued>(?:duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
+        (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
-        | (?P<bare>alpha|columns|directed|format|gpu_memory|k|on|policy|sources?)=(?=[\s,;)]|$)
+        | (?P<bare>alpha|columns|directed|format|gpu_memory|k|max_iter|on|policy|sources?|tol)=(?=[\s,;)]|$)
     )
     | \A(?:
-        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|tol)(?=\ is\ )
+        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|stop|tol|weights)(?=\ is\ )
         | (?P<choice>duplicates|ids|self_loops)(?=\ must\ be\ ["'])
     )""",
     re.VERBOSE,

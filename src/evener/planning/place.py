@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
-from functools import cache
 from typing import TYPE_CHECKING
 
 from evener.algorithms.arguments import given_share
 from evener.elements import named, parse_elements
-from evener.elements.cuda.discovery import gpus, lacking
+from evener.elements.cuda.discovery import gpus
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph.checks import is_number, type_name
 from evener.graph.graph import Graph
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from evener.planning.rates import Rates
 
 __all__ = ["Plan", "place_by_plan", "plan"]
-
-_log = logging.getLogger("evener")
 
 # Measuring a machine with a GPU takes a few minutes. With fewer edges than this, a hundred iterations of
 # PageRank take one thread 2 s at most, at 220 million edges a second: ten such runs could not pay for it.
@@ -119,9 +115,8 @@ def place_by_plan(
 ) -> PartitionedGraph:
     """Place a graph for an algorithm: as asked, and by plan where that is left open.
 
-    Where no element is named, a GPU that cannot be used after all is told of in a warning, and the CPU takes
-    its place; that there is none, though CuPy is installed, is told in the log. `passes` is how many the run
-    may have, where that is far more than PageRank has iterations.
+    If no element is named and an existing GPU cannot be used, a warning says why and the run uses the CPU.
+    `passes` is how many the run may have, where that is far more than PageRank has iterations.
 
     Raises
     ------
@@ -138,20 +133,12 @@ def place_by_plan(
             except (DeviceError, DeviceOutOfMemory) as error:
                 # Where the caller of the algorithm is, which calls `placed`, which calls this.
                 warnings.warn(f"{ON_THE_CPU}: {error}", RuntimeWarning, stacklevel=4)
-        elif (why := lacking()) is not None:
-            _tell_once(why)
         return _place_as_asked(graph, wanted)
     kinds = {element.kind for element in parse_elements(wanted["on"])}
     if len(kinds) > 1 and (wanted["alpha"] is None or wanted["policy"] == "auto"):
         _check(graph, algorithm, wanted["policy"], wanted["alpha"])
         return _place_as_planned(graph, algorithm, wanted)
     return _place_as_asked(graph, wanted)
-
-
-@cache
-def _tell_once(why: str) -> None:
-    """Say why runs are the CPU's, where nobody named it."""
-    _log.warning("%s: %s", ON_THE_CPU, why)
 
 
 def _check(graph: Graph, algorithm: str, policy: str, alpha: float | None) -> None:

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import evener as ev
 from evener.algorithms.registry import find, names
+from evener.algorithms.verification import Claim
+from evener.algorithms.verify import verify
 from evener.cli import main
 from evener.cli.options import PLACEMENT
+from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.place import partition
 from evener.testing.graphs import SHAPES, build
@@ -104,7 +106,7 @@ class AlgorithmContract:
             else:
                 np.testing.assert_array_equal(result[column.name], expected[column.name])
         if self.spec.verify is not None:
-            ev.verify(result)
+            verify(result)
 
     # ---- what the spec promises ---------------------------------------------------------------------
 
@@ -147,9 +149,9 @@ class AlgorithmContract:
         first = arrays[self.spec.columns[0].name]
         v = int(np.argmax(np.where(np.isfinite(first), first, -1)))
         first[v] = first[v] + 1 if first.dtype.kind in "iu" else first[v] * 2 + 1
-        claim = ev.Claim(self.name, graph, arrays, result.parameters, result.outcome)
-        with pytest.raises(ev.VerificationError):
-            ev.verify(claim)
+        claim = Claim(self.name, graph, arrays, result.parameters, result.outcome)
+        with pytest.raises(VerificationError):
+            verify(claim)
 
     def test_the_timeline_counts_the_run(self) -> None:
         """A result has a timeline, its edges and a report."""
@@ -180,6 +182,6 @@ class AlgorithmContract:
         assert main(["run", self.name, "--help"]) == 0
         shown = capsys.readouterr().out
         for option in self.spec.options:
-            if option.type != "weights":
+            if option.type != "vertex_values":
                 flag = option.flags[0].split("/")[0] if option.flags else f"--{option.name.replace('_', '-')}"
                 assert flag in shown

@@ -18,11 +18,6 @@ def notes(result: Result, arguments: Mapping[str, Any]) -> Iterator[str]:  # noq
         yield "--seed is ignored: without -k no sources are drawn"
 
 
-def claimed(
-    parameters: Mapping[str, Any],
-    *,
-    given: Mapping[str, Any],
-    recorded: bool,  # noqa: ARG001
-) -> dict[str, Any]:
+def claimed(parameters: Mapping[str, Any], *, given: Mapping[str, Any], **_: Any) -> dict[str, Any]:
     """Return the parameters to verify a saved answer by; `k` of the user replaces recorded sources."""
     return {name: value for name, value in parameters.items() if name != "sources" or "k" not in given}

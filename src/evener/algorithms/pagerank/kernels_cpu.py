@@ -15,14 +15,15 @@ from evener.kernels.cpu.column_blocks import LANES
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["begin", "finish", "iterate", "rank_others"]
+__all__ = ["begin", "begin_run", "finish", "finish_row", "iterate", "rank_others"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
 @inline_step
-def _begin_run(out_degree, start, rank, contribution, first, last):
+def begin_run(out_degree, start, rank, contribution, first, last):
+    """Give vertices ``first:last`` their first rank; return the rank of those that dangle."""
     dangling = 0.0
     each = np.uint64(len(start)) > _ONE
     for v in range(np.uint64(first), np.uint64(last)):
@@ -41,12 +42,12 @@ def begin(out_degree, blocks, start, rank, contribution):
     """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
-        dangling += _begin_run(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
+        dangling += begin_run(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
     return dangling
 
 
 @inline_step
-def _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution):
+def finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution):
     """Give a vertex its rank; returns how much that changed, and the rank itself if the vertex dangles."""
     each = np.uint64(len(teleport)) > _ONE
     chance = teleport[v] if each else teleport[_ZERO]
@@ -73,7 +74,7 @@ def _iterate_share(
             pulled = 0.0
             for e in range(offsets[v], offsets[v + _ONE]):
                 pulled += contribution[targets[e]]
-            change, own = _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
+            change, own = finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
             error += change
             dangling += own
         b = take_chunk(counter, _ONE)
@@ -114,7 +115,7 @@ def _finish_tile(
         pulled = 0.0
         for i in range(place + (v - row), end, rows):
             pulled += partial[i]
-        change, own = _finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
+        change, own = finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
         error += change
         dangling += own
     return error, dangling

@@ -6,23 +6,25 @@ end everywhere alike, all vertices without any edge, half of those of R-MAT 24, 
 
 Encoding: `rank` and `contribution` (rank over out-degree) in the result's dtype, sums in float64. On a GPU
 that holds its edges in blocks of columns, two values are added in float32, and each block's sum kept so.
+With weights, `contribution` is rank over out-strength, in float64, and blocks of columns are not used.
 
 Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, figure 14.
 """
 
 from __future__ import annotations
 
-import logging
 import math
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import graph_of, placed
+from evener.algorithms.arguments import graph_of, placed, unsigned
 from evener.algorithms.pagerank import SPEC
+from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.engine.engine import Engine, Spread
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_number, is_whole
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import columns_of
@@ -40,18 +42,13 @@ if TYPE_CHECKING:
     from evener.partition.column_blocks import Columns
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["jumps_of", "pagerank"]
+__all__ = ["jumps_of", "pagerank", "rank_dtype", "tolerance_of"]
 
 kernels = KernelFile(__package__)
+weighted_kernels = KernelFile(__package__, "weighted")
 
-_log = logging.getLogger("evener")
-
-# What ranks, which sum to 1, may be off by, all together, before that is worth a warning. Of the top hundred
-# vertices 98 are right on R-MAT 16, where that is 0.36; 90 on soc-Epinions1, where it is 0.43; 89 on R-MAT
-# 18, where it is more than 1.
-_MUCH = 0.4
-# What is recommended then: those ranks are off by 0.04% of their sum.
-_LITTLE = 1e-3
+# The smallest L1 change that float32 ranks must reach: 25 times what rounding alone changes (R-MAT 8 to 20).
+_FLOAT32_TOL = 5e-7
 
 
 def pagerank(
@@ -59,9 +56,11 @@ def pagerank(
     *,
     damping: float = 0.85,
     tol: float = 1e-6,
+    stop: Literal["l1", "networkx"] = "l1",
     max_iter: int = 100,
     personalization: Mapping[Any, float] | NDArray[np.floating[Any]] | None = None,
-    dtype: str = "float32",
+    weights: bool | None = None,
+    dtype: str | None = None,
     semantics: str = "networkx",
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
@@ -74,21 +73,25 @@ def pagerank(
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-        Edge weights play no part.
     damping : float, default 0.85
         Chance of following an edge rather than jumping, 0 to 1.
     tol : float, default 1e-6
-        Stop when the ranks change by less than ``n * tol`` in an iteration, all together, as NetworkX does.
-        With very many vertices that is met by ranks far from the right ones, and a warning is logged. 0 runs
-        `max_iter` iterations. Where ranks are float32, rounding alone moves them by some 1e-8 all together:
-        less is not met.
+        The tolerance of `stop`. 0 runs exactly `max_iter` iterations.
+    stop : {"l1", "networkx"}, default "l1"
+        "l1" stops when the L1 change of all ranks in one iteration is below `tol`. "networkx" stops when it
+        is below ``n * tol``, as NetworkX does; with many vertices that is after very few iterations.
     max_iter : int, default 100
-        Iterations at most.
+        The largest number of iterations.
     personalization : mapping of id to float, or array of shape (n,), optional
         Where jumps end, and where dangling rank goes; scaled to sum 1. A pandas Series counts as a mapping of
         its index. Default: everywhere alike.
-    dtype : {"float32", "float64"}
-        How ranks are stored; sums are carried in float64.
+    weights : bool, optional
+        Whether a vertex shares its rank in proportion to the weights of its out-edges. A vertex whose
+        out-weights sum to 0 is dangling. Default: yes if the graph has weights, as in NetworkX and igraph; no
+        with ``semantics="graphalytics"``.
+    dtype : {"float32", "float64"}, optional
+        How ranks are stored; sums are always float64. Default: "float32" with `tol` 0, or if the L1 change to
+        reach is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
     semantics : {"networkx", "graphalytics"}
         "graphalytics" runs exactly `max_iter` iterations, whatever `tol` is.
     on, policy, alpha, gpu_memory
@@ -99,15 +102,21 @@ def pagerank(
     Returns
     -------
     Result
-        ``rank``: shape (n,), sums to 1. Its `outcome` has ``iterations`` and ``converged``: whether the
-        change fell below what `tol` asks for; None where nothing is asked, with `tol` 0 or the semantics
-        of Graphalytics.
+        ``rank``: shape (n,), sums to 1. `outcome` has ``iterations`` and ``converged``. ``converged`` is None
+        without a tolerance: with `tol` 0 or ``semantics="graphalytics"``. `parameters` has the
+        `dtype` used, and in `weights` whether weights were.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the ranks have not met the tolerance after `max_iter` iterations.
 
     Raises
     ------
     ArgumentError
         For a number outside its range, or a personalization that is negative, NaN, or zero everywhere, or
-        that names a vertex twice.
+        that names a vertex twice. If weights are asked for and the graph has none. If they are used and one
+        is negative, NaN or infinite.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
     DeviceError
@@ -128,24 +137,28 @@ def pagerank(
     >>> ev.pagerank(g).top(1)[0][0]
     1
     """
-    _check(damping, tol, max_iter, dtype, semantics)
+    _check(damping, tol, stop, max_iter, dtype, semantics)
     max_iter = int(max_iter)
     personalization = _as_mapping(personalization)
     jumps = jumps_of(graph_of(graph, "pagerank"), personalization)
+    weights = uses_weights(graph_of(graph, "pagerank"), weights, semantics)
     pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
     n = pg.graph.n
-    tolerance = n * tol if semantics == "networkx" else 0.0
+    tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
+    dtype = rank_dtype(tolerance) if dtype is None else dtype
     # What is prepared once for all runs belongs to the placement.
     columns = [
-        columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" else None
+        columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" and not weights else None
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
+    strength = placed_strength(pg) if weights else None
     engine = Engine(pg, "pagerank", progress=progress)
     rank, iterations, change = _iterate(
         engine,
         n,
         pg.graph.m,
         columns=columns,
+        strength=strength,
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
@@ -153,17 +166,8 @@ def pagerank(
         alike=personalization is None,
         dtype=dtype,
     )
-    asked = tol > 0 and semantics == "networkx"
-    converged = (change < tolerance or n == 0) if asked else None
-    # Each change to come is at most `damping` times the one before it.
-    off = change * damping / (1 - damping) if damping < 1 else math.inf
-    if converged and off > _MUCH:
-        _log.warning(
-            "pagerank stopped after %d iterations: with tol %g the ranks of %s vertices, which sum to 1, may "
-            "be off by up to %.2g, all together; give a tol of %.1g or less",
-            *(iterations, tol, f"{n:,}", min(off, 2.0), _LITTLE / n),
-        )
-    return Result(
+    converged = (change < tolerance or n == 0) if tolerance else None
+    result = Result(
         "pagerank",
         pg.graph,
         {"rank": lambda: pg.gather(rank.parts)},
@@ -171,8 +175,10 @@ def pagerank(
         parameters={
             "damping": damping,
             "tol": tol,
+            "stop": stop,
             "max_iter": max_iter,
             "personalization": personalization,
+            "weights": weights,
             "dtype": dtype,
             "semantics": semantics,
         },
@@ -183,6 +189,15 @@ def pagerank(
         partitioned=pg,
         passes=iterations,
     )
+    if converged is False:
+        too_fine = dtype == "float32" and tolerance < _FLOAT32_TOL
+        remedy = 'use dtype="float64"' if too_fine else "increase max_iter="
+        msg = (
+            f"pagerank did not converge in {iterations} iterations: expected an L1 change below "
+            f"{tolerance:.2g}, found {change:.2g}; {remedy} or tol="
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=2)
+    return result
 
 
 def _iterate(
@@ -191,6 +206,7 @@ def _iterate(
     m: int,
     *,
     columns: list[Columns | None],
+    strength: Spread | None,
     damping: float,
     tolerance: float,
     max_iter: int,
@@ -202,19 +218,23 @@ def _iterate(
     connected = engine.connected if alike else engine.owned
     others, number = 1 / max(n, 1), sum(engine.owned.parts) - sum(connected.parts)
     rank = engine.owned_array(dtype)
-    contribution = engine.array(dtype)
+    own_kernels, share_dtype = (kernels, dtype) if strength is None else (weighted_kernels, "float64")
+    contribution = engine.array(share_dtype)
     # A kernel that keeps some at hand reads those of vertices without an edge as well.
-    next_contribution = engine.array(dtype, 0)
+    next_contribution = engine.array(share_dtype, 0)
     offsets, targets, blocks = engine.in_
-    iterate: list[Any] = [kernels.iterate]
-    if any(columns):
+    iterate: list[Any] = [own_kernels.iterate]
+    edges, divisor = [offsets, targets], engine.out_degree
+    if strength is not None:
+        edges, divisor = [*edges, unsigned(engine.in_weights)], strength
+    elif any(columns):
         iterate = [_ITERATE, Spread(engine.elements), Spread(columns)]
     start = engine.hold([np.array([1 / max(n, 1)])] * len(engine.elements))
 
     engine.superstep("begin", active=engine.owned)
     if n == 0:
         return rank, 0, 0.0
-    dangling = engine.compute(kernels.begin, engine.out_degree, blocks, start, rank, contribution)
+    dangling = engine.compute(own_kernels.begin, divisor, blocks, start, rank, contribution)
     error = first_error = math.inf
     iteration = 0
     for iteration in range(1, max_iter + 1):
@@ -223,8 +243,8 @@ def _iterate(
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
-            *iterate, offsets, targets, blocks, connected, engine.out_degree, damping, jump, teleport,
-            contribution, rank, next_contribution, pulled=contribution,
+            *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
+            next_contribution, pulled=contribution,
             posts=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         if number:
@@ -278,6 +298,18 @@ def _fraction(iteration: int, max_iter: int, error: float, first: float, toleran
     if not tolerance < error < first < math.inf:
         return None  # nothing to go by yet
     return math.log(first / error) / math.log(first / tolerance)
+
+
+def tolerance_of(n: int, *, tol: float, stop: str, semantics: str) -> float:
+    """Return the L1 change of one iteration below which a run stops; 0 if it runs all its iterations."""
+    if semantics == "graphalytics":
+        return 0.0
+    return n * tol if stop == "networkx" else tol
+
+
+def rank_dtype(tolerance: float) -> str:
+    """Return the dtype of ranks that reach this tolerance, by default."""
+    return "float64" if 0 < tolerance < _FLOAT32_TOL else "float32"
 
 
 def _as_mapping(personalization: Any) -> Any:
@@ -342,7 +374,7 @@ def _teleport(pg: PartitionedGraph, jumps: NDArray[np.float64] | None) -> list[N
     return [jumps[vertices] for vertices in pg.owned_vertices()]
 
 
-def _check(damping: float, tol: float, max_iter: int, dtype: str, semantics: str) -> None:
+def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | None, semantics: str) -> None:
     if not is_number(damping) or not 0 <= damping <= 1:
         msg = f"damping is a probability, 0 to 1, not {damping!r}"
         raise ArgumentError(msg)
@@ -352,7 +384,10 @@ def _check(damping: float, tol: float, max_iter: int, dtype: str, semantics: str
     if not is_whole(max_iter) or max_iter < 0:
         msg = f"max_iter is a whole number of at least 0, not {max_iter!r}"
         raise ArgumentError(msg)
-    if dtype not in ("float32", "float64"):
+    if stop not in ("l1", "networkx"):
+        msg = f'stop is "l1" or "networkx", not {stop!r}'
+        raise ArgumentError(msg)
+    if dtype not in (None, "float32", "float64"):
         msg = f'dtype is "float32" or "float64", not {dtype!r}'
         raise ArgumentError(msg)
     if semantics not in ("networkx", "graphalytics"):

@@ -1,10 +1,9 @@
 """PageRank: ranks sum to one, and one more iteration in float64 moves them less than the tolerance.
 
-That is GAP's check; NetworkX's rule, which ours follows, allows ``n * tol`` in all, and with many vertices
-that is much. So where the number of iterations is known - a fixed one (LDBC Graphalytics, or tolerance 0), or
-one the result tells - as many are done again here in float64 and compared vertex by vertex. Where it is not,
-as for a table, what does not pass by the tolerance may be the ranks of `max_iter` iterations, if that is
-known; and where the tolerance would decide nothing, there is otherwise no verdict.
+This is GAP's check. If the number of iterations is known (from the outcome, or because it is fixed), the
+verifier also repeats the iterations in float64 and compares the ranks vertex by vertex. If it is unknown, as
+for a text table, ranks that miss the tolerance may still be those of `max_iter` iterations. If the tolerance
+is so large that wrong ranks meet it, as ``n * tol`` can be, the verifier refuses to decide.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms import verification_cpu as kernels
-from evener.algorithms.pagerank.pagerank import jumps_of
+from evener.algorithms.pagerank.pagerank import jumps_of, tolerance_of
+from evener.algorithms.pagerank.strength import out_strength, uses_weights
 from evener.algorithms.verification import PIECE, asked, broken, column, edge_blocks, first_true, number
 from evener.errors import ArgumentError
 
@@ -70,8 +70,13 @@ def check(answer: Answer) -> None:
         broken(answer, "ranks sum to one", detail)
 
     step = _iteration(answer)
-    tolerance = graph.n * float(number(answer, "tol", parameters.get("tol") or 0.0))
-    fixed = parameters.get("semantics") == "graphalytics" or tolerance == 0.0
+    tol = float(number(answer, "tol", parameters.get("tol") or 0.0))
+    stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
+    if stop not in ("l1", "networkx"):
+        msg = f'to verify pagerank its \'stop\' must be "l1" or "networkx", not {stop!r}'
+        raise ArgumentError(msg)
+    tolerance = tolerance_of(graph.n, tol=tol, stop=stop, semantics=semantics)
+    fixed = tolerance == 0.0
     iterations = answer.outcome.get("iterations")
     if iterations is None and fixed:
         iterations = asked(answer, "max_iter")
@@ -91,11 +96,11 @@ def check(answer: Answer) -> None:
     if iterations is None and tolerance > _DECIDES:
         if _took_the_most(answer, stored, step, tolerance):
             return
-        enough = 10.0 ** math.floor(math.log10(_DECIDES / graph.n))
+        enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
         msg = (
-            f"ranks sum to 1, and with a tol of {parameters['tol']:g} those of {graph.n:,} vertices may move "
-            f"by {tolerance:.3g} in all, as wrong ones do; verify a run with a tol of {enough:g} or less, "
-            "or its .parquet table, which tells its iterations"
+            f"with tol={tol:g} and stop={stop} one more iteration may change the {graph.n:,} ranks by "
+            f"{tolerance:.3g} in all, and so wrong ranks would pass; verify a run with tol={enough:g} or "
+            "less, or its .parquet table, which records the iterations"
         )
         raise ArgumentError(msg)
     moved = step(stored.astype(np.float64))
@@ -169,17 +174,23 @@ def _iteration(answer: Answer) -> _Step:
     damping = float(number(answer, "damping", parameters.get("damping", 0.85)))
     jumps = jumps_of(graph, parameters.get("personalization"))
     teleport = 1.0 / graph.n if jumps is None else jumps
-    degree = graph.out_degree().astype(np.uint32)
-    dangling = degree == 0
-    degree[dangling] = 1
+    weighted = uses_weights(graph, parameters.get("weights"), parameters.get("semantics", "networkx"))
+    divisor = out_strength(graph) if weighted else graph.out_degree().astype(np.uint32)
+    dangling = divisor == 0
+    divisor[dangling] = 1
     backward = graph.reverse
     blocks = edge_blocks(backward.offsets)
 
     def step(rank: NDArray[np.float64]) -> NDArray[np.float64]:
         spread = damping * rank.sum(where=dangling) + (1.0 - damping)
-        np.divide(rank, degree, out=rank)
+        np.divide(rank, divisor, out=rank)
         arriving = np.empty(graph.n)
-        kernels.gather(backward.offsets, backward.targets, rank, arriving, blocks)
+        if weighted:
+            kernels.gather_weighted(
+                backward.offsets, backward.targets, backward.weights, rank, arriving, blocks
+            )
+        else:
+            kernels.gather(backward.offsets, backward.targets, rank, arriving, blocks)
         arriving *= damping
         arriving += spread * teleport
         return arriving

@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from evener.algorithms.arguments import NOBODY, at_vertex, graph_of, number_of_source, placed
+from evener.algorithms.arguments import (
+    NOBODY,
+    at_vertex,
+    check_weights,
+    graph_of,
+    number_of_source,
+    placed,
+    unsigned,
+)
 from evener.algorithms.bfs.bfs import searched
 from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, Spread
@@ -138,7 +146,8 @@ def sssp(
         raise ArgumentError(msg)
     whole = graph_of(graph, "sssp")
     number, weights = number_of_source(whole, source), whole.weights
-    heaviest = 0.0 if weights is None else _check_weights(whole)
+    need = "shortest paths need weights of 0 or more on every edge"
+    heaviest = 0.0 if weights is None else check_weights(whole, need)
     pg = placed(graph, "sssp", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
     parameters = {"source": source, "delta": delta}
     if weights is None:
@@ -197,7 +206,7 @@ def _settle_together(
     """Settle the nearest bucket, and the next, until no vertex waits; whether one would relax too much."""
     s = state
     offsets, targets, _ = engine.out
-    weights = _unsigned(engine.out_weights)
+    weights = unsigned(engine.out_weights)
     while (nearest := _nearest(engine, s.distance, s.pending)) < math.inf:
         end = _bucket_end(nearest, delta, far)
         _, edges = engine.compute(
@@ -222,7 +231,7 @@ def _settle_alone(
     """The same where nobody else has to be heard: several buckets, or a narrow frontier, at once."""
     s = state
     offsets, targets, _ = engine.out
-    weights = _unsigned(engine.out_weights)
+    weights = unsigned(engine.out_weights)
     nearest, next_nearest = engine.counters(2)
     narrow_edges = max(NARROW_EDGES, sum(engine.owned.parts) // VERTICES_TO_AN_EDGE)
     most_buckets = 1 if engine.on_one_cpu else BUCKETS
@@ -254,7 +263,7 @@ def _settle_alone(
 def _sweep(engine: Engine, m: int, distance: Spread, parent: Spread, pending: Spread) -> None:
     """Let every vertex look for a shorter way, until few edges lead out of those that found one."""
     offsets, targets, blocks = engine.in_
-    weights = _unsigned(engine.in_weights)
+    weights = unsigned(engine.in_weights)
     edges = m
     while edges > m // EDGES_TO_SWEEP_AGAIN:
         floor = distance.parts[0].dtype.type(_nearest(engine, distance, pending))
@@ -276,7 +285,7 @@ def _root(
 ) -> _Tree:
     """Find the parents that the sweeps did not find."""
     offsets, targets, blocks = engine.in_
-    weights = _unsigned(engine.in_weights)
+    weights = unsigned(engine.in_weights)
     engine.superstep("parents", active=engine.owned)
     engine.pull(distance)
     left, beyond, edges = engine.compute(
@@ -301,7 +310,7 @@ def _root(
         engine.pull(rooted)
         left -= engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
-            _unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
+            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
@@ -332,32 +341,6 @@ def _bucket_width(graph: Graph) -> float:
         mean = float(finite.mean(dtype=np.float64)) if len(finite) else 0.0
     width = 2 * mean * graph.n / graph.m if mean else 0.0
     return width if 0 < width < math.inf else 1.0
-
-
-def _check_weights(graph: Graph) -> float:
-    """The heaviest weight.
-
-    Raises
-    ------
-    ArgumentError
-        If a weight is negative or NaN.
-    """
-    lightest, heaviest = graph.weight_range
-    if lightest >= 0:
-        return heaviest
-    weights = cast("NDArray[Any]", graph.weights)
-    e = int(np.argmin(weights >= 0))
-    tail = int(np.searchsorted(graph.offsets, e, side="right")) - 1
-    msg = (
-        f"the edge from {graph.ids[tail]} to {graph.ids[graph.targets[e]]} weighs {weights[e]}; shortest "
-        "paths need weights of 0 or more on every edge"
-    )
-    raise ArgumentError(msg)
-
-
-def _unsigned(weights: Spread) -> Spread:
-    """The same weights, integers without their sign."""
-    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind == "i" else w for w in weights.parts])
 
 
 def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:

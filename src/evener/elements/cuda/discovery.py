@@ -7,8 +7,6 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.elements.cuda.compile import architecture
@@ -17,10 +15,7 @@ from evener.errors import first_clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Gpu", "Versions", "all_gpus", "gpus", "lacking", "missing", "versions"]
-
-# Where there is a driver of NVIDIA's, it has this.
-_DRIVER = Path("/proc/driver/nvidia")
+__all__ = ["Gpu", "Versions", "all_gpus", "gpus", "missing", "versions"]
 
 _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
 
@@ -51,12 +46,6 @@ def missing() -> str | None:
     except Exception as error:  # noqa: BLE001 - CuPy's search for libraries raises kinds of its own
         return f"CUDA's run-time compiler cannot be loaded ({first_clause(error)}); {_REINSTALL}"
     return None
-
-
-@cache
-def lacking() -> str | None:
-    """Why no GPU can be used, where anything speaks for there being one: CuPy, or a driver; else None."""
-    return missing() if find_spec("cupy") is not None or _DRIVER.exists() else None
 
 
 @cache

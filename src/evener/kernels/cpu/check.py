@@ -1,4 +1,4 @@
-"""Checks of a graph's rows, and in-degrees: one pass over the targets, cut into `parts` equal slices."""
+"""Checks of a graph's rows, in-degrees and sums of weights: one pass, mostly in `parts` equal slices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.build import slice_bound
-from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.jit import inline_step, parallel, serial
 
-__all__ = ["check_targets", "in_degree"]
+__all__ = ["check_targets", "in_degree", "row_sums", "target_sums"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -65,3 +65,28 @@ def in_degree(targets, degree, parts):
         _degree_slice(
             targets, slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts), degree
         )
+
+
+@inline_step
+def _sum_slice(offsets, weights, sums, first, last):
+    for v in range(first, last):
+        total = 0.0
+        for e in range(offsets[v], offsets[v + ONE]):
+            total += weights[e]
+        sums[v] = total
+
+
+@parallel
+def row_sums(offsets, weights, sums, parts):
+    """``sums[v]``: the sum of the weights in row v, in float64."""
+    for p in prange(parts):
+        _sum_slice(
+            offsets, weights, sums, slice_bound(len(sums), p, parts), slice_bound(len(sums), p + 1, parts)
+        )
+
+
+@serial
+def target_sums(targets, weights, sums):
+    """Add to ``sums[v]`` the weights of the edges whose target is v; one thread, so in a fixed order."""
+    for e in range(len(targets)):
+        sums[targets[e]] += weights[e]

@@ -36,8 +36,11 @@ def headline(result: Result) -> str:
     """One line: what ran, how long, how fast."""
     steps = result.timeline.supersteps
     counted = "1 superstep" if steps == 1 else f"{steps} supersteps"
+    weighted = ""
+    if "weights" in result.parameters and result.graph.weight_dtype is not None:
+        weighted = "weighted " if result.parameters["weights"] else "unweighted "
     return (
-        f"{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
+        f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
         f"{result.edges:,} edges, {rate_text(result.edges_per_second)}"
     )
 

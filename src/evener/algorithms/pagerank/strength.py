@@ -1,0 +1,85 @@
+"""Out-strength: the sum of the weights of a vertex's out-edges. Weighted PageRank divides the rank by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numba
+import numpy as np
+
+from evener.algorithms.arguments import check_weights
+from evener.engine.array import Spread
+from evener.errors import ArgumentError
+from evener.graph.checks import read_only
+from evener.kernels.cpu import check as kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.graph.graph import Graph
+    from evener.partition.partition import Edges
+    from evener.partition.partitioned import PartitionedGraph
+
+__all__ = ["out_strength", "placed_strength", "uses_weights"]
+
+# Sums of weights outside these bounds would make rank / sum overflow float64 or lose digits in it.
+_SMALLEST, _LARGEST = 1e-250, 1e250
+
+
+def uses_weights(graph: Graph, weights: bool | None, semantics: str) -> bool:  # noqa: FBT001 - an argument of pagerank
+    """Return whether PageRank uses the weights of the edges.
+
+    Raises
+    ------
+    ArgumentError
+        If `weights` is not a truth value, or is True and the graph has none. If weights are used and one is
+        negative, NaN or infinite.
+    """
+    if weights is None:
+        # LDBC Graphalytics defines PageRank without weights.
+        weights = graph.weight_dtype is not None and semantics != "graphalytics"
+    if not isinstance(weights, bool | np.bool_):
+        msg = f"weights is True, False or None, not {weights!r}"
+        raise ArgumentError(msg)
+    if weights and graph.weight_dtype is None:
+        msg = "weights is True, but the graph has no weights; read it with weights, or leave the argument out"
+        raise ArgumentError(msg)
+    if weights:
+        check_weights(graph, "PageRank needs finite weights of 0 or more on every edge", finite=True)
+    return bool(weights)
+
+
+def out_strength(graph: Graph) -> NDArray[np.float64]:
+    """Return the sum of the weights of each vertex's out-edges, shape (n,).
+
+    Raises
+    ------
+    ArgumentError
+        If a sum is too large or too small to divide by.
+    """
+    sums = np.zeros(graph.n)
+    if "out" in graph.has:
+        weights = read_only(cast("NDArray[Any]", graph.weights))
+        kernels.row_sums(read_only(graph.offsets), weights, sums, 4 * numba.get_num_threads())
+    else:
+        rows = graph.reverse
+        kernels.target_sums(read_only(rows.targets), read_only(cast("NDArray[Any]", rows.weights)), sums)
+    usable = (sums == 0) | ((sums >= _SMALLEST) & (sums <= _LARGEST))
+    if not usable.all():
+        v = int(np.argmin(usable))
+        msg = (
+            f"the weights of the edges from vertex {graph.ids[v]} sum to {sums[v]:g}; PageRank needs sums of "
+            f"0, or from {_SMALLEST:g} to {_LARGEST:g}; scale the weights"
+        )
+        raise ArgumentError(msg)
+    return sums
+
+
+def placed_strength(pg: PartitionedGraph) -> Spread:
+    """Return the out-strength of each partition's owned vertices, computed once per placement."""
+    prepared = [cast("Edges", partition.in_).prepared for partition in pg.partitions]
+    if any("out_strength" not in own for own in prepared):
+        sums = out_strength(pg.graph)
+        for own, element, vertices in zip(prepared, pg.elements, pg.owned_vertices(), strict=True):
+            own["out_strength"] = element.hold(sums[vertices])
+    return Spread([own["out_strength"] for own in prepared])

@@ -222,9 +222,9 @@ class TestTables:
         ("columns", "message"),
         [
             ({"node": [3, 5, 9], "rank": [1, 2, 3]}, "expected a column 'vertex'"),
-            ({"vertex": [3, 5], "rank": [1, 2]}, "2 rows are not the 3 vertices"),
-            ({"vertex": [3, 5, 5], "rank": [1, 2, 3]}, "not the 3 vertices of the graph, each once"),
-            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "1 rows without a value"),
+            ({"vertex": [3, 5], "rank": [1, 2]}, "each of the 3 vertices of the graph, found 2 rows"),
+            ({"vertex": [3, 5, 5], "rank": [1, 2, 3]}, "each of the 3 vertices of the graph, found 3 rows"),
+            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "found 1 rows without one"),
         ],
     )
     def test_a_table_that_does_not_fit_is_refused(self, tmp_path, columns, message):
@@ -260,7 +260,7 @@ class TestTables:
         [
             ([3.0, 1.5, 3.0], "1.5"),
             ([3.0, float("nan"), 3.0], "nan"),
-            ([3.0, 1e30, 3.0], "one of over 63 bits"),
+            ([3.0, 1e30, 3.0], "a value of over 63 bits"),
         ],
     )
     def test_no_vertex_is_rounded(self, tmp_path, values, came):
@@ -268,12 +268,12 @@ class TestTables:
         table = pa.table({"vertex": [3, 5, 9], "component": pa.array(values, from_pandas=False)})
         parquet.write_table(table, tmp_path / "t.parquet")
         with pytest.raises(
-            ev.FormatError, match=f"in column 'component', which are whole numbers, but {came} came"
+            ev.FormatError, match=f"which are integers, in column 'component', found {came}"
         ):
             load_claim(tmp_path / "t.parquet", graph, spec=find("wcc"), parameters={})
 
     def test_vertices_may_be_floats_and_large(self, tmp_path):
-        """Beside rows without a value, pandas makes integers floats; Arrow keeps them."""
+        """With missing values, pandas turns integers into floats. Arrow keeps them."""
         large = 2**53 + 1
         graph = result([0.0] * 3, ids=[3, 5, large]).graph
         for values, expected in (([3.0, None, 5.0], [3, -1, 5]), ([3, None, large], [3, -1, large])):
@@ -286,13 +286,13 @@ class TestTables:
     def test_two_columns_of_one_name_are_refused(self, tmp_path, name):
         ids = [3, 5, 9]
         (tmp_path / "t.csv").write_text(f"vertex,component,{name}\n" + "".join(f"{i},3,3\n" for i in ids))
-        with pytest.raises(ev.FormatError, match=f"one column of each name, but 2 are named '{name}'"):
+        with pytest.raises(ev.FormatError, match=f"unique column names, found 2 columns '{name}'"):
             load_claim(tmp_path / "t.csv", result([0.0] * 3, ids=ids).graph, spec=find("wcc"), parameters={})
 
     def test_a_table_of_another_algorithm_is_refused(self, tmp_path):
         r = result([0.0, 0.0])
         r.write(tmp_path / "t.parquet")
-        with pytest.raises(ev.ArgumentError, match="holds a result of test, not of bfs"):
+        with pytest.raises(ev.ArgumentError, match="expected a result of bfs, found a result of test"):
             load_claim(tmp_path / "t.parquet", r.graph, spec=find("bfs"), parameters={})
 
     def test_files_that_are_no_tables(self, tmp_path):
@@ -312,16 +312,16 @@ class TestTables:
     @pytest.mark.parametrize(
         ("metadata", "sentence"),
         [
-            ("x", "is not how a result was made"),
-            ("[]", "is not how a result was made"),
-            ('{"parameters": 3}', "is not how a result was made"),
+            ("x", "is not a record of a run"),
+            ("[]", "is not a record of a run"),
+            ('{"parameters": 3}', "is not a record of a run"),
             ('{"parameters": {"tol": "x"}}', "has tol = 'x'"),
             ('{"parameters": {"max_iter": 1.5}}', "has max_iter = 1.5"),
             ('{"parameters": {"personalization": 5}}', "has personalization = 5"),
             ('{"parameters": {"personalization": [[1]]}}', r"has personalization = \[\[1\]\]"),
             ('{"parameters": {"personalization": [[[1], 2]]}}', "has personalization = "),
-            ("[" * 100_000, "is not how a result was made"),
-            ('{"outcome": [1]}', "is not how a result was made"),
+            ("[" * 100_000, "is not a record of a run"),
+            ('{"outcome": [1]}', "is not a record of a run"),
         ],
     )
     def test_metadata_of_others(self, tmp_path, metadata, sentence):

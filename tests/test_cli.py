@@ -146,8 +146,14 @@ class TestRun:
             ),
             (["run", "wcc", "e.csv", "-o", "./link.csv"], "-o ./link.csv would be written over the graph"),
             (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would be written over the graph"),
-            (["run", "wcc", "e.csv", "--report", "e.csv"], "--report e.csv would be a .html file"),
-            (["run", "wcc", "e.csv", "--trace", "t.html"], "--trace t.html would be a .json file"),
+            (
+                ["run", "wcc", "e.csv", "--report", "e.csv"],
+                "--report: expected a name with the suffix .html, found e.csv",
+            ),
+            (
+                ["run", "wcc", "e.csv", "--trace", "t.html"],
+                "--trace: expected a name with the suffix .json, found t.html",
+            ),
             (
                 ["run", "wcc", "g.evg", "--trace", "g.evg/evener.json"],
                 "--trace g.evg/evener.json would be written into g.evg, which is the graph; name a file",

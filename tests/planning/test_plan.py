@@ -584,7 +584,7 @@ def test_explain_puts_the_prediction_beside_what_came(graph):
     )
     text = ev.pagerank(placed, tol=0, max_iter=3).explain()
     # Four threads' rate of 1 ns an edge: 3e9 edges on one take 12 s.
-    assert "for 12 s" in text
+    assert "predicted 12 s, took" in text
     assert "  cpu:1#1: computing " in text
 
 
@@ -595,10 +595,9 @@ def test_the_command_line_shows_the_prediction_too(graph, capsys):
     result = ev.pagerank(placed, tol=0, max_iter=3)
     text.show_result(result, top=0, timeline=False)
     shown = capsys.readouterr().out
-    assert "Predicted: the run took " in shown
-    assert "for 12 s" in shown
-    assert "  cpu:1: computing " in shown
-    assert " for 11 s, exchanging 0 µs for 1 s" in shown
+    assert "Run: predicted 12 s, took " in shown
+    assert "  cpu:1: computing predicted 11 s, took " in shown
+    assert "; exchange predicted 1 s, took 0 µs" in shown
     assert text.result_json(result, top=0, timeline=False)["prediction"] == {
         "elements": ({"name": "cpu:1", "compute_seconds": 11.0, "exchange_seconds": 1.0},),
         "seconds": 12.0,

@@ -1,19 +1,16 @@
-"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_*.json and hosts_*.json as hybrid.svg.
+"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_*.json as hybrid.svg.
 
     python benchmarks/plot_gpu.py
 
-The first: cuGraph's time over ours, for each algorithm and size, with a mark where we want to be. The second:
-for each graph and part of its edges that fits the GPU, and for each task, the time against the CPU's share of
-the edges, one line a policy; dashed, what the model predicted; dotted, CPU and GPU alone; a cross, the
-automatic plan. Hollow points are of other hosts of the kind: those in hosts_*.json. What their own rates
-foresaw is not drawn. Of what was run again the faster round is.
+The first shows cuGraph's time over ours for each algorithm and size, with a mark where we want to be. The
+second shows, for each task, graph and part of its edges that fits the GPU, the time against the CPU share of
+the edges: one line for each policy, dotted lines for CPU and GPU alone, a cross for the planned placement.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from fractions import Fraction
 
 import matplotlib as mpl
@@ -25,7 +22,6 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 import harness
 from plot import CARD, IMAGES, INK, STYLE, Bar, draw_ratios, plain
-from sweeps import is_swept
 
 SIZES = ("#56B4E9", "#0072B2", "#003f63")
 POLICIES = {"high": "#D55E00", "random": "#009E73", "low": "#0072B2"}
@@ -40,7 +36,7 @@ def main():
             _rivals(rivals)
         sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
         if sweeps:
-            _hybrid(sweeps, [_read(path) for path in harness.RESULTS.glob("hosts_*.json")])
+            _hybrid(sweeps)
 
 
 def _read(path):
@@ -72,12 +68,9 @@ def _rivals(documents):
     _save(figure, "gpu")
 
 
-def _hybrid(sweeps, elsewhere):
+def _hybrid(sweeps):
     rows_of = {(sweep["rows"][0]["task"], sweep["graph"], sweep["fits"]): sweep["rows"] for sweep in sweeps}
     tasks = sorted({task for task, _, _ in rows_of}, reverse=True)
-    others = defaultdict(lambda: defaultdict(list))
-    for graph, row in [(one["graph"], row) for one in elsewhere for row in one["rows"]]:
-        others[row["task"], graph, row["fits"]][row["host"]].append(row)
     columns = sorted({(graph, fits) for _, graph, fits in rows_of}, key=lambda one: (one[0], -one[1]))
     figure, panels = plt.subplots(
         len(tasks), len(columns), figsize=(4.1 * len(columns), 3.4 * len(tasks)), squeeze=False, sharex=True,
@@ -89,8 +82,6 @@ def _hybrid(sweeps, elsewhere):
             panel.set_visible(bool(rows))
             if rows:
                 _sweep(panel, rows)
-                for own in others[task, graph, fits].values():
-                    _lines(panel, own, elsewhere=True)
             panel.set_title(f"{task}, {graph}, {Fraction(fits)} fits", fontsize=10)
         line[0].set_ylabel("milliseconds")
     for panel in panels[-1]:
@@ -104,9 +95,8 @@ def _hybrid(sweeps, elsewhere):
 
 def _sweep(panel, rows):
     whole = [r for r in rows if r["policy"] is None and not r["automatic"]]
-    alone = {(r["on"], r.get("heads") is not False): r for r in whole}
-    for (on, heads), row in alone.items():
-        name = f"{'CPU' if on == 'cpu' else 'GPU'} alone{'' if heads else ', without heads'}"
+    for row in whole:
+        name = f"{'CPU' if row['on'] == 'cpu' else 'GPU'} alone"
         panel.axhline(1e3 * row["median_seconds"], color=INK, linestyle=":", linewidth=1)
         panel.annotate(name, (0.995, 1e3 * row["median_seconds"]), xycoords=("axes fraction", "data"),
                        xytext=(0, 2), textcoords="offset points", fontsize=8, ha="right")  # fmt: skip
@@ -123,19 +113,14 @@ def _sweep(panel, rows):
     plain(panel, grid="y")
 
 
-def _lines(panel, rows, *, elsewhere=False):
+def _lines(panel, rows):
     for policy, colour in POLICIES.items():
-        own = [r for r in rows if r["policy"] == policy and is_swept(r)]
+        own = [r for r in rows if r["policy"] == policy and not r["automatic"]]
         own.sort(key=lambda r: r["alpha"])
         if own:
             shares = [r["alpha"] for r in own]
-            took, foreseen = (
-                [1e3 * r[name] for r in own] for name in ("median_seconds", "predicted_seconds")
-            )
-            drawn = {"fillstyle": "none", "linewidth": 0.6} if elsewhere else {"label": policy}
-            panel.plot(shares, took, color=colour, marker="o", markersize=3, **drawn)
-            if not elsewhere:
-                panel.plot(shares, foreseen, color=colour, linestyle="--")
+            took = [1e3 * r["median_seconds"] for r in own]
+            panel.plot(shares, took, color=colour, marker="o", markersize=3, label=policy)
 
 
 def _save(figure, name):

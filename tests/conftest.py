@@ -12,6 +12,7 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
+from evener.algorithms import feedback
 from evener.cli import main
 
 # Their assertions say what differs, as those of the tests themselves do.
@@ -51,6 +52,12 @@ def narrow_and_wide(monkeypatch):
     monkeypatch.setattr(sssp, "NARROW_EDGES", 40)
     monkeypatch.setattr(betweenness, "NARROW", 16)
     monkeypatch.setattr(betweenness, "NARROW_LEVELS", 3)
+
+
+@pytest.fixture(autouse=True)
+def nothing_recorded(monkeypatch):
+    """Runs of tests are not recorded for later plans on this machine."""
+    monkeypatch.setattr(feedback, "MIN_SECONDS", float("inf"))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import evener as ev
 import reference
 import twins_bfs_levels
 import zoo
+from covering import pairwise_cover
 from sanitized import RUNS, sized
 from truth import RELATIVE, Truth, source_alone, truth_of
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
@@ -24,7 +25,12 @@ ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
 generated_graphs = pytest.mark.parametrize("name", zoo.generated())
-narrow_graphs = pytest.mark.parametrize("name", zoo.NARROW)
+narrow_searches = pytest.mark.parametrize(
+    ("name", "narrow", "levels", "directed"),
+    pairwise_cover(
+        list(zoo.NARROW), sized([0, 300, 1 << 12, 1 << 20], [0, 300, 1 << 20]), [3, 1024], [True, False]
+    ),
+)
 _WIDE = {
     "name": ["two cores", "star", "late hub", "random"],
     "stored": ["undirected", "both", "out"],
@@ -152,11 +158,8 @@ def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     assert narrow < graph.m or phases == begins | narrow_phases
 
 
-def searches_at_once(test):
-    """All kinds of searches of graphs with wide frontiers."""
-    for name, values in _WIDE.items():
-        test = pytest.mark.parametrize(name, values, ids=f"{name}={{}}".format)(test)
-    return test
+# Searches of graphs with wide frontiers, in which each pair of kinds of steps and graphs occurs.
+searches_at_once = pytest.mark.parametrize(tuple(_WIDE), pairwise_cover(*_WIDE.values()))
 
 
 @cache

@@ -14,7 +14,6 @@ import pytest
 
 import evener as ev
 from evener.elements.cuda.discovery import missing
-from evener.planning.rates import Rate, Rates
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
@@ -30,6 +29,7 @@ TINY = {
     "startup": ["--graph", "rmat:6", "--repeats", "1"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
+    "planner_regret": [],
 }
 # What needs a GPU is tried where there is one.
 TINY_ON_GPU = {
@@ -42,9 +42,8 @@ TINY_ON_GPU = {
 
 
 def test_every_question_is_tried_here():
-    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "plot_gpu", "rivals", "sweeps"}
-    of_records = {"joined"}
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared, *of_records}
+    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "plot_gpu", "rivals"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 
 def run(name, words):
@@ -58,7 +57,7 @@ def run(name, words):
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    assert any(word in out for word in ("evener", "partition", "T13"))
+    assert any(word in out for word in ("evener", "partition", "T13", "regret"))
 
 
 @pytest.mark.slow
@@ -67,128 +66,6 @@ def test_a_benchmark_runs(name):
 @pytest.mark.parametrize("name", TINY_ON_GPU)
 def test_a_gpu_benchmark_runs(name):
     assert "pagerank" in run(name, TINY_ON_GPU[name]).lower()
-
-
-# ---- several sweeps of one machine ------------------------------------------------------------------
-
-
-def swept(*, cpu, gpu, both, foreseen=4.0, rates=1):
-    """A record of hybrid.py, of rounds of one run: CPU alone, GPU alone, and half of the edges each."""
-
-    def placed(on, rounds, predicted_seconds, policy=None):
-        seconds = [seconds for (seconds,) in rounds]
-        alpha = policy and 0.5
-        return {
-            "on": on, "policy": policy, "alpha": alpha, "asked_alpha": alpha, "automatic": False,
-            "heads": True, "seconds": seconds, "median_seconds": min(seconds), "rounds": rounds,
-            "predicted_seconds": predicted_seconds,
-        }  # fmt: skip
-
-    rows = [
-        placed("cpu", [[seconds] for seconds in cpu], 8.0) | {"median_seconds": sum(cpu) / len(cpu)},
-        placed("cuda:0", [[gpu]], 2.0),
-        placed("cuda:0", [[1.0]], 2.0) | {"automatic": True},
-        placed("cuda:0", [[9.0]], 2.0) | {"heads": False},
-        placed("cpu,cuda:0", [[seconds] for seconds in both], foreseen, "high"),
-    ]
-    return {"rates": rates, "rows": rows, "command": "python benchmarks/hybrid.py"}
-
-
-@pytest.fixture
-def join(figures, monkeypatch, tmp_path):
-    """Write these records where those of sweeps lie, and join them."""
-    monkeypatch.setattr(figures.harness, "RESULTS", tmp_path)
-
-    def run(**sweeps):
-        fits = {"half": 0.5, "quarter": 0.25}
-        for name, sweep in sweeps.items():
-            place = tmp_path / f"hybrid_bfs_9_{fits[name]}.json"
-            place.write_text(json.dumps(sweep | {"fits": fits[name]}))
-        monkeypatch.setattr(sys, "argv", ["joined.py", "--scale", "9"])
-        figures.joined.main()
-        return json.loads((tmp_path / "joined_bfs_9.json").read_text())
-
-    return run
-
-
-def test_sweeps_of_one_machine_count_together(join):
-    # Of the half each, 4 s and 6 s: that the first was run again, and took 3 s, does not count.
-    found = join(
-        half=swept(cpu=[8.0, 8.0], gpu=2.0, both=[4.0, 3.0]),
-        quarter=swept(cpu=[4.0, 4.0], gpu=2.0, both=[6.0]),
-    )
-    cpu, gpu, both = found["rows"]
-    assert [row["median_seconds"] for row in (cpu, gpu, both)] == [6.0, 2.0, 5.0]
-    assert both["seconds"] == [4.0, 6.0]
-    assert both["medians_of_sweeps"] == [4.0, 6.0]
-    assert both["longest_over_shortest"] == 1.5
-    # The GPU alone is 3 times as fast as the CPU for 4 foreseen; both together 1.2 times for 2.
-    summary = found["summary"]
-    assert summary["mean_absolute_error"] == pytest.approx((1 / 3 + 2 / 3) / 2)
-    assert summary["mean_absolute_error_of_seconds"] == pytest.approx((0 + 0.2) / 2)
-    assert summary["of_hybrids"]["mean_absolute_error"] == pytest.approx(2 / 3)
-    # By itself the first sweep's 3 s are 2 times as fast as the CPU alone of both, for 2 foreseen.
-    half = summary["of_each_sweep"]["0.5"]
-    assert half["mean_absolute_error"] == pytest.approx((1 / 3 + 0) / 2)
-    assert half["of_first_rounds"]["mean_absolute_error"] == pytest.approx((1 / 3 + 1 / 3) / 2)
-    assert [of["fits"] for of in found["of"]] == [0.5, 0.25]
-
-
-def leaves(summary):
-    """The numbers in dictionaries of dictionaries, by where they are."""
-    of_deeper = [(name, leaves(one)) for name, one in summary.items() if isinstance(one, dict)]
-    flat = {name: one for name, one in summary.items() if not isinstance(one, dict)}
-    return flat | {f"{name} {under}": one for name, deeper in of_deeper for under, one in deeper.items()}
-
-
-def test_the_joined_sweeps_are_those_recorded(figures, monkeypatch):
-    record = json.loads((figures.harness.RESULTS / "joined_bfs_26.json").read_text())
-    joined = {}
-    monkeypatch.setattr(figures.harness, "record", lambda name, **document: joined.update({name: document}))
-    monkeypatch.setattr(sys, "argv", record["command"].split()[1:])
-    figures.joined.main()
-    again = joined["joined_bfs_26"]
-    assert record["rows"] == again["rows"]
-    assert record["of"] == again["of"]
-    assert leaves(record["summary"]) == pytest.approx(leaves(again["summary"]))
-
-
-def test_sweeps_without_a_common_share(join):
-    half, quarter = (swept(cpu=[8.0], gpu=2.0, both=[4.0]) for _ in range(2))
-    quarter["rows"][-1]["asked_alpha"] = 0.4
-    with pytest.raises(SystemExit, match="no share in common"):
-        join(half=half, quarter=quarter)
-
-
-def test_what_is_run_again_once(figures):
-    rows = swept(cpu=[8.0], gpu=9.0, both=[4.0])["rows"][:-1]
-    for alpha, seconds in ((0.2, 4.0), (0.4, 4.4), (0.6, 6.0), (0.8, 7.0)):
-        row = {"policy": "high", "asked_alpha": alpha, "automatic": False, "predicted_seconds": 4.0}
-        rows.append(row | {"median_seconds": seconds})
-    # The median is 1.3 times what was foreseen, and 1.25 times that is 6.5 s.
-    assert [row["asked_alpha"] for row in figures.sweeps.disturbed(rows)] == [0.8]
-    assert figures.sweeps.shares_of(rows) == {("high", alpha) for alpha in (0.2, 0.4, 0.6, 0.8)}
-    rows[-1]["rounds"] = [[7.0], [7.0]]
-    assert figures.sweeps.disturbed(rows) == []
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        ({"rates": 2}, "with 0.5 and hybrid_bfs with 0.25 were foreseen by different rates"),
-        ({"foreseen": 4.2}, "high 0.50 was foreseen to take 4 s and 4.2 s"),
-    ],
-)
-def test_sweeps_of_different_work_are_not_joined(join, other, said):
-    with pytest.raises(SystemExit, match=said):
-        join(
-            half=swept(cpu=[8.0], gpu=2.0, both=[4.0]), quarter=swept(cpu=[8.0], gpu=2.0, both=[4.0], **other)
-        )
-
-
-def test_a_sweep_that_was_not_recorded_cannot_be_joined(join):
-    with pytest.raises(SystemExit, match=r"no results/hybrid_bfs_9_0\.25\.json: run benchmarks/hybrid\.py"):
-        join(half=swept(cpu=[8.0], gpu=2.0, both=[4.0]))
 
 
 # ---- the papers' figures ----------------------------------------------------------------------------
@@ -205,26 +82,13 @@ def figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER / "figures"))
         names = ("output", "bench", "cache", "harness", "page", "projections", "spent", "sweep", *FIGURES)
-        names += ("joined", "sweeps")
+        names += ("totem",)
         yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 
 @pytest.fixture
 def written(figures, monkeypatch, tmp_path):
-    """A folder that records, page and plots go to, and rates that need not be measured."""
-    rate = Rate((1 << 10,), (1e-9,), (1e-9,), (1e-9,), 1e-5)
-    tasks = figures.sweep.TASKS
-    tiers = ("gpu", "pulled", "beside", "shares", "carried", "mapped", "bytes_per_second")
-    known = Rates(
-        **{tier: {} for tier in tiers},
-        machine={},
-        threads=1,
-        cpu=dict.fromkeys(tasks, rate),
-        supersteps=dict.fromkeys(tasks, 5.0),
-        copied_bytes_per_second=float("inf"),
-        exchange_seconds=0.0,
-    )
-    monkeypatch.setattr(figures.bench, "rates_of_this_machine", lambda: known)
+    """Return the folder to which records, page and plots are written."""
     monkeypatch.setattr(figures.harness, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(figures.page, "PLACE", tmp_path / "figures.md")
     monkeypatch.setattr(figures.output, "draw", lambda _: None)
@@ -337,6 +201,19 @@ def test_a_speed_up_beside_equation_4(figures, monkeypatch):
     assert found["evener_model"] == pytest.approx(9 / 5)
     # r_cpu = 80 edges in 8 s = 10, c = 40: (1 / 10) / (0.02 / 40 + 0.5 / 10), by hand.
     assert found["equation_4"] == pytest.approx(1.98019802)
+
+
+# T13 figure 2, left: beta 5%, c 3 BE/s. By equation 4 with alpha 0.6 and r_cpu 1 BE/s: 1 / (0.05 / 3 + 0.6).
+@pytest.mark.parametrize(
+    ("alpha", "beta", "r_cpu", "c", "speedup"),
+    [
+        (0.6, 0.05, 1e9, 3e9, 1 / (0.05 / 3 + 0.6)),
+        (1.0, 1.0, 1e9, 3e9, 0.75),  # every edge crosses and none leaves the CPU: slower
+        (0.5, 0.02, 1e9, np.inf, 2.0),  # without cost of communication: 1 / alpha
+    ],
+)
+def test_equation_4(figures, alpha, beta, r_cpu, c, speedup):
+    assert figures.totem.speedup(alpha, beta, r_cpu, c) == pytest.approx(speedup)
 
 
 def test_how_well_a_model_agrees(figures):

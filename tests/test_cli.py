@@ -148,11 +148,11 @@ class TestRun:
             (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would be written over the graph"),
             (
                 ["run", "wcc", "e.csv", "--report", "e.csv"],
-                "--report: expected a name with the suffix .html, found e.csv",
+                "--report: expected a name with the suffix .html",
             ),
             (
                 ["run", "wcc", "e.csv", "--trace", "t.html"],
-                "--trace: expected a name with the suffix .json, found t.html",
+                "--trace: expected a name with the suffix .json",
             ),
             (
                 ["run", "wcc", "g.evg", "--trace", "g.evg/evener.json"],
@@ -326,7 +326,8 @@ class TestStart:
         assert apart("-c", program).err == ""
 
     def test_import_takes_a_fraction_of_a_second(self, apart):
-        program = "import time; t = time.perf_counter(); import evener; print(time.perf_counter() - t)"
+        """Of CPU time, which other processes do not add to."""
+        program = "import time; t = time.process_time(); import evener; print(time.process_time() - t)"
         assert min(float(apart("-c", program).out) for _ in range(3)) < 0.3
 
     def test_python_m(self, apart):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -25,6 +24,20 @@ def threads(monkeypatch):
     with ThreadPoolExecutor(3) as pool:
         monkeypatch.setattr(crew, "_threads", lambda: pool)
         yield pool
+
+
+@pytest.fixture
+def drained(monkeypatch):
+    """An event: the calls that have not begun are cancelled, which `call_all` does with `list(turns)`."""
+    event = threading.Event()
+
+    def drain(turns):
+        left = list(turns)
+        event.set()
+        return left
+
+    monkeypatch.setattr(crew, "list", drain, raising=False)
+    return event
 
 
 @pytest.mark.parametrize(
@@ -98,14 +111,14 @@ def test_the_caller_waits_for_no_helper_that_has_not_begun(threads):
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("culprit", [0, 1])
-def test_an_error_is_raised_when_the_calls_under_way_have_ended(culprit):
+def test_an_error_is_raised_when_the_calls_under_way_have_ended(drained, culprit):
     meeting, ended = threading.Barrier(2), []
 
     def call(i):
         meeting.wait(60)
         if i == culprit:
             raise ZeroDivisionError
-        time.sleep(0.1)
+        assert drained.wait(60)
         ended.append(i)
 
     calls = [(CPU, call, (i,)) for i in range(2)] + [(CPU, ended.append, (i,)) for i in range(2, 50)]
@@ -128,14 +141,21 @@ def interruptible():
 def test_an_interrupt_is_raised_when_the_calls_under_way_have_ended(times):
     """However often, while the caller waits for a helper."""
     meeting, caller, ended = threading.Barrier(2), threading.get_ident(), []
+    interrupted = threading.Semaphore(0)
+
+    def interrupt(*_):
+        interrupted.release()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
 
     def call(i):
         meeting.wait(60)
         if threading.get_ident() != caller:
             for _ in range(times):
-                time.sleep(0.1)
-                os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)
+                time.sleep(0.1)  # the caller waits again
+                signal.pthread_kill(caller, signal.SIGINT)
+                assert interrupted.acquire(timeout=60)
             ended.append(i)
 
     with pytest.raises(KeyboardInterrupt):
@@ -145,7 +165,7 @@ def test_an_interrupt_is_raised_when_the_calls_under_way_have_ended(times):
 
 
 @pytest.mark.usefixtures("threads", "interruptible")
-def test_after_an_interrupt_nothing_else_begins():
+def test_after_an_interrupt_nothing_else_begins(drained):
     meeting, caller, begun = threading.Barrier(2), threading.get_ident(), []
 
     def call(i):
@@ -153,7 +173,7 @@ def test_after_an_interrupt_nothing_else_begins():
         meeting.wait(60)
         if threading.get_ident() == caller:
             signal.raise_signal(signal.SIGINT)
-        time.sleep(0.2)
+        assert drained.wait(60)
 
     with pytest.raises(KeyboardInterrupt):
         crew.call_all([(CPU, call, (i,)) for i in range(20)], 1)
@@ -163,30 +183,33 @@ def test_after_an_interrupt_nothing_else_begins():
 class Refusing:
     """Submits to threads; the second time it fails, before or after having done so."""
 
-    def __init__(self, threads, error, *, before):
-        self.threads, self.error, self.before, self.asked = threads, error, before, 0
+    def __init__(self, threads, error, began, *, before):
+        self.threads, self.error, self.began, self.before, self.asked = threads, error, began, before, 0
 
     def submit(self, *args):
         self.asked += 1
         if self.asked == 2 and self.before:
             raise self.error
         self.threads.submit(*args)
-        time.sleep(0.1)  # so that it has begun
+        assert self.began.acquire(timeout=60)
         if self.asked == 2:
             raise self.error
 
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), KeyboardInterrupt()], ids=repr)
-def test_helpers_that_have_begun_are_waited_for_if_others_cannot_be_had(monkeypatch, threads, error, before):
-    begun, ended = [], []
+def test_helpers_that_have_begun_are_waited_for_if_others_cannot_be_had(
+    monkeypatch, threads, drained, error, before
+):
+    begun, ended, began = [], [], threading.Semaphore(0)
 
     def call(i):
         begun.append(i)
-        time.sleep(0.3)
+        began.release()
+        assert drained.wait(60)
         ended.append(i)
 
-    refusing = Refusing(threads, error, before=before)
+    refusing = Refusing(threads, error, began, before=before)
     monkeypatch.setattr(crew, "_threads", lambda: refusing)
     with pytest.raises(type(error)):
         crew.call_all([(CPU, call, (i,)) for i in range(20)], 3)

@@ -16,14 +16,13 @@ import pytest
 from cupy.cuda import nvrtc, runtime
 
 import evener as ev
-from evener import profile
 from evener.elements import parse_elements, usable_cores
 from evener.elements.cuda import discovery as gpus
 from evener.elements.cuda.device_errors import Guard, failed
 from evener.elements.cuda.element import CudaElement
+from evener.elements.hardware import described
 from evener.elements.pinned import locked_array, locked_words
 from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
-from evener.planning import place as auto
 from evener.system import memory
 
 # CUDA's numbers for its errors.
@@ -237,10 +236,10 @@ def test_devices_says_it(why, evener):
 
 def test_without_cupy_a_process_of_its_own_says_it_soon(apart):
     script = "import sys; sys.modules['cupy'] = None; from evener.cli import main; sys.exit(main({!r}))"
-    done = apart("-c", script.format(["devices"]), timeout=30)
+    done = apart("-c", script.format(["devices"]))
     assert (done.status, done.err) == (0, "")
     assert f"No GPU can be used: {REASONS[no_cupy]}." in done.out
-    done = apart("-c", script.format(["run", "bfs", "rmat:4", "--on", "cuda:0"]), timeout=60)
+    done = apart("-c", script.format(["run", "bfs", "rmat:4", "--on", "cuda:0"]))
     assert done.status == 2
     assert done.err.endswith(f'evener: element "cuda:0" cannot be used: {REASONS[no_cupy]}\n')
 
@@ -433,7 +432,6 @@ def in_trouble(machine, monkeypatch):  # noqa: ARG001 - the GPUs there are
     monkeypatch.setattr(cupy.cuda, "Device", Device)
     monkeypatch.setattr(runtime, "memGetInfo", answering((1 << 20, 140 << 30)))
     monkeypatch.setattr(cupy, "get_default_memory_pool", lambda: SimpleNamespace(free_bytes=lambda: 0))
-    monkeypatch.setattr(auto, "_WORTH_MEASURING", 0)
     return lambda error: monkeypatch.setattr(cupy, "zeros", answering(error))
 
 
@@ -513,7 +511,7 @@ def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
     with pytest.raises(
         DeviceError, match=r"^a GPU does not say what it is: cudaErrorLaunchFailure: .*on=\"cpu\"$"
     ):
-        profile.machine()
+        described()
 
 
 def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):

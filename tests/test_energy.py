@@ -89,23 +89,47 @@ def told(value):
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
-    """No counter but those a test makes; They move after each reading."""
-    made = SimpleNamespace(rapl=Rapl(tmp_path / "powercap"), nvml=Nvml(), pause=0.0005)
-    real_sleep = energy.sleep
+    """No counter but those a test makes; they move after each reading."""
+    made = SimpleNamespace(rapl=Rapl(tmp_path / "powercap"), nvml=Nvml())
+    real_sleep, real_read, readings = energy.sleep, energy._CounterState.read, threading.Semaphore(0)
 
-    def sleep(_):
+    def sleep(seconds):
         made.rapl.tick()
         made.nvml.tick()
-        real_sleep(made.pause)
+        real_sleep(seconds)
+
+    def read(gauge):
+        real_read(gauge)
+        readings.release()
+
+    def rest():
+        """Let 0.1 s pass, and the thread that reads in between read each of three counters at least once."""
+        real_sleep(0.1)
+        while readings.acquire(blocking=False):
+            pass
+        for _ in range(6):
+            assert readings.acquire(timeout=60)
 
     monkeypatch.setattr(counters, "_POWERCAP", made.rapl.folder)
     monkeypatch.setattr(energy, "sleep", sleep)
     monkeypatch.setattr(energy, "_MIN_STEPS", 0)  # runs of any length
     monkeypatch.setattr(counters, "_bus_id", lambda index: f"0000:{index:02x}:00.0")
     monkeypatch.setitem(sys.modules, "pynvml", made.nvml)
-    made.rest = lambda: real_sleep(0.1)
+    monkeypatch.setattr(energy, "_MAX_WATCH_SECONDS", 60)
+    monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
+    monkeypatch.setattr(energy._CounterState, "read", read)
+    made.rest = rest
     yield made
     assert made.nvml.users == 0, "every nvmlInit has its nvmlShutdown"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still unless a test moves it: ``clock.now += 1``."""
+    made = SimpleNamespace(now=100.0)
+    for module in (energy, counters):
+        monkeypatch.setattr(module, "perf_counter", lambda: made.now)
+    return made
 
 
 def add(file, microjoules, limit=RANGE):
@@ -150,8 +174,7 @@ class TestHost:
         assert int(file.read_text()) < 2_000_000
         assert meter.joules == {"host": 3.0}
 
-    def test_they_are_read_often_enough_to_wrap_more_than_once(self, machine, monkeypatch):
-        monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
+    def test_they_are_read_often_enough_to_wrap_more_than_once(self, machine):
         limit = 10_000_000
         file = machine.rapl.zone("intel-rapl:0", "package-0", 0, limit)
         with Meter() as meter:
@@ -218,20 +241,23 @@ class TestHost:
 
 
 class TestShortRuns:
-    def test_ten_steps_are_measured_and_fewer_are_not(self, machine, monkeypatch):
+    def test_ten_steps_are_measured_and_fewer_are_not(self, machine, monkeypatch, clock):
         monkeypatch.setattr(energy, "_MIN_STEPS", 10)
-        file = machine.rapl.zone("intel-rapl:0", "package-0")
-        machine.pause = 0.02
+        file, step = machine.rapl.zone("intel-rapl:0", "package-0"), 1 / 64
+
+        def sleep(_):
+            machine.rapl.tick()
+            clock.now += step
+
+        monkeypatch.setattr(energy, "sleep", sleep)
         with Meter() as meter:
             add(file, 1_000_000)
-            machine.rest()  # five of its steps at most
+            clock.now += 9 * step
         assert meter.joules == {"host": None}
-        assert "too short for a counter that updates every 2" in meter.reasons["host"]
-        machine.pause = 0.0005
+        assert "too short for a counter that updates every 15.6 ms" in meter.reasons["host"]
         with Meter() as meter:
             add(file, 1_000_000)
-            for _ in range(3):
-                machine.rest()
+            clock.now += 10 * step
         assert meter.joules == {"host": 1.0}
 
     def test_power_that_is_looked_at_now_and_then_moves_no_oftener(self, machine, monkeypatch):
@@ -269,15 +295,25 @@ class TestGpus:
         assert list(meter.joules) == ["host", "cuda:0", "cuda:1"]
         assert machine.nvml.asked == ["0000:00:00.0", "0000:01:00.0"]
 
-    def test_power_stands_in_for_energy(self, machine, monkeypatch):
-        monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
-        monkeypatch.setattr(counters._GpuPower, "min_step", 0.005)
+    def test_power_stands_in_for_energy(self, machine, clock):
         machine.nvml.millijoules = NotSupportedError("Not Supported")
+        machine.nvml.milliwatts = 80_000
         with Meter(["cuda:0"]) as meter:
             machine.nvml.moves = False
-            machine.nvml.milliwatts = 80_000
-            machine.rest()
-        assert meter.joules["cuda:0"] == pytest.approx(80 * meter.energy.seconds, rel=0.1)
+            clock.now += 3
+        assert meter.joules["cuda:0"] == pytest.approx(80 * 3, rel=0.001)
+
+    def test_power_is_summed_up_from_reading_to_reading(self, machine, clock):
+        """60 W that rise to 80 W in a second, and stay there for two."""
+        machine.nvml.nvmlInit()
+        machine.nvml.milliwatts = 60_000
+        counter = counters._GpuPower(machine.nvml, "gpu")
+        machine.nvml.milliwatts = 80_000
+        clock.now += 1
+        assert counter.joules() == 70
+        clock.now += 2
+        assert counter.joules() == 70 + 2 * 80
+        counter.close()
 
     @pytest.mark.parametrize(
         ("broken", "reason"),
@@ -367,8 +403,7 @@ class TestMeter:
             machine.rest()
         assert meter.joules == {"host": 4.0}
 
-    def test_used_again_it_still_reads_often_enough(self, machine, monkeypatch):
-        monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
+    def test_used_again_it_still_reads_often_enough(self, machine):
         limit = 10_000_000
         file = machine.rapl.zone("intel-rapl:0", "package-0", 0, limit)
         meter = Meter()
@@ -418,19 +453,20 @@ class TestWords:
 
 
 class Counting:
-    """A counter of 20 watts."""
+    """A counter of five joules from each reading to the next."""
 
     min_step = 0.0
 
     def __init__(self):
-        self.shown, self.began = 0, energy.perf_counter()
+        self.shown = self.total = 0
 
     def raw(self):
         self.shown += 1
         return self.shown
 
     def joules(self):
-        return 20 * (energy.perf_counter() - self.began)
+        self.total += 5
+        return self.total
 
     def close(self):
         pass
@@ -443,7 +479,8 @@ class TestCommandLine:
         words = ("run", "pagerank", "rmat:8", "--tol", 0, "--max-iter", 50, "--on", "cpu:1,cpu:1")
         content = json.loads(evener(*words, "--energy", "--report", page, "--json").out)
         told = content["energy"]
-        assert told["joules"]["host"] == pytest.approx(20 * told["seconds"], abs=0.4)
+        assert told["joules"]["host"] > 0
+        assert told["joules"]["host"] % 5 == 0
         watts = told["joules"]["host"] / told["seconds"]
         assert told["edges_per_joule"] == pytest.approx(content["edges_per_second"] / watts)
         assert "<h2>Energy</h2>" in page.read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -38,9 +39,9 @@ class TestProgress:
         assert isinstance(shown, LiveDisplay)
         with shown:
             shown.stage("reading x.txt")
-            time.sleep(0.4)
+            shown._live.refresh()
             shown.superstep(self.REPORT)
-            time.sleep(0.4)
+            shown._live.refresh()
         assert "reading x.txt" in stream.getvalue()
         assert "superstep 3" in stream.getvalue()
         assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
@@ -52,20 +53,27 @@ class TestProgress:
         monkeypatch.setenv("COLUMNS", "80")
         with display(stream) as shown:
             shown.stage("reading rmat:8")
-            time.sleep(0.4)
+            shown._live.refresh()
             assert "ready" not in stream.getvalue()
             with compiling():
-                time.sleep(1.5)
-            assert "reading rmat:8; making kernels ready, 1 s so far" in stream.getvalue()
-            time.sleep(0.4)
+                self.redraw_until(shown, stream, r"reading rmat:8; making kernels ready, \d+ s so far")
+            for _ in range(2):  # the first still shows what was added since the last redraw
+                shown._live.refresh()
             seen = len(stream.getvalue())
-            time.sleep(0.4)
+            shown._live.refresh()
             assert "reading rmat:8" in stream.getvalue()[seen:]
             assert "ready" not in stream.getvalue()[seen:]
             with compiling():
                 shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
-                time.sleep(0.4)
-            assert "paths pulled,…; making kernels ready, 2 s so far" in stream.getvalue()
+                self.redraw_until(shown, stream, r"paths pulled,…; making kernels ready, \d+ s so far")
+
+    @staticmethod
+    def redraw_until(shown, stream, pattern):
+        """Redraw until the line matches; compile time passes while the caller is in `compiling`."""
+        until = time.monotonic() + 60
+        while not re.search(pattern, stream.getvalue()):
+            assert time.monotonic() < until
+            shown._live.refresh()
 
     @pytest.mark.parametrize("columns", [80, 40])
     @pytest.mark.parametrize("compiling", [False, True])
@@ -80,7 +88,7 @@ class TestProgress:
             monkeypatch.setattr("evener.cli.progress._LONG", 0.0)
         with display(stream) as shown:
             shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
-            time.sleep(0.4)
+            shown._live.refresh()
         assert "superstep 12345" in stream.getvalue()
         assert ("making kernels ready" in stream.getvalue()) == (compiling and columns == 80)
         assert "…" in stream.getvalue()

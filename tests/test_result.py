@@ -18,8 +18,9 @@ from pyarrow import feather, parquet
 import evener as ev
 from evener.algorithms.registry import builtin_names, find
 from evener.algorithms.saved_answer import load_claim
+from evener.planning.prediction import Prediction
 from evener.results.energy.meter import Energy
-from evener.results.report.explain import achieved_for_predicted
+from evener.results.report.explain import comparison
 from evener.results.table import read_table
 
 # The columns of all algorithms.
@@ -432,15 +433,15 @@ class TestWords:
     @pytest.mark.parametrize(
         ("achieved", "predicted", "words"),
         [
-            (3.0, 2.0, "predicted 2 s, took 3 s (1.5×)"),
-            (2.08, 2.0, "predicted 2 s, took 2.08 s (1×)"),
-            (1.0, 2.0, "predicted 2 s, took 1 s (0.5×)"),
-            (0.5, 0.0, "predicted 0 µs, took 500 ms"),
-            (0.0, 0.5, "predicted 500 ms, took 0 µs"),
+            (1.0, 1.0, "Predicted 1 s (from hardware facts), took 1 s."),
+            (1.04, 1.0, "Predicted 1 s (from hardware facts), took 1.04 s."),
+            (2.0, 1.0, "Predicted 1 s (from hardware facts), took 2 s (2×)."),
+            (1.0, 2.0, "Predicted 2 s (from hardware facts), took 1 s (0.5×)."),
+            (0.5, 0.0, "Predicted 0 µs (from hardware facts), took 500 ms."),
         ],
     )
-    def test_achieved_beside_predicted(self, achieved, predicted, words):
-        assert achieved_for_predicted(achieved, predicted) == words
+    def test_predicted_and_achieved_time(self, achieved, predicted, words):
+        assert comparison(Prediction((), predicted), achieved) == words
 
     def test_joules_are_told_where_they_were_measured(self):
         r = result([1.0, 2.0], spans=SPANS, edges=5000)

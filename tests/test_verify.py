@@ -36,7 +36,7 @@ def test_bfs_accepts_networkx(graph):
     parent[SOURCE] = SOURCE
     for v, d in nx.single_source_shortest_path_length(g, SOURCE).items():
         distance[v] = d
-    for v, above in nx.bfs_predecessors(g, SOURCE):
+    for above, v in nx.bfs_edges(g, SOURCE):
         parent[v] = above
     verify(bfs_claim(graph, distance, parent))
 

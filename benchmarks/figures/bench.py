@@ -22,9 +22,10 @@ import evener as ev
 import harness
 from cpu_rivals import draw_sources
 from evener.algorithms.registry import find
+from evener.elements.hardware import gpu_facts
 from evener.partition.footprint import beside_edges
-from evener.planning.model import Share, predict
-from evener.profile import rates_of_this_machine
+from evener.partition.sizes import ElementShare
+from evener.planning.place import cost_model
 
 ACTIVITIES = ("compute", "send", "receive", "wait")
 # Ranks and centralities of two runs, each within 1e-6 of the right ones.
@@ -42,15 +43,12 @@ class Bench:
         What was not run, and why.
     failed : bool
         Whether something was tried and came to nothing, or to a wrong answer.
-    rates : Rates or None
-        Those that times were predicted by; None before the first one was.
     """
 
     def __init__(self, options):
         self.options = options
         self.rows, self.left_out, self.failed = [], {}, False
         self._began = time.perf_counter()
-        self.rates = None
         self._graphs = {}
         self._checked = harness.Checked(apart=_APART, of_largest=1e-12)
         self._placed_as, self._placed = None, None
@@ -133,15 +131,15 @@ class Bench:
 
     def _timed(self, spec, placed, task):
         sources = placed.graph.ids[draw_sources(placed.graph, self.options.sources)].tolist()
+        # Before the runs, which a machine with a GPU records: later predictions learn from them.
+        shares = ElementShare.all_of(placed)
+        expected = cost_model(find(task), placed.elements).predict(shares)
         tried = {"bfs": self._searches, "pagerank": self._rankings, "betweenness": self._centrality}[task]
         runs = []
         for passes, result in tried(spec, placed, sources):
             runs.append(_Run.of(result, passes))
             del result  # its arrays are the next run's
-        if self.rates is None:
-            self.rates = rates_of_this_machine()
-        shares = Share.all_of(placed)
-        expected = predict(shares, task, self.rates)
+        gpu = next((element for element in placed.elements if element.kind != "cpu"), None)
         row = {
             "task": task,
             "median_seconds": harness.median([run.seconds for run in runs]),
@@ -149,9 +147,9 @@ class Bench:
             "supersteps": harness.median([run.supersteps for run in runs]),
             "edges_per_second": harness.median([run.edges_per_second for run in runs]),
             "predicted_seconds": expected.seconds,
-            "shares": [asdict(share) for share in shares],  # with the rates, what to predict from anew
+            "shares": [asdict(share) for share in shares],
             # c of the papers, in values of 4 bytes; elements that share a memory have no bus between them.
-            "values_per_second": min(self.rates.bytes_per_second.values()) / 4 if self.rates.gpu else None,
+            "values_per_second": gpu and gpu_facts(gpu.index).link_bytes_per_second / 4,
             "busy": _medians([run.busy for run in runs]),
         }
         if task == "bfs":

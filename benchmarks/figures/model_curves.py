@@ -5,9 +5,8 @@ from __future__ import annotations
 import beside  # noqa: F401 - first, so that the others are found
 import projections
 import sweep
+import totem
 from panel import Panel, series_of
-
-from evener.planning.model import totem_speedup
 
 # In a share of a hundred each, as the curves are drawn.
 _STEPS = range(50, 101, 5)
@@ -28,7 +27,7 @@ def point(varied, alpha, beta, r_cpu, c, *, paper=None, note=None):
         "beta": beta,
         "r_cpu": r_cpu,
         "c": c,
-        "speedup": totem_speedup(alpha, beta, r_cpu, c),
+        "speedup": totem.speedup(alpha, beta, r_cpu, c),
         "paper": paper,
         "note": note,
     }

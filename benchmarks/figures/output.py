@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
@@ -176,8 +175,6 @@ def _half_of_cpu(options):
 def _keep(bench, options, gpu):
     """Record all runs, from which every figure can be made again."""
     kept = {"options": _without_folders(options), "gpu": gpu, "left out": bench.left_out}
-    # Without a GPU there is no bus, and some of the rates are infinite, which JSON is not.
-    kept |= {"rates": asdict(bench.rates) if bench.rates is not None and bench.rates.gpu else None}
     question = "Question: what was run for the figures."
     harness.record(RUNS, question=question, rows=bench.rows, folder=FOLDER, **kept)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import beside  # noqa: F401 - first, so that the others are found
 import numpy as np
 import sweep
-
-from evener.planning.model import totem_speedup
+import totem
 
 # Edges that a GPU reads from the host's memory though its partition is said to fit: less than this share.
 _FITS = 0.01
@@ -64,7 +63,7 @@ def speedup(row, cpu):
         "beta_aggregated": row["beta_aggregated"],
         "achieved": alone / row["median_seconds"],
         # With no bus nothing is lost to it.
-        "equation_4": totem_speedup(
+        "equation_4": totem.speedup(
             row["alpha_placed"], row["beta_aggregated"], edges / alone, float("inf") if c is None else c
         ),
         "evener_model": cpu["predicted_seconds"] / row["predicted_seconds"],

@@ -6,7 +6,7 @@ text says that with half of the edges on the CPU and all of them crossing nothin
 gives two values for beta at 3% and alpha at 70%: 1.39 for a CPU of 650 million edges a second, and 1.37 for
 1,050 million.
 
-Here the same curves come from `evener.planning.model.totem_speedup`, beside those values; with a GPU also for
+Here the same curves come from `totem.speedup`, beside those values; with a GPU also for
 the rates measured on this machine.
 
     python benchmarks/figures/t12_fig2.py

@@ -4,7 +4,7 @@ The paper draws equation 4 at alpha = 50% over a bus of 4 GB/s, for 4 bytes an e
 read from a plot; its text has no number: the speed-up drops significantly as the bytes double, and a low beta
 helps. The CPU's rate is not said either; 0.5 billion edges a second, as on the right of figure 2, is taken.
 
-Here the same curves come from `evener.planning.model.totem_speedup`.
+Here the same curves come from `totem.speedup`.
 
     python benchmarks/figures/t12_fig3.py
 """

@@ -5,7 +5,7 @@ beta at 5%, on the right for several beta with a CPU of 1 billion. The curves ar
 says that the model predicts speed-ups while beta is below 40%, and, if all edges cross, a slowdown only above
 alpha at 70%.
 
-Here the same curves come from `evener.planning.model.totem_speedup`, with the alpha from which on they fall
+Here the same curves come from `totem.speedup`, with the alpha from which on they fall
 below one; with a GPU also for the rates measured on this machine.
 
     python benchmarks/figures/t13_fig2.py

@@ -4,7 +4,7 @@ The paper draws equation 4 at alpha = 60% for a CPU of 1 billion edges a second,
 curves are read from a plot; its text says that with a reasonably low beta speed-ups are tangible even when
 three times as many bytes travel for each edge.
 
-Here the same curves come from `evener.planning.model.totem_speedup`.
+Here the same curves come from `totem.speedup`.
 
     python benchmarks/figures/t13_fig3.py
 """

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import beside  # noqa: F401 - first, so that the others are found
+import totem
 from panel import Panel, series_of
-
-from evener.planning.model import totem_speedup
 
 SHOWN = ("beta", "bytes", "alpha", "r_cpu", "c", "speedup")
 _BYTES = (4, 8, 12, 16)
@@ -19,7 +18,7 @@ def rows(alpha, r_cpu, bus, betas):
             "alpha": alpha,
             "r_cpu": r_cpu,
             "c": bus / each,
-            "speedup": totem_speedup(alpha, beta, r_cpu, bus / each),
+            "speedup": totem.speedup(alpha, beta, r_cpu, bus / each),
         }
         for beta in betas
         for each in _BYTES

@@ -22,6 +22,7 @@ from evener.algorithms.registry import builtin_names
 from evener.system.version import __version__
 
 if TYPE_CHECKING:
+    from evener.algorithms.plan import plan
     from evener.algorithms.public import *  # noqa: F403
     from evener.algorithms.verification import Claim
     from evener.algorithms.verify import verify
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
     from evener.partition.place import partition
-    from evener.planning.place import plan
     from evener.results.result import Result
 
 _ALGORITHMS = builtin_names()
@@ -99,7 +99,7 @@ _HOMES = {
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
     "partition": "partition.place",
-    "plan": "planning.place",
+    "plan": "algorithms.plan",
     "read": "graph.formats",
     "verify": "algorithms.verify",
     "write": "graph.formats",

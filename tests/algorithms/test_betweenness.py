@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import reference
 import zoo
+from covering import pairwise_cover
 from evener.algorithms.betweenness import betweenness as module
 from evener.algorithms.betweenness.betweenness import betweenness
 from evener.algorithms.verify import verify
@@ -87,9 +88,10 @@ def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, 
     verify(result)
 
 
-@splits
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("push_cost", [0, 1e9])
+@pytest.mark.parametrize(
+    ("parts", "policy", "directed", "push_cost"),
+    pairwise_cover([1, 2, 4], ["random", "high", "low"], [True, False], [0, 1e9]),
+)
 def test_larger_graphs_on_many_threads(parts, policy, directed, push_cost):
     """Enough vertices that levels span words, runs and blocks."""
     rng = np.random.default_rng(5)
@@ -194,9 +196,12 @@ def test_too_many_beside_too_few_are_refused(narrow):
 # ---- narrow levels ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("levels", [1, 2, 1000])
-@pytest.mark.parametrize("narrow", [1, 7, 40, 300])
-@pytest.mark.parametrize("spec", ["rmat:7", "rmat:7,directed", "grid:30x3", "uniform:7", "grid:70x1"])
+@pytest.mark.parametrize(
+    ("spec", "narrow", "levels"),
+    pairwise_cover(
+        ["rmat:7", "rmat:7,directed", "grid:30x3", "uniform:7", "grid:70x1"], [1, 7, 40, 300], [1, 2, 1000]
+    ),
+)
 def test_wherever_levels_begin_to_be_narrow_values_are_the_same(monkeypatch, spec, narrow, levels):
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     graph = read(spec)

@@ -11,6 +11,7 @@ import pytest
 
 import evener as ev
 import reference
+from covering import pairwise_cover
 from evener import Engine
 from evener.algorithms.bfs.bfs import EDGES_TO_TURN_UP, NARROW, NARROW_LEVELS, VERTICES_TO_TURN_DOWN
 from evener.partition.partition import Partition
@@ -303,9 +304,14 @@ def test_the_same_every_time_whoever_comes_first(on):
 # ---- narrow frontiers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("levels", [1, 2, 3, 64])
-@pytest.mark.parametrize("narrow", [0, 1, 2, 7, 40, 300, 10**6])
-@pytest.mark.parametrize("spec", ["rmat:6", "rmat:7,directed", "grid:30x3", "uniform:6", "grid:100x1"])
+@pytest.mark.parametrize(
+    ("spec", "narrow", "levels"),
+    pairwise_cover(
+        ["rmat:6", "rmat:7,directed", "grid:30x3", "uniform:6", "grid:100x1"],
+        [0, 1, 7, 40, 10**6],
+        [1, 2, 3, 64],
+    ),
+)
 def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypatch, spec, narrow, levels):
     monkeypatch.setattr(module, "NARROW", narrow)
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)

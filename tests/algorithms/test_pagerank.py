@@ -11,6 +11,7 @@ import pytest
 
 import evener as ev
 import reference
+from covering import pairwise_cover
 from reference import as_networkx, random_graph
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
@@ -23,11 +24,10 @@ def networkx_ranks(graph, **options):
     return np.array([ranks[v] for v in range(graph.n)])
 
 
-@ONE_TWO_FOUR
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("damping", [0.5, 0.85, 0.99])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("weights", [None, False])
+@pytest.mark.parametrize(
+    ("directed", "elements", "damping", "dtype", "weights"),
+    pairwise_cover([True, False], [1, 2, 4], [0.5, 0.85, 0.99], ["float32", "float64"], [None, False]),
+)
 def test_ranks_are_networkx_s(directed, elements, damping, dtype, weights):
     """With dangling vertices, a self-loop and a repeated edge."""
     g = random_graph(directed=directed, n=70, edges=150, seed=2)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+from covering import pairwise_cover
 from evener.algorithms.sssp import sssp as module
 from evener.algorithms.sssp.sssp import sssp
 from evener.algorithms.verify import verify
@@ -101,9 +102,10 @@ def test_narrow_weights(graph, sweep):
     check_tree(graph, 0, r["distance"], r["parent"])
 
 
-@splits
-@pytest.mark.parametrize("integer", [True, False])
-@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize(
+    ("parts", "policy", "integer", "directed"),
+    pairwise_cover([1, 2, 4], ["random", "high", "low"], [True, False], [True, False]),
+)
 def test_a_larger_graph(parts, policy, integer, directed):
     """Rows longer than a vector of edges, several runs of the queue, and both ways of searching."""
     graph = reference.random_graph(directed=directed, n=1500, edges=30_000, integer=integer)
@@ -123,8 +125,9 @@ def test_many_threads_agree():
 # ---- edges of no length -----------------------------------------------------------------------------
 
 
-@splits
-@pytest.mark.parametrize("weight", [0, 0.0, 1e-30])
+@pytest.mark.parametrize(
+    ("parts", "policy", "weight"), pairwise_cover([1, 2, 4], ["random", "high", "low"], [0, 0.0, 1e-30])
+)
 def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
     """One edge leads to a ring and the grid beyond it, on which nothing lengthens the way."""
     ring = np.arange(1, 31)

@@ -7,7 +7,7 @@ import pytest
 
 import evener as ev
 from apart import ApartElement
-from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack, verbs
+from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack
 from evener.engine.engine import Engine
 from evener.engine.exchange.transports import shared as memory
 from evener.engine.exchange.transports import staged as message
@@ -19,28 +19,19 @@ from evener.partition.route import Route, place
 pytestmark = pytest.mark.usefixtures("apart_elements")
 
 
-class TestTwoMemories(TransportContract):
-    on = ("apart:0", "apart:1")
-
-
 class TestFourMemories(TransportContract):
+    """Every element sends to several others and receives from them, each on a thread of its own."""
+
     on = ("apart:0", "apart:1", "apart:2", "apart:3")
 
 
-class TestTwoThatShareAMemoryAndOneApart(TransportContract):
-    on = ("apart:0", "apart:0", "apart:1")
+class TestSomeThatAreDrivenByTheCallingThread(TransportContract):
+    """Routes of both transports meet at each element, and copies arrive late, as those of GPUs do."""
 
-
-class TestOneThatIsDrivenByTheCallingThread(TransportContract):
-    on = ("apart:0", "late:1")
-
-
-class TestBothKindsInTwoMemories(TransportContract):
     on = ("apart:0", "late:1", "late:1", "apart:0")
 
 
 @sparse_and_dense
-@verbs
 def test_bytes_of_sparse_and_dense(verb, dtype, flagged, moved):
     check_one_route(ApartElement("a", 0), ApartElement("b", 1), verb, dtype, flagged, moved)
 

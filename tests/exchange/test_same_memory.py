@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from contracts import TransportContract, check_one_route, packed, sparse_and_dense, verbs
+from contracts import TransportContract, check_one_route, packed, sparse_and_dense
 from evener.elements import CpuElement
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
 from evener.partition.place import partition
 
 
-class TestTwoElements(TransportContract):
-    on = ("cpu:1", "cpu:1")
-
-
 class TestFourElements(TransportContract):
-    on = ("cpu:1",) * 4
+    """Elements of one and of two threads read one another's arrays at the same time."""
 
-
-class TestElementsOfSeveralThreads(TransportContract):
-    on = ("cpu", "cpu")
+    on = ("cpu:1", "cpu:2", "cpu:2", "cpu:1")
 
 
 @sparse_and_dense
-@verbs
 def test_bytes_of_sparse_and_dense(verb, dtype, flagged, moved):
     element = CpuElement("cpu:1", 1)
     check_one_route(element, element, verb, dtype, flagged, moved)

@@ -11,7 +11,6 @@ ALGORITHMS = ["bfs", "sssp", "wcc", "pagerank", "betweenness"]
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_runs(evener, algorithm, on):
     options = {"betweenness": ["-k", "4"], "bfs": ["--verify"]}.get(algorithm, [])
-    # Where nothing is left open, no plan is made, for which the machine would have to be measured.
     placement = ["--on", on, "--policy", "random", "--alpha", "0.5"]
     done = evener("run", algorithm, "rmat:10", *placement, *options)
     assert done.status == 0, done.err

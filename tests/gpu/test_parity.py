@@ -14,6 +14,7 @@ import evener as ev
 import matrix
 import reference
 import zoo
+from covering import pairwise_cover
 from evener.elements import usable_cores
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.element import CudaElement
@@ -51,9 +52,14 @@ def placements(seed):
 GRIDS = sized(["grid:1000x3", "grid:300x300"], ["grid:40x3", "grid:40x40"])
 
 
-@pytest.mark.parametrize("levels", [1, 64])
-@pytest.mark.parametrize("narrow", sized([0, 3, 300, 1 << 13, 1 << 20], [0, 300, 1 << 20]))
-@pytest.mark.parametrize("spec", [*GRIDS, "rmat:12", "rmat:10,directed", "uniform:10"])
+@pytest.mark.parametrize(
+    ("spec", "narrow", "levels"),
+    pairwise_cover(
+        [*GRIDS, "rmat:12", "rmat:10,directed", "uniform:10"],
+        sized([0, 3, 300, 1 << 13, 1 << 20], [0, 300, 1 << 20]),
+        [1, 64],
+    ),
+)
 def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
     module = import_module("evener.algorithms.bfs.bfs")
     monkeypatch.setattr(module, "NARROW", narrow)
@@ -68,16 +74,14 @@ def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
         assert {step.phases[0] for step in result.timeline.by_superstep()} == {"search", "narrow"}
 
 
-@directions
-@pytest.mark.parametrize("levels", [3, 1024])
-@pytest.mark.parametrize("narrow", sized([0, 300, 1 << 12, 1 << 20], [0, 300, 1 << 20]))
-@matrix.narrow_graphs
+@matrix.narrow_searches
 def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels)
 
 
 @matrix.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
+    """Show that a GPU takes the same levels in one kernel as the host takes one by one."""
     matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
 
 

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from contracts import TransportContract, check_one_route, sparse_and_dense, verbs
+from contracts import TransportContract, check_one_route, sparse_and_dense
 from evener.elements import CpuElement, parse_elements
 
 
-class TestOneGpuTwice(TransportContract):
-    on = ("cuda:0", "cuda:0")
-
-
-class TestCpuAndGpu(TransportContract):
-    on = ("cpu:1", "cuda:0")
-
-
-class TestGpuAndCpu(TransportContract):
-    on = ("cuda:0", "cpu:1")
-
-
 class TestTwoOfEach(TransportContract):
+    """Routes between CPUs, between two elements of one GPU, and between CPU and GPU in both directions."""
+
     on = ("cpu:1", "cuda:0", "cuda:0", "cpu:1")
 
 
@@ -40,18 +30,15 @@ def gpu():
 
 
 @sparse_and_dense
-@verbs
 def test_bytes_of_sparse_and_dense_on_one_gpu(gpu, verb, dtype, flagged, moved):
     check_one_route(gpu, gpu, verb, dtype, flagged, moved)
 
 
 @sparse_and_dense
-@verbs
 def test_bytes_of_sparse_and_dense_from_the_gpus_mirrors(gpu, cpu, verb, dtype, flagged, moved):
     check_one_route(gpu, cpu, verb, dtype, flagged, moved)
 
 
 @sparse_and_dense
-@verbs
 def test_bytes_of_sparse_and_dense_from_the_cpus_mirrors(gpu, cpu, verb, dtype, flagged, moved):
     check_one_route(cpu, gpu, verb, dtype, flagged, moved)

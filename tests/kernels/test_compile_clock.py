@@ -28,7 +28,7 @@ def test_what_is_made_ready_at_once_counts_once():
         with compiling():
             time.sleep(0.2)
 
-    before = compile_seconds()
+    began, before = time.perf_counter(), compile_seconds()
     threads = [threading.Thread(target=some) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -37,7 +37,8 @@ def test_what_is_made_ready_at_once_counts_once():
         within = compile_seconds() - before
     for thread in threads:
         thread.join()
-    assert 0.2 <= within <= compile_seconds() - before < 0.6
+    # Counted once for each thread, it would be a second.
+    assert 0.2 <= within <= compile_seconds() - before <= time.perf_counter() - began
 
 
 def test_a_run_tells_what_its_kernels_took():

@@ -40,7 +40,6 @@ CPU = kernels()
 ARRAYS = {"Array", "Tiered"}
 
 every_file = pytest.mark.parametrize("file", FILES)
-every_kernel = pytest.mark.parametrize("kernel", sorted(DECLARED))
 
 
 def given(declaration):
@@ -55,15 +54,13 @@ def test_every_kernel_that_may_be_asked_for_has_its_twin():
     assert set(DECLARED) == set(CPU)
 
 
-@every_kernel
-def test_twins_take_the_same_arguments(kernel):
+def check_twins_take_the_same_arguments(kernel):
     assert [p.name for p in given(DECLARED[kernel])] == list(
         inspect.signature(CPU[kernel].py_func).parameters
     )
 
 
-@every_kernel
-def test_twins_return_as_many_numbers(kernel):
+def check_twins_return_as_many_numbers(kernel):
     (function,) = ast.parse(textwrap.dedent(inspect.getsource(CPU[kernel].py_func))).body
     answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
     answers = [answer for answer in answers if not isinstance(answer, ast.Call)]  # another kernel's own
@@ -72,16 +69,14 @@ def test_twins_return_as_many_numbers(kernel):
     assert counts == set(votes)
 
 
-@every_kernel
-def test_what_the_launcher_fills_in_comes_last(kernel):
+def check_what_the_launcher_fills_in_comes_last(kernel):
     parameters = list(DECLARED[kernel].parameters)
     assert parameters[: len(given(DECLARED[kernel]))] == given(DECLARED[kernel])
     filled = [p.kind for p in parameters if p.kind in launch._FILLED]
     assert len(filled) == len(set(filled))
 
 
-@every_kernel
-def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
+def check_every_parameter_is_of_a_type_that_can_be_passed(kernel):
     declaration = DECLARED[kernel]
     scalars = {*source.SCALARS, *declaration.types}
     for parameter in given(declaration):
@@ -95,6 +90,21 @@ def test_every_parameter_is_of_a_type_that_can_be_passed(kernel):
     arrays = {parameter.of[0] for parameter in given(declaration) if parameter.kind in ARRAYS}
     assert set(declaration.types) <= arrays
     launch.Launcher(Nowhere(), kernel.rpartition(".")[0], declaration)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_twins_take_the_same_arguments,
+        check_twins_return_as_many_numbers,
+        check_what_the_launcher_fills_in_comes_last,
+        check_every_parameter_is_of_a_type_that_can_be_passed,
+    ],
+    ids=lambda check: check.__name__[6:],
+)
+def test_every_declaration(check):
+    for kernel in sorted(DECLARED):
+        check(kernel)
 
 
 def as_written(file):

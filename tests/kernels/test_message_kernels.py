@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts import packed, unpack
+from covering import pairwise_cover
 from evener.kernels.cpu import message
 
 
@@ -173,29 +174,34 @@ def test_every_kernel_has_its_twin():
 @settings(max_examples=100)
 @given(m=mirrors())
 def test_mirrors_anywhere(check, m):
+    """Show that each kernel does what its NumPy twin does, for values of three types."""
     check(m)
 
 
 @every_kernel
-@pytest.mark.parametrize("begin", EDGES)
-@pytest.mark.parametrize("count", EDGES)
-def test_mirrors_at_the_edges_of_words(check, begin, count):
-    """All flagged and none, with and without other vertices behind them."""
-    for tail in (0, 1, 64):
-        for share in (0.0, 0.5, 1.0):
-            rng = np.random.default_rng(begin + count)
-            check(drawn_mirrors(rng, count, begin=begin, tail=tail, share=share, dtype="float64"))
+def test_mirrors_at_the_edges_of_words(check):
+    """Show for each offset of the first mirror in a word and each length that no neighbouring bit changes.
+
+    The drawn mirrors above need not contain all of these pairs.
+    """
+    for begin, count, tail, share in pairwise_cover(EDGES, EDGES, [0, 1, 64], [0.0, 0.5, 1.0]):
+        rng = np.random.default_rng(begin + count)
+        check(drawn_mirrors(rng, count, begin=begin, tail=tail, share=share, dtype="float64"))
 
 
 @every_kernel
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.7, 1.0])
-def test_mirrors_for_many_threads(check, share):
-    check(many_mirrors(share))
+def test_mirrors_for_many_threads(check):
+    """Show that the pieces of several threads meet without a gap. The other tests have one piece."""
+    for share in (0.0, 0.01, 0.7, 1.0):
+        check(many_mirrors(share))
 
 
-@pytest.mark.parametrize("dtype", ["uint32", "float32", "float64"])
-def test_what_is_taken_and_placed_elsewhere_is_the_same(dtype):
-    """A message from one holder's vertices 37 and on to another's 130 and on, as bits and as a list."""
+def test_what_is_taken_and_placed_elsewhere_is_the_same():
+    """A message from one holder's vertices 37 and on to another's 130 and on, as bits and as a list.
+
+    Show that the kernels that write a message and those that read it agree on its layout.
+    """
+    dtype = "float32"
     rng = np.random.default_rng(3)
     flags, values = rng.random(500) < 0.4, rng.integers(0, 100, 500).astype(dtype)
     words, sent = packed(flags), words_of_noise(300)

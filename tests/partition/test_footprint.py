@@ -200,20 +200,6 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
     assert far_edges(edges, edge_bytes, room, rows_of) == (far, heads(far))
 
 
-@pytest.mark.parametrize(
-    ("rows", "long", "heads", "bare"),
-    [
-        (0, 0, 0, (0, 0)),
-        (7, 20, 0, (7, 0)),
-        (7, 20, 7, (0, 0)),
-        (30, 20, 12, (8, 10)),
-        (24, 20, 20, (0, 4)),
-    ],
-)
-def test_rows_without_a_head(rows, long, heads, bare):
-    assert HOME.bare_rows(rows, long, heads) == bare
-
-
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), st.booleans())
 def test_rows_that_are_worth_a_head(lengths, both):
     """Of eight edges or more in each direction; they lie in descending order."""

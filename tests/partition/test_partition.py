@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import evener as ev
 from apart import ApartElement
+from covering import pairwise_cover
 from evener.elements import CpuElement
 from evener.elements.cuda.memory import TieredArray
 from evener.graph.csr import rows_at
@@ -189,36 +190,6 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     assert element.reserved == 100
 
 
-class FarAndNear:
-    """As much of edges in two memories as is looked at when they are placed."""
-
-    def __init__(self, length, dtype, far):
-        self.length, self.dtype, self.far = length, dtype, np.zeros(far, dtype)
-
-    def __len__(self):
-        return self.length
-
-
-@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
-def test_rows_with_edges_that_stay_with_the_host_are_counted(mapped):
-    ends = np.random.default_rng(1).integers(0, 30, (2, 100))
-    g = ev.Graph.from_edges(*ends, n=35)
-    by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
-    numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
-    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
-    element = ApartElement("cpu:1", 0)
-    element.edges = lambda length, dtype, far: FarAndNear(length, np.dtype(dtype), far)
-    element.close_edges = lambda *_: None
-    placed = PLACING.place(built, element, Tiers(mapped))
-    for edges in placed.directions:
-        far = len(edges.targets.far)
-        has_one = [begin < min(end, far) for begin, end in pairwise(edges.offsets.tolist())]
-        last = max((row for row, one in enumerate(has_one, 1) if one), default=0)
-        assert edges.mapped_rows == last
-        assert bool(last) == bool(mapped)
-    assert placed.mapped_rows == placed.out.mapped_rows + placed.in_.mapped_rows
-
-
 def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
     """Elements keep what they copy until they have waited for it, though the graph is forgotten before."""
     done = []
@@ -282,10 +253,10 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
         assert to_hub[edges.offsets[1:].astype(int) - 1].all()
 
 
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("mapped", [0.0, 0.32, 0.9, 1.0])
-@pytest.mark.parametrize("most", [0, 5, 1000])
-@pytest.mark.parametrize("written", [12, 1 << 20])
+@pytest.mark.parametrize(
+    ("mapped", "most", "directed", "written"),
+    pairwise_cover([0.0, 0.32, 0.9, 1.0], [0, 5, 1000], [True, False], [12, 1 << 20]),
+)
 def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     monkeypatch, mapped, most, directed, written
 ):
@@ -314,27 +285,6 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     for head, (begin, end) in zip(targets.heads, pairwise(placed.in_.offsets.tolist()), strict=False):
         own = values[begin : min(end, begin + HEAD)]
         assert (head[: len(own)] == own).all()
-
-
-@pytest.mark.parametrize(
-    ("far", "bare"),
-    [
-        (0, (0, 0)),
-        (64, (1, 0)),  # three hubs' rows and part of a fourth
-        (128, (3, 28)),  # five, and the rows of 28 rays
-        (200, (3, 100)),  # and nothing for vertices without an edge
-    ],
-)
-def test_rows_without_a_head_are_counted(far, bare):
-    """By hand: of five hubs with 20 edges two have heads, and of their rays, with one edge, none."""
-    hubs = np.repeat(np.arange(5), 20)
-    g = ev.Graph.from_edges(hubs, np.arange(5, 105), n=110, directed=False)
-    by_degree = np.argsort(-g.out_degree().astype(int), kind="stable").astype(np.uint32)
-    numbering = HOME.number_vertices(by_degree, np.zeros(110, np.uint8), 1)
-    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
-    placed = PLACING.place(built, in_two_memories(), Tiers(far / 200, 2))
-    assert placed.mapped_edges == far
-    assert (placed.bare_long, placed.bare_short) == bare
 
 
 def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
@@ -426,7 +376,7 @@ def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
 def test_a_result_without_room_is_refused(monkeypatch):
     pg = place(ev.read("grid:4x4"), "cpu:1")
     parts = [np.zeros(16, np.float64)]
-    monkeypatch.setattr(import_module("evener.partition.place"), "WORTH_ASKING", 1)
+    monkeypatch.setattr(import_module("evener.partition.partitioned"), "WORTH_ASKING", 1)
     monkeypatch.setattr(memory, "available", lambda: 127)
     with pytest.raises(ev.OutOfMemoryError, match="the result for 16 vertices needs 128 bytes"):
         pg.gather(parts)
@@ -502,9 +452,10 @@ def test_what_is_asked_for_is_enough(directions, directed):
     assert pg.statistics.nbytes <= _bytes_needed(g, directions)
 
 
-@pytest.mark.parametrize("written", [1, 1000, 40_000])
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("dtype", [None, "float32", "float64", "uint8"])
+@pytest.mark.parametrize(
+    ("written", "directed", "dtype"),
+    pairwise_cover([1, 1000, 40_000], [True, False], [None, "float32", "float64", "uint8"]),
+)
 def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
     """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
     monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+from covering import pairwise_cover
 from evener.partition.policies import POLICIES, edge_shares, owners
 
 
@@ -17,9 +18,10 @@ def skewed():
     return ev.Graph.from_edges(src, dst, directed=False, n=2000)
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
-@pytest.mark.parametrize("alpha", [0, 0.1, 0.25, 0.5, 0.8, 1])
-@pytest.mark.parametrize("elements", [2, 4])
+@pytest.mark.parametrize(
+    ("alpha", "policy", "elements"),
+    pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], sorted(POLICIES), [2, 4]),
+)
 def test_shares_come_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
     pg = ev.partition(skewed, ["cpu:1"] * elements, policy=policy, alpha=alpha)
     largest = int(skewed.out_degree().max())

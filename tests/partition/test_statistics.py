@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+from covering import pairwise_cover
 from reference import edges as edges_of
 
 
@@ -29,10 +30,10 @@ def test_by_hand():
     assert [row.element for row in statistics.partitions] == ["cpu:1#0", "cpu:1#1"]
 
 
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("directions", ["both", "out", "in"])
-@pytest.mark.parametrize("policy", ["random", "high", "low"])
-@pytest.mark.parametrize("elements", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("directed", "directions", "policy", "elements"),
+    pairwise_cover([True, False], ["both", "out", "in"], ["random", "high", "low"], [1, 2, 4]),
+)
 def test_by_definition(directed, directions, policy, elements):
     rng = np.random.default_rng(elements)
     g = ev.Graph.from_edges(*rng.integers(0, 150, (2, 600)), directed=directed, n=150)

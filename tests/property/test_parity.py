@@ -36,17 +36,18 @@ def test_small_graphs(name, directed):
         truth.check(on=["cpu:1"] * elements, policy=policy, alpha=next(turn))
 
 
-@directions
-@pytest.mark.parametrize("levels", [3, 1024])
-@pytest.mark.parametrize("narrow", [0, 300, 1 << 12, 1 << 20])
-@matrix.narrow_graphs
+@matrix.narrow_searches
 def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
     matrix.check_narrow_levels(monkeypatch, name, "cpu:2", directed=directed, narrow=narrow, levels=levels)
 
 
 @matrix.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
-    """As one GPU takes them."""
+    """Compare `bfs_levels.all_steps` with levels that the host takes one by one.
+
+    Only a GPU runs all steps of a search in one kernel. No CPU run calls the CPU's version, so no other test
+    here shows that it is correct and that both versions mean the same.
+    """
     matrix.check_levels_at_once(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
 
 

@@ -359,8 +359,8 @@ class TestWhereThereIsOne:
         parts = (ElementPrediction("cpu:1#0", 0.4, 0.1), ElementPrediction("cuda:7", 0.2, 0.0))
         r.prediction = Prediction(parts, seconds=0.8, speedup_over_cpu=1.7)
         shown = Page(section(page(r), "Predicted and measured"))
-        assert "Run: predicted 800 ms, took 1.2 s (1.5×)." in shown.text
-        assert "Predicted speedup: 1.7 over the CPU" in shown.text
+        assert "Predicted 800 ms (from hardware facts), took 1.2 s (1.5×)." in shown.text
+        assert "Predicted 1.7 times the speed of the CPU alone." in shown.text
         assert "GPU" not in shown.text
         assert "cpu:1#0: predicted 500 ms, measured 700 ms" in shown.titles
         rows = re.findall(r"<tr>(<td.*?)</tr>", section(page(r), "Predicted and measured"))
@@ -371,28 +371,15 @@ class TestWhereThereIsOne:
         ]
 
     def test_prediction_in_words(self):
-        """What is sent and what is received count as exchanging; elements that did not run are left out."""
+        """Sending and receiving count as exchanging. Elements that did not run are left out."""
         r = made(spans=SPANS, seconds=1.2)
         parts = [("cpu:1#0", 0.3, 0.4), ("cpu:1#1", 0.5, 0.3), ("cuda:7", 0.2, 0.0)]
-        r.prediction = Prediction(tuple(ElementPrediction(*part) for part in parts), seconds=0.8)
+        r.prediction = Prediction(tuple(ElementPrediction(*part) for part in parts), seconds=0.8, runs=2)
         assert predicted(r.prediction, r) == [
-            "Run: predicted 800 ms, took 1.2 s (1.5×).",
-            "  cpu:1#0: computing predicted 300 ms, took 500 ms; exchange predicted 400 ms, took 200 ms",
-            "  cpu:1#1: computing predicted 500 ms, took 700 ms; exchange predicted 300 ms, took 200 ms",
+            "Predicted 800 ms (from 2 runs on this machine), took 1.2 s (1.5×).",
+            "  cpu:1#0: computing 300 ms, took 500 ms; exchanging 400 ms, took 200 ms",
+            "  cpu:1#1: computing 500 ms, took 700 ms; exchanging 300 ms, took 200 ms",
         ]
-
-    def test_prediction_of_all_that_comes_beside_computing(self):
-        """Held against the run less the longest computing: 1200 ms less 700, whatever was exchanged."""
-        r = made(spans=SPANS, seconds=1.2)
-        parts = (ElementPrediction("cpu:1#0", 0.3, 0.4), ElementPrediction("cpu:1#1", 0.5, 0.4))
-        r.prediction = Prediction(parts, seconds=0.9, beside_computing=True)
-        assert predicted(r.prediction, r)[1:] == [
-            "  cpu:1#0: computing predicted 300 ms, took 500 ms; all other time predicted 400 ms, took 500 ms",
-            "  cpu:1#1: computing predicted 500 ms, took 700 ms; all other time predicted 400 ms, took 500 ms",
-        ]
-        shown = Page(section(page(r), "Predicted and measured"))
-        assert "all other time, predicted" in shown.text
-        assert "cpu:1#1: predicted 900 ms, measured 1.2 s" in shown.titles
 
     def test_energy(self):
         r = made(spans=SPANS, seconds=2.0, edges=6_000_000)

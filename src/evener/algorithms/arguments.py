@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
+from evener.algorithms.registry import find
+from evener.elements import named, parse_elements
+from evener.elements.cuda.discovery import gpus
 from evener.engine.engine import Spread
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.place import partition
+from evener.system.memory import nbytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,10 +111,7 @@ def placed(
     """
     wanted: Wanted = {**asked, "alpha": given_share(asked["alpha"])}
     if not isinstance(graph, PartitionedGraph):
-        # Plans go by how fast the algorithms run, so what makes them stands above this.
-        from evener.planning.place import place_by_plan
-
-        pg = place_by_plan(graph_of(graph, algorithm), algorithm, passes=passes, **wanted)
+        pg = _place(graph_of(graph, algorithm), algorithm, passes, wanted)
         if wanted["alpha"] is not None and len(pg.elements) == 1:
             namesake = "; what NetworkX calls alpha is damping here" if algorithm == "pagerank" else ""
             told = "alpha=%g shares out nothing here, as %s takes part alone%s"
@@ -174,6 +176,35 @@ def ensure_placed(
         alpha=alpha,
         gpu_memory=gpu_memory,
         directions=spec.directions,
+    )
+
+
+def _place(graph: Graph, algorithm: str, passes: float, wanted: Wanted) -> PartitionedGraph:
+    """Place a graph as asked, or by a plan where elements, policy or alpha are open to choose."""
+    on, policy = named(wanted["on"]), wanted["policy"]
+    limit = None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
+    elements = None if on is None else parse_elements(on, gpu_memory=limit)
+    several_kinds = elements is not None and len({element.kind for element in elements}) > 1
+    if (elements is None and gpus()) or (several_kinds and (policy == "auto" or wanted["alpha"] is None)):
+        from evener.planning.place import plan_and_place
+
+        return plan_and_place(
+            graph,
+            find(algorithm),
+            on=elements,
+            policy=policy,
+            alpha=wanted["alpha"],
+            gpu_memory=wanted["gpu_memory"],
+            directions=wanted["directions"],
+            passes=passes,
+        )
+    return partition(
+        graph,
+        elements,
+        policy="random" if policy == "auto" else policy,
+        alpha=wanted["alpha"],
+        gpu_memory=wanted["gpu_memory"],
+        directions=wanted["directions"],
     )
 
 

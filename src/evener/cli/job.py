@@ -155,8 +155,8 @@ def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
             done.set()
 
     with _terminate_as_interrupt():
-        threading.Thread(target=body, name="evener-work", daemon=True).start()
         try:
+            threading.Thread(target=body, name="evener-work", daemon=True).start()
             while not done.wait(_LOOK):
                 pass
         except KeyboardInterrupt as interrupt:

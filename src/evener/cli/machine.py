@@ -82,8 +82,7 @@ def plan(
 
     Beta is the share of the edges that cross partitions: before aggregation, and after it, when what is sent
     to one vertex travels once. With --for, the elements, the policy and alpha are chosen for the least
-    predicted time, unless they are given, and the times are printed; the first such plan on a machine takes
-    a few minutes to measure its rates.
+    predicted time, unless they are given, and the times are printed with their range and origin.
     """
     place = placement(given)
     if algorithm is not None:
@@ -91,10 +90,10 @@ def plan(
     elif place.get("policy") == "auto":
         msg = "--policy auto is the best for an algorithm: give it with --for, or choose high, low or random"
         raise ArgumentError(msg)
+    from evener.algorithms.plan import plan as planned
     from evener.cli import text, work
     from evener.elements.cuda.discovery import missing
     from evener.partition.place import partition
-    from evener.planning.place import plan as planned
 
     work.check_elements(place)
     job = context.ensure_object(Job)
@@ -128,33 +127,35 @@ def profile(
     *,
     on: Annotated[
         str | None,
-        typer.Option(
-            metavar="ELEMENT",
-            help="The GPU that stands for all, or cpu to measure none.",
-            show_default="cuda:0",
-        ),
+        typer.Option(metavar="ELEMENT", help="The GPU to run on.", show_default="cuda:0"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine again, which takes a few minutes: the rates that plans go by.
+    """Run each algorithm on a generated graph, so that the first plans follow from runs on this machine.
 
-    The first plan on a machine does it as well. An edge and a vertex are said to cost what they did on the
-    largest graph that was measured.
+    It takes less than 30 seconds. Plans need no profile: they begin with hardware facts, and every later run
+    of more than 10 ms refines them.
     """
     from evener.cli import text
+    from evener.cli.calibration import seed
     from evener.elements import parse_elements
-    from evener.elements.cuda.discovery import gpus
-    from evener.planning.rates import kept, place_of
-    from evener.profile import calibrate, measuring_alone
+    from evener.elements.cuda.discovery import missing
+    from evener.planning.observations import file_of_observations
 
-    named = on or ("cuda:0" if gpus() else "cpu")
-    if named != "cpu" and [element.kind for element in parse_elements(named)] != ["cuda"]:
-        msg = f"--on names the GPU to measure, as in cuda:0, or cpu for none, not {named!r}"
+    if on is not None and [element.kind for element in parse_elements(on)] != ["cuda"]:
+        msg = f"--on names one GPU to run on, as in cuda:0, not {on!r}"
         raise ArgumentError(msg)
+    if on is None and missing():
+        say(text.as_json({"runs": []}) if as_json else f"No GPU can be used: {missing()}.")
+        if not as_json:
+            say("Without a GPU a plan has nothing to choose, so nothing was run.")
+        return
     job = context.ensure_object(Job)
-    with job.shown(), measuring_alone():
-        rates = calibrate(None if named == "cpu" else named, say=lambda step: job.stage(f"measuring {step}"))
-    say(text.as_json(asdict(rates)) if as_json else text.rates(rates))
-    if not as_json and kept(rates.machine) is not None:
-        say()
-        say(f"Kept in {place_of(rates.machine)}.")
+    with job.shown():
+        runs = seed(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
+    if as_json:
+        say(text.as_json({"runs": [run._asdict() for run in runs]}))
+        return
+    say(text.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
+    say()
+    say(f"Recorded in {file_of_observations()}.")

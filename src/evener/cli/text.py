@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms import registry
 from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.output import say
 from evener.results.report.explain import (
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Superstep, Timeline
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
-    from evener.planning.rates import Rates
     from evener.results.result import Result
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "gpus",
     "partitions",
     "planned",
-    "rates",
     "result_json",
     "say",
     "show_result",
@@ -178,16 +175,15 @@ def partitions(statistics: Statistics) -> str:
 
 
 def planned(plan: Plan) -> str:
-    """Write a plan: what goes where, what it takes there, and what was not chosen."""
-    besides = "beside that" if plan.prediction.beside_computing else "exchanging"
-    heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", besides)
+    """Write a plan: the share and memory of each element, the prediction, and the alternatives."""
+    heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", "exchanging")
     rows = [
         (
             share.element,
-            share.part.edges,
-            share.mapped if share.kind != "cpu" else "-",
-            share.part.vertices,
-            share.part.mirrors,
+            share.sizes.edges,
+            share.host_edges if share.kind != "cpu" else "-",
+            share.sizes.vertices,
+            share.sizes.mirrors,
             readable(nbytes),
             seconds_text(element.compute_seconds),
             seconds_text(element.exchange_seconds) if element.exchange_seconds else "-",
@@ -198,87 +194,31 @@ def planned(plan: Plan) -> str:
     if len(plan.shares) > 1:
         placed += f"; policy {plan.policy}"
     if plan.alpha is not None:
-        placed += f", alpha {plan.alpha:.2f}, the share of the edges on the CPU side"
-    each, took = registry.find(plan.algorithm).unit, seconds_text(plan.prediction.seconds)
+        placed += f", alpha {plan.alpha:.2f} (share of the edges on the CPU side)"
+    predicted = plan.prediction
+    least, most = seconds_text(predicted.least_seconds), seconds_text(predicted.most_seconds)
     lines = [placed, "", columns(heads, rows, left=1), ""]
-    lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]
+    lines += [f"Memory: {readable(sum(plan.nbytes))}"]
+    each = plan.unit if plan.passes == 1 else f"{plan.passes:g} times {plan.unit}"
+    lines += [
+        f"Predicted: {seconds_text(predicted.seconds)} for {each} ({least} to {most}), {predicted.origin}"
+    ]
+    over = [
+        f"{ratio:.2f} over the {name} alone"
+        for name, ratio in (("CPU", predicted.speedup_over_cpu), ("GPU", predicted.speedup_over_gpu))
+        if ratio is not None and len(plan.alternatives) > 1
+    ]
+    lines += [f"Speed-up: {', '.join(over)}"] if over else []
+    lines.append("")
     for kind, seconds in plan.alternatives.items():
         split = kind == "CPU alone" and len(plan.on) > 1 and all(name.startswith("cpu") for name in plan.on)
         lines.append(f"{', '.join(plan.on) if split else kind}: {seconds_text(seconds)}")
-    if plan.passed_over is not None:
+    if plan.faster_but_unsafe is not None:
         lines.append(
-            f"{plan.passed_over} is no safe gain: a CPU's times vary, and more elements have to pay."
+            f"{plan.faster_but_unsafe} is not chosen: the gain is below the error of the prediction."
         )
-    lines += [f"{kind}: does not fit; {why.partition(';')[0]}" for kind, why in plan.refused.items()]
-    over = [
-        f"{ratio:.2f} times as fast as the {name} alone"
-        for name, ratio in (
-            ("CPU", plan.prediction.speedup_over_cpu),
-            ("GPU", plan.prediction.speedup_over_gpu),
-        )
-        if ratio is not None and len(plan.alternatives) > 1
-    ]
-    return "\n".join([*lines, f"Predicted: {' and '.join(over)}." if over else ""]).rstrip()
-
-
-def rates(found: Rates) -> str:
-    """Write what this machine's elements take for an edge and a vertex, and what travels between them."""
-    tiers = {
-        f"cpu:{found.threads}": found.cpu,
-        f"cpu:{found.threads}, beside a GPU that reads its memory": found.beside,
-        f"cpu:{found.threads}, its kernels beside a GPU": found.shares,
-        "cuda": found.gpu,
-        "cuda, without room for blocks of columns": found.pulled,
-    }
-    rows = [
-        (element, name, _nanoseconds(rate.edge_seconds[-1]), _nanoseconds(rate.vertex_seconds[-1]))
-        for element, tier in tiers.items()
-        for name, rate in tier.items()
-    ]
-    rows += [
-        (
-            "cuda, more for what lies in host memory",
-            name,
-            _nanoseconds(more.edge_seconds),
-            _nanoseconds(more.row_seconds),
-        )
-        for name, more in found.mapped.items()
-    ]
-    lines = [columns(("element", "algorithm", "an edge, ns", "a vertex, ns"), rows, left=2)]
-    if any(rate.edge_seconds[-1] == 0 for tier in tiers.values() for rate in tier.values()):
-        lines += [
-            "",
-            "Where an edge takes 0, vertices tell all of the time, or mirrors too where they are told.",
-        ]
-    thin = ", ".join(
-        f"{name} on {element} {_nanoseconds(rate.thin_seconds[-1])} ns"
-        for element, tier in tiers.items()
-        for name, rate in tier.items()
-        if rate.thin_seconds and rate.thin_seconds[-1] > 0
-    )
-    if thin:
-        lines += [f"A vertex takes more in a sparse graph; divide by the mean number of edges: {thin}."]
-    if found.bytes_per_second:
-        speeds = ", ".join(f"from {kind} {c / 1e9:.1f} GB/s" for kind, c in found.bytes_per_second.items())
-        copied, delay = found.copied_bytes_per_second / 1e9, seconds_text(found.exchange_seconds)
-        said = f"Values that are picked out travel at {speeds}; those that lie in a row at {copied:.1f} GB/s"
-        lines += ["", f"{said}; an exchange takes {delay} more."]
-    if found.carried:
-        took = ", ".join(
-            f"{name} {seconds_text(more.fixed_seconds[-1])}, {_nanoseconds(more.mirror_seconds)} ns a mirror "
-            f"and {_nanoseconds(more.vertex_seconds)} ns a vertex of the CPU"
-            for name, more in found.carried.items()
-        )
-        lines += [f"Beside computing, CPU and GPU together take, in a pass over a large graph: {took}."]
-    told = {name: rate.mirror_seconds[-1] for name, rate in found.shares.items() if rate.mirror_seconds}
-    if told:
-        each = ", ".join(f"{name} {_nanoseconds(seconds)} ns" for name, seconds in told.items())
-        lines += [f"For a mirror, the CPU's kernels take beside a GPU: {each}."]
+    lines += [f"{kind}: does not fit; {why.partition(';')[0]}" for kind, why in plan.infeasible.items()]
     return "\n".join(lines)
-
-
-def _nanoseconds(seconds: float) -> str:
-    return f"{seconds * 1e9:.3g}"
 
 
 def show_timings(spec: AlgorithmSpec, graph: str, timed: dict[str, Any]) -> None:

@@ -301,10 +301,10 @@ def repeat(
 
 
 def _placed(graph: Graph, spec: AlgorithmSpec, place: Mapping[str, Any]) -> PartitionedGraph:
-    from evener.planning.place import place_by_plan
+    from evener.algorithms.arguments import placed
 
-    open_choices = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None}
-    return place_by_plan(graph, spec.name, directions=spec.directions, **{**open_choices, **place})
+    asked: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}
+    return placed(graph, spec.name, directions=spec.directions, **asked)
 
 
 def _arguments_of_runs(

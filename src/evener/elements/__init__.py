@@ -36,12 +36,14 @@ def named(on: str | Iterable[str] | None) -> list[str] | None:
     return names
 
 
-def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = None) -> list[Element]:
-    """The elements named by `on`.
+def parse_elements(
+    on: str | Sequence[str] | Sequence[Element] | None, *, gpu_memory: int | None = None
+) -> list[Element]:
+    """Return the elements named by `on`. Elements that are resolved already are returned as they are.
 
     Parameters
     ----------
-    on : str or sequence of str, optional
+    on : str or sequence of str or of Element, optional
         "cpu" for the cores no other element keeps busy, "cpu:8" for eight threads, "cuda:0" for the first
         GPU; a string may list several, separated by commas. Elements of the same name are told apart as
         "cpu:1#0", "cpu:1#1". Default: all cores as one element.
@@ -64,7 +66,9 @@ def parse_elements(on: str | Sequence[str] | None, *, gpu_memory: int | None = N
     >>> [e.name for e in parse_elements("cpu:1,cpu:1")]
     ['cpu:1#0', 'cpu:1#1']
     """
-    names = named(on) or ["cpu"]
+    if isinstance(on, list) and on and all(hasattr(one, "kernel") for one in on):
+        return cast("list[Element]", on)
+    names = named(cast("str | Sequence[str] | None", on)) or ["cpu"]
     kinds = [_kind(name) for name in names]
     stripped = [str(name).strip() for name in names]
     unique = [f"{name}#{i}" if stripped.count(name) > 1 else name for i, name in enumerate(stripped)]

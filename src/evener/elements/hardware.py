@@ -1,10 +1,15 @@
-"""Hardware: the processors and GPUs of this machine, and the versions of what runs on them."""
+"""Hardware: the processors and GPUs of this machine, and the versions of the software that drives them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -12,16 +17,24 @@ import numpy as np
 from evener.elements import usable_cores
 from evener.elements.cuda.device_errors import failed
 
-__all__ = ["described"]
+if TYPE_CHECKING:
+    from evener.elements import Element
+
+__all__ = ["GpuFacts", "described", "fingerprint", "gpu_facts", "model_of"]
+
+# Bytes of the copy that measures the bus, and copies, of which the fastest counts: below 10 ms in all.
+_COPY_BYTES, _COPIES = 16 << 20, 4
+# Bytes a second of GPU memory for each multiprocessor, where the driver reports no memory clock.
+_BANDWIDTH_PER_MULTIPROCESSOR = 20e9
 
 
 def described(*, with_gpus: bool = True) -> dict[str, Any]:
-    """What this machine is, in words and numbers: another where anything may run faster or slower.
+    """Return the facts on which the speed of this machine depends.
 
     Raises
     ------
     DeviceError
-        If there are GPUs, and they do not answer.
+        If there are GPUs and they do not answer.
     """
     from evener.elements.cuda.discovery import gpus
     from evener.system.version import __version__
@@ -43,6 +56,79 @@ def described(*, with_gpus: bool = True) -> dict[str, Any]:
             raise failed("a GPU does not say what it is", error) from error
         found["versions"]["cupy"] = cupy.__version__
     return found
+
+
+@cache
+def fingerprint() -> str:
+    """Return a digest of the processor and the versions. Reading it starts no GPU."""
+    facts = json.dumps(described(with_gpus=False), sort_keys=True)
+    return hashlib.sha256(facts.encode()).hexdigest()[:16]
+
+
+def model_of(element: Element) -> str:
+    """Return what hardware an element is: "cpu", or the name of a GPU."""
+    return "cpu" if element.kind == "cpu" else _gpu_name(getattr(element, "index", None))
+
+
+@cache
+def _gpu_name(index: int | None) -> str:
+    if index is not None:
+        with suppress(Exception):
+            import cupy
+
+            return str(cupy.cuda.runtime.getDeviceProperties(index)["name"].decode())
+    return "an unknown GPU"
+
+
+class GpuFacts(NamedTuple):
+    """The facts on which the speed of a GPU depends.
+
+    Attributes
+    ----------
+    memory_bytes_per_second : float
+        Memory clock times bus width.
+    link_bytes_per_second : float
+        From host memory, by one copy.
+    """
+
+    memory_bytes_per_second: float = 500e9
+    link_bytes_per_second: float = 12e9
+
+
+@cache
+def gpu_facts(index: int | None) -> GpuFacts:
+    """Return the facts of a GPU, with defaults for those that it does not report. Takes milliseconds."""
+    facts = GpuFacts()
+    if index is None:
+        return facts
+    try:
+        import cupy
+
+        attributes = cupy.cuda.Device(index).attributes
+        # Two transfers for each clock cycle, in kHz, over a bus of so many bits.
+        bandwidth = 2e3 * attributes.get("MemoryClockRate", 0) * attributes.get("GlobalMemoryBusWidth", 0) / 8
+        if not bandwidth:
+            bandwidth = _BANDWIDTH_PER_MULTIPROCESSOR * attributes["MultiProcessorCount"]
+        facts = facts._replace(memory_bytes_per_second=bandwidth)
+        return facts._replace(link_bytes_per_second=_link_speed(cupy, index))
+    except Exception:  # noqa: BLE001 - a plan works with defaults, and a run reports a broken GPU
+        return facts
+
+
+def _link_speed(cupy: Any, index: int) -> float:
+    """Return the bytes a second of the fastest of a few copies from pinned host memory."""
+    with cupy.cuda.Device(index):
+        host = cupy.cuda.alloc_pinned_memory(_COPY_BYTES)
+        device = cupy.cuda.alloc(_COPY_BYTES)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        marks = [cupy.cuda.Event() for _ in range(_COPIES + 1)]
+        marks[0].record(stream)
+        for mark in marks[1:]:
+            device.copy_from_host_async(host.ptr, _COPY_BYTES, stream)
+            mark.record(stream)
+        stream.synchronize()
+        spans = [cupy.cuda.get_elapsed_time(one, other) for one, other in pairwise(marks)]
+    return float(_COPY_BYTES / (min(spans) * 1e-3))
 
 
 def _processor() -> str:

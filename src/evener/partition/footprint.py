@@ -29,7 +29,6 @@ __all__ = [
     "LEAST_HEADED",
     "STATE_BYTES",
     "Tiers",
-    "bare_rows",
     "beside_edges",
     "columns_bytes",
     "far_edges",
@@ -217,22 +216,6 @@ def far_edges(edges: int, edge_bytes: int, room: int, heads_of: Callable[[int], 
     else:
         far = far_beside(most)
     return far, min(heads_of(far), most) if far else 0
-
-
-def bare_rows(rows: int, long: int, heads: int) -> tuple[int, int]:
-    """How many of these rows have no head: of those that are long enough for one, and of the short ones.
-
-    Parameters
-    ----------
-    rows : int
-        In the host's memory.
-    long : int
-        Long rows that there are; they come first.
-    heads : int
-        Of the first of these.
-    """
-    long = min(rows, long)
-    return long - heads, rows - long
 
 
 def tiers_of(

@@ -64,11 +64,6 @@ class Edges:
         Number of rows up to the last one that has an edge.
     boundary : int
         Number of edges that lead to mirrors.
-    mapped_rows : int
-        Number of rows up to the last one with an edge in the host's memory, where the partition is a GPU's.
-    bare_long, bare_short : int
-        Those of them that lie there whole and of which the GPU keeps no head, though they are long enough for
-        one, or as they are not.
     prepared : dict
         What was made of the edges where they are placed, for all runs: see `evener.partition.column_blocks`.
     """
@@ -79,9 +74,6 @@ class Edges:
     blocks: NDArray[np.uint32]
     rows: int
     boundary: int
-    mapped_rows: int = 0
-    bare_long: int = 0
-    bare_short: int = 0
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -196,21 +188,6 @@ class Partition:
     def mapped_edges(self) -> int:
         """Those of them that lie in the host's memory though the partition is a GPU's."""
         return sum(edges_far(e.targets) for e in self.directions)
-
-    @property
-    def mapped_rows(self) -> int:
-        """The rows up to the last one that has such edges, of each adjacency."""
-        return sum(e.mapped_rows for e in self.directions)
-
-    @property
-    def bare_long(self) -> int:
-        """The long ones of them, of in-edges, of which the GPU keeps no head."""
-        return 0 if self.in_ is None else self.in_.bare_long
-
-    @property
-    def bare_short(self) -> int:
-        """The short ones of them, of in-edges, which have no head."""
-        return 0 if self.in_ is None else self.in_.bare_short
 
     @property
     def nbytes(self) -> int:

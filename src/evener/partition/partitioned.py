@@ -13,7 +13,7 @@ from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import WORTH_ASKING, not_given, require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partition import Numbering, Partition
     from evener.partition.route import Route
-    from evener.planning.prediction import Prediction
+    from evener.planning.cost_model import CostModel
+    from evener.planning.plan import Plan
 
 __all__ = ["PartitionedGraph"]
 
@@ -45,6 +46,10 @@ class PartitionedGraph:
     policy : str
     directions : str
         "out", "in" or "both": which edges are stored; of an undirected graph, which are followed.
+    plan : Plan or None
+        The plan that chose this placement.
+    cost_model : CostModel or None
+        The model that the plan was made with. It predicts runs on the partitions as they are.
     """
 
     def __init__(
@@ -64,8 +69,8 @@ class PartitionedGraph:
         self.policy = policy
         self.directions = directions
         self.routes = routes
-        # What a plan expects of a run on this placement, of an algorithm, with so many passes.
-        self.forecast: Callable[[PartitionedGraph, str, float], Prediction | None] | None = None
+        self.plan: Plan | None = None
+        self.cost_model: CostModel | None = None
         self._numbering = numbering
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.elements import Element, parse_elements
-from evener.errors import ArgumentError, DeviceOutOfMemory
+from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
@@ -19,6 +19,7 @@ from evener.partition.placement import place
 from evener.partition.policies import POLICIES, edge_shares, owners
 from evener.partition.route import place as place_route
 from evener.partition.route import routes_of
+from evener.partition.suggest import with_placement_hint
 from evener.system.memory import nbytes_of, require
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _ROWS_COMPARED = 1 << 22
 
 def partition(
     graph: Graph,
-    on: str | Sequence[str] | None = None,
+    on: str | Sequence[str] | Sequence[Element] | None = None,
     *,
     policy: str = "random",
     alpha: float | None = None,
@@ -120,13 +121,8 @@ def partition(
     del degree
     numbering = number_vertices(by_degree, owner, len(elements))
     del by_degree
-    try:
+    with with_placement_hint(graph, elements, directions=directions):
         partitions, routes = _placed(graph, directions, elements, numbering, out_degree)
-    except DeviceOutOfMemory:
-        from evener.planning.fits import saying_what_fits  # which stands above
-
-        with saying_what_fits(graph, elements, gpu_memory=most, directions=directions):
-            raise
     return PartitionedGraph(
         graph, elements, partitions, routes, numbering, policy=policy, directions=directions
     )

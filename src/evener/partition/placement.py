@@ -14,7 +14,7 @@ import numpy as np
 
 from evener.graph.checks import read_only
 from evener.kernels.cpu import partition as kernels
-from evener.partition.footprint import HEAD, IN_ONE_MEMORY, Tiers, bare_rows, long_rows, whole_rows
+from evener.partition.footprint import HEAD, IN_ONE_MEMORY, Tiers, whole_rows
 from evener.partition.partition import EDGES_PER_BLOCK, edges_far
 
 if TYPE_CHECKING:
@@ -50,21 +50,14 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
         targets, weights = _written(cast("Renumbered", edges.targets), element, far)
         far = edges_far(targets)
-        mapped_rows = int(np.searchsorted(edges.offsets, np.uint64(far)))
-        rows = whole_rows(edges.offsets, far)
-        if heads := min(most_heads, rows):
+        if heads := min(most_heads, whole_rows(edges.offsets, far)):
             targets = targets.with_heads(_heads(edges.offsets, targets.far, heads, element))
-        # Those behind the last one with an edge are whole as well.
-        bare_long, bare_short = bare_rows(min(rows, mapped_rows), long_rows(partition), heads)
         return replace(
             edges,
             offsets=element.hold(edges.offsets),
             targets=targets,
             weights=weights,
             blocks=element.hold(edges.blocks),
-            mapped_rows=mapped_rows,
-            bare_long=bare_long,
-            bare_short=bare_short,
             prepared={},
         )
 

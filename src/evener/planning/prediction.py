@@ -1,4 +1,4 @@
-"""Prediction: what a plan expects of a run, to be held against what the run then does."""
+"""Prediction: the seconds that a plan expects of a run, with their range and origin."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ __all__ = ["ElementPrediction", "Prediction"]
 
 @dataclass(frozen=True, slots=True)
 class ElementPrediction:
-    """What one element is expected to spend on a whole run.
+    """The seconds that one element is expected to spend on a run.
 
     Attributes
     ----------
     name : str
-        As the element is named in the run's timeline.
+        The element, as in the run's timeline.
     compute_seconds : float
-        In kernels.
+        Seconds in kernels.
     exchange_seconds : float
-        In sending, and in what an exchange takes however few values travel; where CPU and GPU run what skips
-        edges, all that the run takes beside kernels.
+        Seconds of sending, and the fixed cost of supersteps.
     """
 
     name: str
@@ -33,7 +32,7 @@ class ElementPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a plan expects of a whole run.
+    """The seconds that a plan expects of a run.
 
     Attributes
     ----------
@@ -41,26 +40,49 @@ class Prediction:
         One for each element.
     seconds : float
         Wall time of the algorithm, as in `Result.seconds`.
+    least_seconds, most_seconds : float
+        The range in which a run is expected.
     speedup_over_cpu, speedup_over_gpu : float or None
-        How many times as fast as on the CPU alone, and on one GPU alone; None where that cannot be run: there
-        is no GPU, or the graph does not fit it; nor where a run has no pass to be faster at.
-    beside_computing : bool
-        Whether `exchange_seconds` are all that the run takes beside kernels, the same for each element.
+        Predicted seconds of the CPU alone, and of one GPU alone, over `seconds`. None if that placement does
+        not fit or the run has no pass.
+    runs : int
+        Observed runs on this machine behind the prediction; 0 if it follows from hardware facts alone.
+    unobserved : tuple of str
+        Elements on which no run was observed.
 
     Examples
     --------
-    >>> Prediction((ElementPrediction("cpu", 0.2, 0.01),), seconds=0.21).speedup_over_gpu is None
-    True
+    >>> Prediction((ElementPrediction("cpu", 0.2, 0.01),), seconds=0.21).origin
+    'from hardware facts'
     """
 
     elements: tuple[ElementPrediction, ...]
     seconds: float
+    least_seconds: float = 0.0
+    most_seconds: float = float("inf")
     speedup_over_cpu: float | None = None
     speedup_over_gpu: float | None = None
-    beside_computing: bool = False
+    runs: int = 0
+    unobserved: tuple[str, ...] = ()
 
-    def beside(self, seconds: Mapping[str, float], passes: float = 1.0) -> Prediction:
-        """The same, with its speed-ups over what a pass would take on "CPU alone" and "GPU alone"."""
+    @property
+    def origin(self) -> str:
+        """What the prediction follows from, in words."""
+        if not self.runs:
+            return "from hardware facts"
+        runs = f"from {self.runs} run{'s' if self.runs > 1 else ''} on this machine"
+        return f"{runs}; from hardware facts for {', '.join(self.unobserved)}" if self.unobserved else runs
+
+    def with_alternatives(self, seconds: Mapping[str, float], passes: float = 1.0) -> Prediction:
+        """Return the prediction with its speed-ups over "CPU alone" and "GPU alone".
+
+        Parameters
+        ----------
+        seconds : mapping of str to float
+            Predicted seconds of each alternative.
+        passes : float, default 1
+            How many times the passes of the alternatives this prediction has.
+        """
         cpu, gpu = seconds.get("CPU alone"), seconds.get("GPU alone")
         return replace(
             self,

@@ -104,9 +104,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.edges = int(edges)
         self.outcome = dict(outcome or {})
         self.partitioned = partitioned
+        self.passes = passes
         self.prediction: Prediction | None = None
-        if partitioned is not None and partitioned.forecast is not None:
-            self.prediction = partitioned.forecast(partitioned, algorithm, passes)
         self.energy: Energy | None = None
         # None after gathering, so that the function no longer keeps the elements' memory alive.
         self._gather: dict[str, Callable[[], NDArray[Any]] | None] = dict(arrays)

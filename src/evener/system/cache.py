@@ -1,4 +1,4 @@
-"""The folder for what Evener finds out once for a user: compiled kernels, rates, checked containers."""
+"""The user's cache directory: compiled kernels, recorded runs, checked containers."""
 
 from __future__ import annotations
 

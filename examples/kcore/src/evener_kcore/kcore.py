@@ -16,6 +16,7 @@ Dasari, Desh, Zubair: ParK: An Efficient Algorithm for k-core Decomposition on M
 
 import evener as ev
 from evener.algorithms.arguments import ensure_placed
+from evener.algorithms.feedback import finish_run
 from evener.kernels.kernel import KernelFile
 from evener_kcore import SPEC
 
@@ -66,7 +67,7 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
             engine.push(lost, "add")
         level += 1
 
-    return ev.Result(
+    result = ev.Result(
         SPEC.name,
         placed.graph,
         {"core": lambda: placed.gather(core.parts)},
@@ -77,3 +78,4 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
         edges=placed.graph.m,
         partitioned=placed,
     )
+    return finish_run(result)

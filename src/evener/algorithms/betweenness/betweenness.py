@@ -22,6 +22,7 @@ import numpy as np
 
 from evener.algorithms.arguments import at_vertex, graph_of, placed
 from evener.algorithms.betweenness import SPEC
+from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_whole
@@ -148,7 +149,7 @@ def betweenness(
     engine = Engine(pg, "betweenness", progress=progress, from_both_ends=not pg.graph.directed)
     centrality, edges = _accumulate(engine, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
-    return Result(
+    result = Result(
         "betweenness",
         pg.graph,
         {"centrality": lambda: pg.gather(centrality.parts) * factor},
@@ -165,6 +166,7 @@ def betweenness(
         partitioned=pg,
         passes=len(chosen),
     )
+    return finish_run(result)
 
 
 class _State:

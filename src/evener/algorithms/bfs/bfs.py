@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.arguments import NOBODY, at_vertex, graph_of, number_of_source, placed
 from evener.algorithms.bfs import SPEC
+from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, Spread
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -155,7 +156,7 @@ def searched(
     distance, parent = _search(engine, pg, number, upward=upward)
     seconds = engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
-    return Result(
+    result = Result(
         algorithm,
         pg.graph,
         {
@@ -169,6 +170,7 @@ def searched(
         edges=edges if pg.graph.directed else edges // 2,
         partitioned=pg,
     )
+    return finish_run(result)
 
 
 def _search(engine: Engine, pg: PartitionedGraph, number: int, *, upward: bool) -> tuple[Spread, Spread]:

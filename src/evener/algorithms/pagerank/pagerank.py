@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import graph_of, placed, unsigned
+from evener.algorithms.feedback import finish_run
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.engine.engine import Engine, Spread
@@ -197,7 +198,7 @@ def pagerank(
             f"{tolerance:.2g}, found {change:.2g}; {remedy} or tol="
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
-    return result
+    return finish_run(result)
 
 
 def _iterate(

@@ -33,6 +33,7 @@ from evener.algorithms.arguments import (
     unsigned,
 )
 from evener.algorithms.bfs.bfs import searched
+from evener.algorithms.feedback import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
@@ -160,7 +161,7 @@ def sssp(
     if fits and tree.beyond:
         tree = _search(engine, start, pg.graph.m, width, np.float64(np.inf))
     distance, parent = tree.distance, tree.parent
-    return Result(
+    result = Result(
         "sssp",
         pg.graph,
         {
@@ -174,6 +175,7 @@ def sssp(
         edges=tree.edges if pg.graph.directed else tree.edges // 2,
         partitioned=pg,
     )
+    return finish_run(result)
 
 
 def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32 | np.float64) -> _Tree:

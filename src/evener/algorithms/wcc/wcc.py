@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.arguments import placed
+from evener.algorithms.feedback import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.kernels.kernel import KernelFile
@@ -95,7 +96,7 @@ def wcc(
     seconds = engine.finish()
     # The root of a component carries its own number.
     components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
-    return Result(
+    result = Result(
         "wcc",
         pg.graph,
         {"component": lambda: pg.gather_numbers(label.parts)},
@@ -107,6 +108,7 @@ def wcc(
         edges=pg.graph.m,
         partitioned=pg,
     )
+    return finish_run(result)
 
 
 def _label(engine: Engine, m: int, *, directed: bool) -> Spread:

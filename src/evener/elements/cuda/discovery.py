@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.elements.cuda.compile import architecture
@@ -15,7 +16,10 @@ from evener.errors import first_clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Gpu", "Versions", "all_gpus", "gpus", "missing", "versions"]
+__all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
+
+# NVIDIA's driver has the first; a container may show the device alone.
+_DRIVER = (Path("/proc/driver/nvidia"), Path("/dev/nvidiactl"))
 
 _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
 
@@ -46,6 +50,11 @@ def missing() -> str | None:
     except Exception as error:  # noqa: BLE001 - CuPy's search for libraries raises kinds of its own
         return f"CUDA's run-time compiler cannot be loaded ({first_clause(error)}); {_REINSTALL}"
     return None
+
+
+def driver_present() -> bool:
+    """Return whether NVIDIA's driver is loaded. Starts no GPU."""
+    return any(path.exists() for path in _DRIVER)
 
 
 @cache

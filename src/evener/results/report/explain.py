@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from evener.results.result import Result
 
 __all__ = [
-    "achieved_for_predicted",
     "bottleneck",
+    "comparison",
     "energy_sentence",
     "explain",
     "headline",
     "predicted",
     "ready_sentence",
     "shares_sentence",
-    "spent_for",
+    "spent",
 ]
 
 
@@ -148,38 +148,30 @@ def explain(result: Result) -> str:
 
 
 def predicted(expected: Prediction, result: Result) -> list[str]:
-    """Return lines that compare the predicted and measured times of the run and of each element."""
-    lines = [f"Run: {achieved_for_predicted(result.seconds, expected.seconds)}."]
-    took = spent_for(expected, result)
-    rest = "all other time" if expected.beside_computing else "exchange"
+    """Return the predicted and measured times of the run and of each element."""
+    lines = [comparison(expected, result.seconds)]
+    took = spent(result.timeline)
     for one in expected.elements:
         if one.name in took:
             computed, exchanged = took[one.name]
+            compute, exchange = seconds_text(one.compute_seconds), seconds_text(one.exchange_seconds)
             lines.append(
-                f"  {one.name}: computing predicted {seconds_text(one.compute_seconds)}, took "
-                f"{seconds_text(computed)}; {rest} predicted {seconds_text(one.exchange_seconds)}, took "
-                f"{seconds_text(exchanged)}"
+                f"  {one.name}: computing {compute}, took {seconds_text(computed)}; "
+                f"exchanging {exchange}, took {seconds_text(exchanged)}"
             )
     return lines
 
 
-def spent_for(expected: Prediction, result: Result) -> dict[str, tuple[float, float]]:
-    """Return, for each element, its computing time and the time to compare with the predicted exchange."""
-    took = spent(result.timeline)
-    if not expected.beside_computing or not took:
-        return took
-    rest = result.seconds - max(computed for computed, _ in took.values())
-    return {name: (computed, rest) for name, (computed, _) in took.items()}
-
-
-def achieved_for_predicted(achieved: float, expected: float) -> str:
-    """Return the predicted and the measured time and their ratio."""
-    text = f"predicted {seconds_text(expected)}, took {seconds_text(achieved)}"
-    return f"{text} ({achieved / expected:.2g}×)" if achieved and expected else text
+def comparison(expected: Prediction, achieved: float) -> str:
+    """Return the predicted and measured seconds, and their ratio if it is not about 1."""
+    ratio = achieved / expected.seconds if expected.seconds else 1.0
+    times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
+    predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"
+    return f"{predicted}, took {seconds_text(achieved)}{times}."
 
 
 def spent(timeline: Timeline) -> dict[str, tuple[float, float]]:
-    """Return, for each element, the seconds of computing and of exchange."""
+    """Return the seconds that each element computed and exchanged."""
     sums = dict.fromkeys(timeline.elements, (0.0, 0.0))
     for (_, name), span in timeline.by_phase().items():
         compute, exchange = sums[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import achieved_for_predicted, ready_sentence, spent_for
+from evener.results.report.explain import comparison, ready_sentence, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import readable
 
@@ -77,8 +77,8 @@ def placement(partitioned: PartitionedGraph) -> str:
 
 
 def prediction(expected: Prediction, result: Result) -> str:
-    """Return the comparison of predicted and measured times."""
-    took = spent_for(expected, result)
+    """Return the predicted and measured times of the run and of each element."""
+    took = spent(result.timeline)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
     for one in expected.elements:
         got = took.get(one.name)
@@ -93,16 +93,15 @@ def prediction(expected: Prediction, result: Result) -> str:
         )
         whole = one.compute_seconds + one.exchange_seconds
         pairs.append((one.name, whole, 0.0 if got is None else sum(got)))
-    rest = "all other time" if expected.beside_computing else "exchange"
-    columns = ("element", "computing, predicted", "measured", f"{rest}, predicted", "measured")
+    columns = ("element", "computing predicted", "measured", "exchanging predicted", "measured")
     faster = [
-        f"{ratio:.2g} over {what}"
+        f"{ratio:.2g} times the speed of {what} alone"
         for ratio, what in ((expected.speedup_over_cpu, "the CPU"), (expected.speedup_over_gpu, "one GPU"))
         if ratio is not None
     ]
-    speedup = f" Predicted speedup: {', '.join(faster)}." if faster else ""
+    speed = f" Predicted {' and '.join(faster)}." if faster else ""
     return (
-        f"<p>Run: {achieved_for_predicted(result.seconds, expected.seconds)}.{speedup}</p>"
+        f"<p>{comparison(expected, result.seconds)}{speed}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and measured times by element')}"
     )
 

@@ -1,8 +1,8 @@
-"""Neighbours: where in the order of degrees those of some vertices lie, to foresee how many mirrors come.
+"""Neighbour sample: positions of some vertices and their neighbours by degree, to estimate mirrors.
 
-By policies `high` and `low` a partition owns a run of the vertices in descending degree, and a vertex has a
-mirror there if one of its neighbours lies in that run. Whether neighbours lie near each other, as in a grid
-or a network of roads, degrees do not tell.
+With the policies `high` and `low` a partition owns a run of the vertices in descending degree. A vertex has a
+mirror there if one of its neighbours lies in that run. Degrees alone do not show whether neighbours lie near
+each other, as in a grid or a road network.
 """
 
 from __future__ import annotations
@@ -18,107 +18,105 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
-    from evener.planning.model import Degrees
+    from evener.partition.sizes import Degrees
 
-__all__ = ["Neighbours"]
+__all__ = ["NeighbourSample"]
 
-# Vertices that are drawn: a share of them is off by half a hundredth.
-_DRAWN = 4096
-# Neighbours of one vertex that are looked at; of hubs, every so manyth.
-_LOOKED_AT = 256
-# Vertices that tell how those of one degree are spread.
+# Vertices in a sample: a share estimated from them has a standard error below 0.01.
+_SAMPLED = 4096
+# Neighbours of one vertex in a sample, at equal distances in its row.
+_NEIGHBOURS = 256
+# Vertices drawn to find the position of a vertex among those of its degree.
 _RANKED = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
-    """Vertices that were drawn, and where they and their neighbours lie.
+class NeighbourSample:
+    """The positions of sampled vertices and of their neighbours.
 
-    A place in the order of descending degree is the part of all edges, 0 to 1, that come with the vertices
-    before it.
+    The position of a vertex is the share of all edges, 0 to 1, before it in descending degree.
 
     Attributes
     ----------
-    place : ndarray of float64, shape (S,)
-        Of each vertex drawn.
-    stands_for : ndarray of float64, shape (S,)
-        How many vertices it stands for, beside the others.
+    position : ndarray of float64, shape (S,)
+        Positions of the sampled vertices.
+    weight : ndarray of float64, shape (S,)
+        The number of vertices that each represents, relative to the others.
     keys : ndarray of float64
-        The place of each neighbour of the vertex number k, plus k, ascending.
+        k plus the position of each neighbour of the k-th vertex, ascending.
     bounds : ndarray of int64, shape (S + 1,)
-        Where those of each vertex begin among them.
+        The first key of each vertex.
     """
 
-    place: NDArray[np.float64]
-    stands_for: NDArray[np.float64]
+    position: NDArray[np.float64]
+    weight: NDArray[np.float64]
     keys: NDArray[np.float64]
     bounds: NDArray[np.int64]
 
     @classmethod
     def of(
         cls, graph: Graph, directions: str, degree: NDArray[np.unsignedinteger], degrees: Degrees
-    ) -> Neighbours | None:
-        """Draw some of a graph; None where the rows that tell are not in memory, or there are no edges.
+    ) -> NeighbourSample | None:
+        """Sample a graph. Return None if it has no edges or the rows needed are not in memory.
 
         Parameters
         ----------
         graph : Graph
         directions : {"in", "out", "both"}
-            What its partitions will store.
+            The edges that its partitions will store.
         degree : ndarray, shape (n,)
-            That by which its vertices will be dealt out.
+            The degrees by which a policy orders the vertices.
         degrees : Degrees
             The same, counted.
         """
         if graph.m == 0:
             return None
-        # A partition that stores in-edges has mirrors of those that have an out-edge into it.
+        # A partition that stores in-edges mirrors the vertices with an out-edge into it.
         followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
         if not graph.directed:
             rows = [graph]
         elif set(followed) <= set(graph.has):
             rows = [graph if one == "out" else graph.reverse for one in followed]
         else:
-            return None  # to make them takes as much memory as the graph, and a plan alone needs little
-        vertices, stands_for = _drawn(rows[0], degree, int(degrees.count[degrees.degree > 0].sum()))
-        places = _Places(degree, degrees)
-        keys = np.sort(np.concatenate([_keys(each, vertices, places) for each in rows]))
+            return None  # building them would take as much memory as the graph
+        vertices, weight = _sample(rows[0], degree, int(degrees.count[degrees.degree > 0].sum()))
+        positions = _Positions(degree, degrees)
+        keys = np.sort(np.concatenate([_keys(each, vertices, positions) for each in rows]))
         bounds = np.searchsorted(keys, np.arange(len(vertices) + 1))
-        return cls(places.of(vertices), stands_for, keys, bounds)
+        return cls(positions.of(vertices), weight, keys, bounds)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
-        """Of the vertices that partition p owns and that have an edge, the part that has a mirror at q.
+        """Return the part of the connected vertices of partition p that have a mirror in q.
 
         Returns
         -------
         ndarray of float64, shape (P, P), or None
-            NaN for partitions that none of the vertices drawn belongs to. None for a policy that does not
-            order by degree.
+            NaN for a partition without a sampled vertex. None for a policy that does not order by degree.
         """
         if policy not in ("high", "low"):
             return None
         cuts = np.cumsum(shares)[:-1]
         if policy == "low":
             cuts = 1 - cuts[::-1]
-        numbers, parts = np.arange(len(self.place)), len(shares)
+        numbers, parts = np.arange(len(self.position)), len(shares)
         below = [np.searchsorted(self.keys, numbers + cut) for cut in cuts]
         there = np.diff([self.bounds[:-1], *below, self.bounds[1:]], axis=0).T > 0
-        owner = np.searchsorted(cuts, self.place, side="right")
+        owner = np.searchsorted(cuts, self.position, side="right")
         if policy == "low":
             there, owner = there[:, ::-1], parts - 1 - owner
-        stand_for = np.zeros((parts, len(self.place)))
-        stand_for[owner, numbers] = self.stands_for
+        weight = np.zeros((parts, len(self.position)))
+        weight[owner, numbers] = self.weight
         with np.errstate(invalid="ignore"):
-            found: NDArray[np.float64] = (stand_for @ there) / stand_for.sum(axis=1, keepdims=True)
-        found[:, ~stand_for.any(axis=1)] = np.nan
+            found: NDArray[np.float64] = (weight @ there) / weight.sum(axis=1, keepdims=True)
+        found[:, ~weight.any(axis=1)] = np.nan
         np.fill_diagonal(found, 0)
         return found
 
 
-class _Places:
-    """Where vertices lie in descending degree, those of one degree in ascending number.
+class _Positions:
+    """Positions of vertices in descending degree, and in ascending number among those of one degree.
 
-    How many of its degree come before one is told by some that are drawn, or by all where they are few.
+    The number of vertices of a degree before a vertex is estimated from a sample.
     """
 
     def __init__(self, degree: NDArray[np.unsignedinteger], degrees: Degrees) -> None:
@@ -134,44 +132,44 @@ class _Places:
         self._bounds = np.searchsorted(self._ranked, np.arange(len(edges) + 1) * self._n)
 
     def of(self, vertices: NDArray[np.integer]) -> NDArray[np.float64]:
-        """The places of these, each in the middle of what it takes up."""
+        """Return the middles of the intervals that these vertices cover."""
         kind = self._kind(vertices)
         first, seen = self._bounds[kind], np.diff(self._bounds)[kind]
         before = np.searchsorted(self._ranked, kind * self._n + vertices) - first
-        # Of a degree that was not drawn, vertices are taken to be spread evenly over all.
+        # The vertices of a degree outside the sample are taken to be spread evenly over all numbers.
         within = np.where(seen > 0, (before + 0.5) / np.maximum(seen, 1), (vertices + 0.5) / self._n)
         return np.clip(self._begin[kind] + self._width[kind] * within, 0, 1 - 1e-9)
 
     def _kind(self, vertices: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Which of the degrees there are these have, from the least on."""
+        """Return the index of each vertex's degree among the degrees, ascending."""
         kind: NDArray[np.int64] = np.searchsorted(self._ascending, self._degree[vertices].astype(np.int64))
         return kind
 
 
-def _drawn(
+def _sample(
     rows: Graph, degree: NDArray[np.unsignedinteger], connected: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Vertices that have an edge: all, or half of them drawn as such and half by an edge out of them."""
-    if rows.n <= _DRAWN:
+    """Return connected vertices with their weights: all, or half of them drawn and half by an out-edge."""
+    if rows.n <= _SAMPLED:
         vertices = np.flatnonzero(degree)
         return vertices, np.ones(len(vertices))
     rng = np.random.default_rng(0)
-    any_of_all = rng.integers(0, rows.n, 4 * _DRAWN)
-    plain = any_of_all[degree[any_of_all] > 0][: _DRAWN // 2]
-    edges = rng.integers(0, rows.m, _DRAWN - len(plain), dtype=np.uint64)
+    any_of_all = rng.integers(0, rows.n, 4 * _SAMPLED)
+    plain = any_of_all[degree[any_of_all] > 0][: _SAMPLED // 2]
+    edges = rng.integers(0, rows.m, _SAMPLED - len(plain), dtype=np.uint64)
     vertices = np.concatenate([plain, np.searchsorted(rows.offsets, edges, side="right") - 1])
     lengths = (rows.offsets[vertices + 1] - rows.offsets[vertices]).astype(np.float64)
     chances = len(plain) / max(connected, 1) + len(edges) * lengths / rows.m
     return vertices, 1 / chances
 
 
-def _keys(rows: Graph, vertices: NDArray[np.int64], places: _Places) -> NDArray[np.float64]:
-    """For each neighbour that is looked at, the number of the vertex among those drawn, plus its place."""
+def _keys(rows: Graph, vertices: NDArray[np.int64], positions: _Positions) -> NDArray[np.float64]:
+    """Return, for each sampled neighbour, the index of its vertex plus the neighbour's position."""
     begins = rows.offsets[vertices].astype(np.int64)
     lengths = rows.offsets[vertices + 1].astype(np.int64) - begins
-    taken = np.minimum(lengths, _LOOKED_AT)
+    taken = np.minimum(lengths, _NEIGHBOURS)
     numbers = np.repeat(np.arange(len(vertices)), taken)
     turn = np.arange(len(numbers)) - np.repeat(np.cumsum(taken) - taken, taken)
     step = (lengths / np.maximum(taken, 1))[numbers]
     targets = rows.targets[begins[numbers] + (turn * step).astype(np.int64)]
-    return numbers + places.of(targets)
+    return numbers + positions.of(targets)

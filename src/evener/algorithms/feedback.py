@@ -1,0 +1,81 @@
+"""Feedback: compare a finished run with its plan, and record the run for later plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evener.elements.cuda.discovery import driver_present
+from evener.engine.timeline import Span
+
+if TYPE_CHECKING:
+    from evener.engine.timeline import Timeline
+    from evener.results.result import Result
+
+__all__ = ["finish_run", "record_run"]
+
+# Seconds of a run that is worth recording.
+MIN_SECONDS = 0.010
+# Part of a recorded run that may be compiling of kernels.
+_MAX_COMPILING = 0.02
+
+
+def finish_run(result: Result) -> Result:
+    """Attach the prediction of the plan, if there is one, and record the run on a machine with a GPU."""
+    placed = result.partitioned
+    if placed is None:
+        return result
+    if (
+        placed.plan is not None
+        and placed.cost_model is not None
+        and placed.plan.algorithm == result.algorithm
+    ):
+        from evener.partition.sizes import ElementShare
+
+        prediction = placed.cost_model.predict(ElementShare.all_of(placed), passes=result.passes)
+        passes = result.passes / placed.plan.passes if placed.plan.passes else 0.0
+        result.prediction = prediction.with_alternatives(placed.plan.alternatives, passes)
+    with_gpu = driver_present() or any(element.kind != "cpu" for element in placed.elements)
+    if with_gpu and result.seconds >= MIN_SECONDS:
+        record_run(result)
+    return result
+
+
+def record_run(result: Result) -> None:
+    """Record a run, unless much of it was compiling of kernels or it had no pass."""
+    placed, timeline = result.partitioned, result.timeline
+    if placed is None or not result.passes or timeline.making_ready > _MAX_COMPILING * result.seconds:
+        return
+    from evener.elements.hardware import model_of
+    from evener.planning.observations import Observation, ObservedElement, record
+
+    spans = _totals(timeline)
+    if len(spans) != len(placed.elements):
+        return
+    elements = tuple(
+        ObservedElement(
+            model=model_of(element),
+            kind=element.kind,
+            threads=element.threads,
+            edges=int(own.stored_edges),
+            host_edges=int(own.mapped_edges),
+            vertices=int(own.connected),
+            mirrors=int(own.mirrors),
+            bytes_sent=int(span.bytes_sent),
+            compute=span.compute,
+            exchange=span.send + span.receive,
+        )
+        for element, own, span in zip(placed.elements, placed.partitions, spans, strict=True)
+    )
+    record(Observation(result.algorithm, float(result.passes), timeline.supersteps, result.seconds, elements))
+
+
+def _totals(timeline: Timeline) -> list[Span]:
+    """Return one span for each element with the sums over all phases, in the order of the elements."""
+    sums = {name: Span(0, "run", name) for name in timeline.elements}
+    for (_, name), span in timeline.by_phase().items():
+        total = sums[name]
+        total.compute += span.compute
+        total.send += span.send
+        total.receive += span.receive
+        total.bytes_sent += span.bytes_sent
+    return list(sums.values())

@@ -1,0 +1,90 @@
+"""Plan a run of an algorithm: `evener.plan`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evener.algorithms.arguments import given_share
+from evener.algorithms.registry import find
+from evener.errors import ArgumentError
+from evener.graph.checks import is_number
+from evener.planning.place import make_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from evener.graph.graph import Graph
+    from evener.planning.plan import Plan
+
+__all__ = ["plan"]
+
+# A nanosecond for each would take 30 years; the time of fewer passes is a finite number.
+_MAX_PASSES = 10**18
+
+
+def plan(
+    graph: Graph,
+    algorithm: str,
+    *,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+    passes: float = 1.0,
+) -> Plan:
+    """Predict, before a run, where each part of a graph goes and how long the run takes.
+
+    The prediction follows from hardware facts, and from earlier runs on this machine. Nothing is measured.
+
+    Parameters
+    ----------
+    graph : Graph
+    algorithm : str
+        Name of an algorithm, such as "bfs" or "pagerank".
+    on : str or sequence of str, optional
+        The elements to use, all of them. Default: the fastest choice of what this machine has.
+    policy : {"auto", "random", "high", "low"}
+        Order in which vertices are assigned to a CPU and GPUs.
+    alpha : float or "auto", optional
+        Share of the edges on the CPU side; of several elements of one kind, of the first. Default, or "auto":
+        the share with the least predicted time, and even shares among elements of one kind.
+    gpu_memory : str or int, optional
+        Memory to use on each GPU: bytes, or a size such as "20GiB". Default: all that is free.
+    passes : float, default 1
+        Passes to predict the time of, up to 10^18: iterations of PageRank, sources of the others.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown element, algorithm or policy, a share outside 0..1, or an invalid number of passes.
+    DeviceError
+        If a GPU is named and none can be used.
+    DeviceOutOfMemory
+        If the graph does not fit the elements; the sentence says with which it would fit.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> ev.plan(ev.read("rmat:10"), "bfs", on="cpu").on
+    ('cpu',)
+    """
+    spec = find(algorithm)
+    if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
+        msg = f"passes is a number from 0 to 10^18, not {passes!r}"
+        raise ArgumentError(msg)
+    made, _, _ = make_plan(
+        graph,
+        spec,
+        on=on,
+        policy=policy,
+        alpha=given_share(alpha),
+        gpu_memory=gpu_memory,
+        directions=spec.directions,
+        passes=passes,
+    )
+    return made

@@ -1,0 +1,147 @@
+"""Estimate: the share of a graph that each element would get, before any partition is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evener.partition.footprint import HEAD_BYTES, LEAST_HEADED, beside_edges, far_edges, too_large
+from evener.partition.neighbour_sample import NeighbourSample
+from evener.partition.policies import edge_shares
+from evener.partition.sizes import Degrees, ElementShare, owned_by_degree, partition_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.elements import Element
+    from evener.graph.graph import Graph
+
+__all__ = ["GraphSizes", "estimate_shares"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSizes:
+    """The sizes of a graph from which those of its partitions are estimated.
+
+    Attributes
+    ----------
+    degrees : Degrees
+        In-edges and out-edges together for a directed graph.
+    directions : int
+        Stored adjacencies: 2 for both directions of a directed graph.
+    edge_bytes : int
+        Bytes of a target and its weight.
+    prefixes : bool
+        Whether a GPU keeps the first edges of long rows that stay in host memory.
+    neighbours : NeighbourSample or None
+    """
+
+    degrees: Degrees
+    directions: int
+    edge_bytes: int
+    prefixes: bool = True
+    neighbours: NeighbourSample | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, directions: str = "both") -> GraphSizes:
+        """Return the sizes of a graph whose partitions store these directions."""
+        weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
+        prefixes, stored = directions == "both", 1 + (graph.directed and directions == "both")
+        if not graph.directed:
+            degree = graph.out_degree()
+            degrees = Degrees.of(degree)
+        else:
+            into, out = graph.in_degree(), graph.out_degree()
+            degree = into + out
+            of_one = {"in": (into, out), "out": (out, into)}.get(directions, ())
+            degrees = Degrees.of(degree, *of_one)
+        neighbours = NeighbourSample.of(graph, directions, degree, degrees)
+        return cls(degrees, stored, 4 + weight, prefixes, neighbours)
+
+    def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
+        """Return the part of each partition's vertices with a mirror in each other one, if it is known."""
+        return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
+
+    def rows(self, owned: NDArray[np.float64]) -> _Rows:
+        """Return the rows of one direction for a partition with these vertices of each degree."""
+        each = self.degrees.each_stored
+        there = owned * each > 0
+        return _Rows(
+            np.append(0, np.cumsum(owned[there])),
+            np.append(0, np.cumsum((owned * each)[there])),
+            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()),
+        )
+
+
+class _Rows(NamedTuple):
+    """Rows and edges of all directions before each degree, from the highest degree on."""
+
+    rows: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    long: float
+
+    def prefixes_of(self, edges: int) -> int:
+        """Return how many of the rows with the first so many edges are long enough for a prefix."""
+        return min(round(float(np.interp(edges, self.edges, self.rows))), int(self.long))
+
+
+def _no_prefixes(_: int) -> int:
+    """Return 0: no algorithm on this placement searches rows."""
+    return 0
+
+
+def estimate_shares(
+    sizes: GraphSizes,
+    elements: Sequence[Element],
+    policy: str,
+    alpha: float | None,
+    *,
+    usable: float = 1.0,
+) -> tuple[list[ElementShare], list[int]]:
+    """Return the share of each element, and the bytes that it takes there.
+
+    Parameters
+    ----------
+    sizes : GraphSizes
+    elements : sequence of Element
+    policy : {"random", "high", "low"}
+    alpha : float or None
+        Share of the edges on the CPU side, as in `partition`.
+    usable : float, default 1
+        The part of a GPU's room that may be filled.
+
+    Raises
+    ------
+    DeviceOutOfMemory
+        If a share does not fit its GPU.
+    """
+    of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
+    owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())
+    parts = partition_sizes(sizes.degrees, owned, sizes.mirrored(policy, of_edges.tolist()))
+    shares: list[ElementShare] = []
+    nbytes: list[int] = []
+    free: dict[object, int] = {}  # of each memory, which several elements may share
+    for element, part, own in zip(elements, parts, owned, strict=True):
+        needed = beside_edges(
+            part.vertices, part.mirrors, part.remote_mirrors, part.edges, directions=sizes.directions
+        )
+        share = ElementShare(element.name, element.kind, element.threads, part)
+        room = element.room()
+        if room is not None:
+            room = free.setdefault(element.memory, int(room * usable))
+            if needed > room:
+                raise too_large(element.name, part.vertices, part.mirrors, needed, room)
+            if needed + part.edges * sizes.edge_bytes > room:
+                prefixes_of = sizes.rows(own).prefixes_of if sizes.prefixes else _no_prefixes
+                host, prefixes = far_edges(part.edges, sizes.edge_bytes, room - needed, prefixes_of)
+                share = replace(share, host_edges=host)
+                needed += prefixes * HEAD_BYTES
+        nbytes.append(needed + (part.edges - share.host_edges) * sizes.edge_bytes)
+        if room is not None:
+            free[element.memory] = room - nbytes[-1]
+        shares.append(share)
+    return shares, nbytes

@@ -1,0 +1,163 @@
+"""Observations: the sizes and times of past runs on this machine, from which the cost model learns.
+
+The file in the user's cache directory holds one JSON object a line, newest last. A line of another version or
+another machine is skipped, and so is a line that cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from evener.elements.hardware import fingerprint
+from evener.errors import FileError
+from evener.system.cache import cache_folder
+from evener.system.files import replacing
+from evener.system.lock import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Observation", "ObservedElement", "file_of_observations", "observations", "record"]
+
+_log = logging.getLogger("evener")
+
+# Version of the lines. A change of a field's meaning needs another.
+VERSION = 1
+# Observations that count, the newest ones. The file is cut when it holds twice as many.
+KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedElement:
+    """The part of one element in a run.
+
+    Attributes
+    ----------
+    model : str
+        The hardware: "cpu", or the name of a GPU.
+    kind : str
+        "cpu" or "cuda".
+    threads : int
+    edges, host_edges, vertices, mirrors : int
+        Edges, those of them in host memory, owned vertices with an edge, and mirrors.
+    bytes_sent : int
+        Bytes sent in the whole run.
+    compute, exchange : float
+        Seconds in kernels, and in sending and receiving.
+    """
+
+    model: str
+    kind: str
+    threads: int
+    edges: int
+    host_edges: int
+    vertices: int
+    mirrors: int
+    bytes_sent: int
+    compute: float
+    exchange: float
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One run.
+
+    Attributes
+    ----------
+    algorithm : str
+    passes : float
+        Iterations, or sources.
+    supersteps : int
+    seconds : float
+    elements : tuple of ObservedElement
+    """
+
+    algorithm: str
+    passes: float
+    supersteps: int
+    seconds: float
+    elements: tuple[ObservedElement, ...]
+
+    @property
+    def overhead(self) -> float:
+        """Seconds beyond the busiest element: waiting for copies, and the engine between supersteps."""
+        return max(0.0, self.seconds - max(one.compute + one.exchange for one in self.elements))
+
+
+def file_of_observations() -> Path | None:
+    """Return the path of the file; None if the user has no cache directory."""
+    cache = cache_folder()
+    return cache and cache / "evener" / "observations.jsonl"
+
+
+def record(observation: Observation) -> None:
+    """Append a run to the file. A failure is logged at the level DEBUG and changes nothing."""
+    path = file_of_observations()
+    if path is None:
+        return
+    line = json.dumps({"version": VERSION, "machine": fingerprint(), **asdict(observation)})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with alone(path.with_suffix(".lock"), waiting=lambda: None):
+            lines = [*_lines(path), line]
+            if len(lines) < 2 * KEPT:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(f"{line}\n")
+            else:
+                with replacing(path) as temporary:
+                    temporary.write_text("".join(f"{one}\n" for one in lines[-KEPT:]), encoding="utf-8")
+    except (OSError, FileError) as error:
+        _log.debug("the run is not recorded for later plans: %s", error)
+
+
+def observations(algorithm: str) -> list[Observation]:
+    """Return the recorded runs of an algorithm on this machine, oldest first."""
+    path = file_of_observations()
+    try:
+        lines = [] if path is None else _lines(path)
+    except OSError as error:
+        _log.debug("recorded runs cannot be read: %s", error)
+        return []
+    return [run for run in map(_parsed, lines[-KEPT:]) if run is not None and run.algorithm == algorithm]
+
+
+def _lines(path: Path) -> Sequence[str]:
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+
+
+def _parsed(line: str) -> Observation | None:
+    """Return the observation of a line; None for one of another version or machine, or without sense."""
+    try:
+        document = json.loads(line)
+        if document.pop("version") != VERSION or document.pop("machine") != fingerprint():
+            return None
+        elements = tuple(ObservedElement(**one) for one in document.pop("elements"))
+        run = Observation(**document, elements=elements)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return run if _makes_sense(run) else None
+
+
+def _makes_sense(run: Observation) -> bool:
+    """Whether every field has its type, numbers are finite and not negative, and the run took time."""
+    if not run.elements or not all(map(_sound, (run, *run.elements))):
+        return False
+    busy = all(one.threads > 0 and one.compute + one.exchange + run.overhead > 0 for one in run.elements)
+    return busy and run.seconds > 0 and run.passes > 0
+
+
+def _sound(one: Any) -> bool:
+    for field in fields(one):
+        value = getattr(one, field.name)
+        if field.type == "str" and not isinstance(value, str):
+            return False
+        if field.type in ("int", "float") and not (
+            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+        ):
+            return False
+    return True

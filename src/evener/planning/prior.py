@@ -1,0 +1,93 @@
+"""Prior: coefficients of the cost model from hardware facts, before any run was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evener.elements.hardware import gpu_facts, model_of
+from evener.planning.cost_model import Coefficients
+
+if TYPE_CHECKING:
+    from evener.algorithms.spec import AlgorithmSpec
+    from evener.elements import Element
+    from evener.elements.hardware import GpuFacts
+
+__all__ = ["Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
+
+# Bytes of GPU memory traffic for an edge: its target, and the sector of the gathered value.
+GPU_EDGE_BYTES = 36
+# Bytes of GPU memory traffic for a vertex: what PageRank reads and writes of it.
+GPU_VERTEX_BYTES = 32
+# Bytes that cross the bus for an edge in host memory: its target.
+HOST_EDGE_BYTES = 4
+# Thread-seconds of a CPU for an edge and a vertex, values outside the caches.
+CPU_EDGE_SECONDS = 2e-9
+CPU_VERTEX_SECONDS = 15e-9
+# Bytes a second between elements without a GPU.
+CPU_LINK = 10e9
+# Seconds of a superstep with an exchange, for each kind of element.
+SUPERSTEP_SECONDS = {"cpu": 100e-6, "cuda": 600e-6}
+# Algorithms that leave rows early read this part of the edges on average, and visit a vertex several times.
+EARLY_EXIT_EDGES = 0.1
+EARLY_EXIT_HOST_EDGES = 0.02
+EARLY_EXIT_VERTICES = {"cpu": 2.0, "cuda": 6.0}
+# Supersteps of a pass, of algorithms that read every edge in one and of those that do not.
+SUPERSTEPS = {True: 1.0, False: 8.0}
+# Part by which a run may take longer. Other programs slow host memory more than GPU memory.
+MARGIN = {"cpu": 0.15, "cuda": 0.05}
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What is known of an algorithm on an element before it ran there.
+
+    Attributes
+    ----------
+    model : str
+        The hardware: "cpu", or the name of a GPU. Runs on equal hardware are evidence for each other.
+    coefficients : Coefficients
+    margin : float
+        Part by which a run may take longer.
+    """
+
+    model: str
+    coefficients: Coefficients
+    margin: float
+
+
+def prior_of(spec: AlgorithmSpec, element: Element) -> Prior:
+    """Return the prior for an algorithm on an element; reads hardware facts in milliseconds."""
+    if element.kind == "cpu":
+        return cpu_prior(spec)
+    return gpu_prior(spec, model_of(element), gpu_facts(getattr(element, "index", None)))
+
+
+def cpu_prior(spec: AlgorithmSpec) -> Prior:
+    """Return the prior for an algorithm on a CPU, in thread-seconds."""
+    return _prior(spec, "cpu", "cpu", (CPU_EDGE_SECONDS, 0.0, CPU_VERTEX_SECONDS), CPU_LINK)
+
+
+def gpu_prior(spec: AlgorithmSpec, model: str, facts: GpuFacts) -> Prior:
+    """Return the prior for an algorithm on a GPU with these facts."""
+    edge, vertex = (each / facts.memory_bytes_per_second for each in (GPU_EDGE_BYTES, GPU_VERTEX_BYTES))
+    link = facts.link_bytes_per_second
+    return _prior(spec, model, "cuda", (edge, HOST_EDGE_BYTES / link, vertex), link)
+
+
+def _prior(
+    spec: AlgorithmSpec, model: str, kind: str, computing: tuple[float, float, float], link: float
+) -> Prior:
+    edge, host_edge, vertex = computing
+    if not spec.reads_every_edge:
+        edge *= EARLY_EXIT_EDGES
+        host_edge *= EARLY_EXIT_HOST_EDGES
+        vertex *= EARLY_EXIT_VERTICES[kind]
+    return Prior(
+        model, Coefficients(edge, host_edge, vertex, 1 / link, SUPERSTEP_SECONDS[kind]), MARGIN[kind]
+    )
+
+
+def supersteps_of(spec: AlgorithmSpec) -> float:
+    """Return the supersteps of a pass to expect."""
+    return SUPERSTEPS[spec.reads_every_edge]

@@ -1,0 +1,29 @@
+"""A machine with fake GPUs, for tests of plans."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evener.algorithms import arguments
+from evener.elements import cpu
+from evener.elements.cuda import discovery
+from evener.elements.cuda import element as cuda
+from evener.planning import place
+from fake_gpu import FakeGpu
+
+
+@pytest.fixture
+def gpus(monkeypatch, tmp_path):
+    """Give the machine so many fake GPUs; it begins with one. No run is recorded yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cuda, "CudaElement", FakeGpu)
+    monkeypatch.setattr(discovery, "missing", lambda: None)
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+
+    def have(count):
+        for module in (arguments, cuda, place, discovery):
+            monkeypatch.setattr(module, "gpus", lambda: count)
+
+    have(1)
+    return have

@@ -12,9 +12,9 @@ import pytest
 
 import evener as ev
 import reference
+import twins_bfs_levels
 import zoo
 from covering import pairwise_cover
-from evener.algorithms.bfs.levels_cpu import all_steps
 from sanitized import RUNS, sized
 from truth import RELATIVE, Truth, source_alone, truth_of
 from tuned import tune
@@ -203,9 +203,9 @@ class _Watched:
         if kernel == "evener.algorithms.bfs:levels.all_steps":
             awake, scout, levels, edges = votes
             self.steps[-1] = ("search", levels, edges)
-            names = inspect.signature(all_steps.py_func).parameters
+            names = inspect.signature(twins_bfs_levels.all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))
-            assert levels >= given["most_levels"] or awake == 0 or max(awake, scout) <= given["narrow"]
+            assert levels >= given["max_levels"] or awake == 0 or max(awake, scout) <= given["narrow_limit"]
             assert not engine.download(given["frontier"])[0].any()
             assert not engine.download(given["next_frontier"])[0].any()
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")

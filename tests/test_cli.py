@@ -146,8 +146,14 @@ class TestRun:
             ),
             (["run", "wcc", "e.csv", "-o", "./link.csv"], "-o ./link.csv would be written over the graph"),
             (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would be written over the graph"),
-            (["run", "wcc", "e.csv", "--report", "e.csv"], "--report e.csv would be a .html file"),
-            (["run", "wcc", "e.csv", "--trace", "t.html"], "--trace t.html would be a .json file"),
+            (
+                ["run", "wcc", "e.csv", "--report", "e.csv"],
+                "--report: expected a name with the suffix .html",
+            ),
+            (
+                ["run", "wcc", "e.csv", "--trace", "t.html"],
+                "--trace: expected a name with the suffix .json",
+            ),
             (
                 ["run", "wcc", "g.evg", "--trace", "g.evg/evener.json"],
                 "--trace g.evg/evener.json would be written into g.evg, which is the graph; name a file",
@@ -515,7 +521,7 @@ def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
 
 
 def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.work.KEEP", False)
+    monkeypatch.setattr("evener.cli.work.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
     assert done.err.startswith("evener: compiled kernels cannot be kept, so each run compiles them anew; ")

@@ -40,11 +40,11 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
 
     @pytest.fixture(autouse=True)
     def one_at_a_time(self, monkeypatch):
-        monkeypatch.setattr(jit, "ENTERED_BY_MANY", False)
+        monkeypatch.setattr(jit, "THREAD_SAFE", False)
 
     def test_works_beside_another_element(self, element):
         done = threading.Event()
-        with jit.ONE_AT_A_TIME:
+        with jit.PARALLEL_LOCK:
             other = threading.Thread(target=element.run, args=(done.set,))
             other.start()
             assert element.run(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again

@@ -89,9 +89,9 @@ def told(value):
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
-    """No counter but those a test makes; they move whenever a meter has looked at them."""
+    """No counter but those a test makes; they move after each reading."""
     made = SimpleNamespace(rapl=Rapl(tmp_path / "powercap"), nvml=Nvml())
-    real_sleep, real_read, readings = energy.sleep, energy._Gauge.read, threading.Semaphore(0)
+    real_sleep, real_read, readings = energy.sleep, energy._CounterState.read, threading.Semaphore(0)
 
     def sleep(seconds):
         made.rapl.tick()
@@ -112,12 +112,12 @@ def machine(tmp_path, monkeypatch):
 
     monkeypatch.setattr(counters, "_POWERCAP", made.rapl.folder)
     monkeypatch.setattr(energy, "sleep", sleep)
-    monkeypatch.setattr(energy, "_LEAST_STEPS", 0)  # runs of any length
-    monkeypatch.setattr(counters, "_bus", lambda index: f"0000:{index:02x}:00.0")
+    monkeypatch.setattr(energy, "_MIN_STEPS", 0)  # runs of any length
+    monkeypatch.setattr(counters, "_bus_id", lambda index: f"0000:{index:02x}:00.0")
     monkeypatch.setitem(sys.modules, "pynvml", made.nvml)
-    monkeypatch.setattr(energy, "_MOST_WATCHING", 60)
+    monkeypatch.setattr(energy, "_MAX_WATCH_SECONDS", 60)
     monkeypatch.setattr(energy, "BETWEEN_READINGS", 0.005)
-    monkeypatch.setattr(energy._Gauge, "read", read)
+    monkeypatch.setattr(energy._CounterState, "read", read)
     made.rest = rest
     yield made
     assert made.nvml.users == 0, "every nvmlInit has its nvmlShutdown"
@@ -195,7 +195,7 @@ class TestHost:
         with Meter() as meter:
             pass
         assert meter.joules == {"host": None}
-        assert meter.reasons == {"host": "the machine shows no RAPL counter"}
+        assert meter.reasons == {"host": "the machine has no RAPL counter"}
 
     def test_a_counter_for_root_alone(self, machine, monkeypatch):
         file = machine.rapl.zone("intel-rapl:0", "package-0")
@@ -210,19 +210,19 @@ class TestHost:
         with Meter() as meter:
             pass
         assert meter.joules == {"host": None}
-        assert meter.reasons["host"] == f"{file} may not be read by this user; let root make it readable"
+        assert meter.reasons["host"] == f"{file} is not readable by this user; ask root to make it readable"
 
     def test_a_counter_that_stands_still(self, machine, monkeypatch):
-        monkeypatch.setattr(energy, "_MOST_WATCHING", 0.02)
+        monkeypatch.setattr(energy, "_MAX_WATCH_SECONDS", 0.02)
         file = machine.rapl.zone("intel-rapl:0", "package-0")
         machine.rapl.moves = False
         with Meter() as meter:
             machine.rest()
-        assert meter.reasons == {"host": "its counter stood still for 20 ms"}
+        assert meter.reasons == {"host": "its counter did not change within 20 ms"}
         machine.rapl.tick = lambda: file.write_text("1061\n")  # a single step says nothing of the next
         with Meter() as meter:
             machine.rest()
-        assert meter.reasons == {"host": "its counter stood still for 20 ms"}
+        assert meter.reasons == {"host": "its counter did not change within 20 ms"}
 
     def test_a_counter_that_is_no_number(self, machine):
         machine.rapl.zone("intel-rapl:0", "package-0", "many")
@@ -237,12 +237,12 @@ class TestHost:
             file.unlink()
             machine.rest()
         assert meter.joules == {"host": None}
-        assert "its counter failed in the run" in meter.reasons["host"]
+        assert "its counter failed during the run" in meter.reasons["host"]
 
 
 class TestShortRuns:
     def test_ten_steps_are_measured_and_fewer_are_not(self, machine, monkeypatch, clock):
-        monkeypatch.setattr(energy, "_LEAST_STEPS", 10)
+        monkeypatch.setattr(energy, "_MIN_STEPS", 10)
         file, step = machine.rapl.zone("intel-rapl:0", "package-0"), 1 / 64
 
         def sleep(_):
@@ -254,21 +254,21 @@ class TestShortRuns:
             add(file, 1_000_000)
             clock.now += 9 * step
         assert meter.joules == {"host": None}
-        assert "too little for a counter that moves each 15.6 ms" in meter.reasons["host"]
+        assert "too short for a counter that updates every 15.6 ms" in meter.reasons["host"]
         with Meter() as meter:
             add(file, 1_000_000)
             clock.now += 10 * step
         assert meter.joules == {"host": 1.0}
 
     def test_power_that_is_looked_at_now_and_then_moves_no_oftener(self, machine, monkeypatch):
-        monkeypatch.setattr(energy, "_LEAST_STEPS", 10)
-        monkeypatch.setattr(counters._GpuPower, "least_step", 5.0)
+        monkeypatch.setattr(energy, "_MIN_STEPS", 10)
+        monkeypatch.setattr(counters._GpuPower, "min_step", 5.0)
         machine.nvml.millijoules = NotSupportedError("Not Supported")
         with Meter(["cuda:0"]) as meter:
             machine.rest()
         assert meter.joules["cuda:0"] is None
         assert meter.reasons["cuda:0"].endswith(
-            "too little for a counter that moves each 5 s; a run of 50 s can be measured"
+            "too short for a counter that updates every 5 s; use a run of at least 50 s"
         )
 
 
@@ -310,19 +310,19 @@ class TestGpus:
         counter = counters._GpuPower(machine.nvml, "gpu")
         machine.nvml.milliwatts = 80_000
         clock.now += 1
-        assert counter.read() == 70
+        assert counter.joules() == 70
         clock.now += 2
-        assert counter.read() == 70 + 2 * 80
+        assert counter.joules() == 70 + 2 * 80
         counter.close()
 
     @pytest.mark.parametrize(
         ("broken", "reason"),
         [
-            ({"divided": 1}, "the GPU is divided into instances, which have no counter of their own"),
+            ({"divided": 1}, "the GPU is divided into MIG instances, which have no counter of their own"),
             ({"millijoules": NVMLError("GPU is lost")}, "NVML cannot read the GPU (GPU is lost)"),
             (
                 {"millijoules": NotSupportedError("no"), "milliwatts": NotSupportedError("no")},
-                "the GPU tells neither its energy nor its power",
+                "the GPU reports neither its energy nor its power",
             ),
         ],
         ids=["divided", "lost", "unsupported"],
@@ -346,7 +346,7 @@ class TestGpus:
             machine.nvml.millijoules = NVMLError("GPU is lost")
             machine.rest()
         assert meter.joules["cuda:0"] is None
-        assert meter.reasons["cuda:0"] == "its counter failed in the run (GPU is lost)"
+        assert meter.reasons["cuda:0"] == "its counter failed during the run (GPU is lost)"
 
     def test_a_library_that_fails_while_it_is_watched(self, machine):
         machine.rapl.zone("intel-rapl:0", "package-0")
@@ -368,7 +368,7 @@ class TestGpus:
         assert meter.reasons["cuda:0"] == "its counter cannot be read (GPU is lost)"
 
     def test_one_that_fails_is_not_waited_for(self, machine, monkeypatch):
-        monkeypatch.setattr(energy, "_MOST_WATCHING", 60)
+        monkeypatch.setattr(energy, "_MAX_WATCH_SECONDS", 60)
         machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError("GPU is lost"))
         began = energy.perf_counter()
         with Meter(["cuda:0"]):
@@ -438,11 +438,11 @@ class TestWords:
     @pytest.mark.parametrize(
         ("joules", "reasons", "expected"),
         [
-            ({"host": 50.0}, {}, "Energy: 50 J, 20 M edges/s for each watt."),
+            ({"host": 50.0}, {}, "Energy: 50 J, 20 M edges/s per watt."),
             (
                 {"host": None, "cuda:0": 500.0},
                 {"host": "no counter"},
-                "Energy: 500 J, 2 M edges/s for each watt (cuda:0 alone; host is not measured: no counter).",
+                "Energy: 500 J, 2 M edges/s per watt (only cuda:0; host is not measured: no counter).",
             ),
             ({"host": None}, {"host": "why"}, "Energy: host is not measured: why."),
         ],
@@ -455,18 +455,18 @@ class TestWords:
 class Counting:
     """A counter of five joules from each reading to the next."""
 
-    least_step = 0.0
+    min_step = 0.0
 
     def __init__(self):
-        self.shown = self.joules = 0
+        self.shown = self.total = 0
 
-    def look(self):
+    def raw(self):
         self.shown += 1
         return self.shown
 
-    def read(self):
-        self.joules += 5
-        return self.joules
+    def joules(self):
+        self.total += 5
+        return self.total
 
     def close(self):
         pass
@@ -484,12 +484,12 @@ class TestCommandLine:
         watts = told["joules"]["host"] / told["seconds"]
         assert told["edges_per_joule"] == pytest.approx(content["edges_per_second"] / watts)
         assert "<h2>Energy</h2>" in page.read_text()
-        assert "for each watt." in evener(*words, "--energy").out
+        assert "per watt." in evener(*words, "--energy").out
 
     def test_or_said_not_to_be(self, evener):
         done = evener("run", "wcc", "grid:3x3", "--energy")
         assert done.status == 0
-        assert "Energy: host is not measured: the machine shows no RAPL counter." in done.out
+        assert "Energy: host is not measured: the machine has no RAPL counter." in done.out
 
     def test_and_not_when_nobody_asks(self, evener, monkeypatch):
         monkeypatch.setattr(energy.Meter, "__enter__", lambda _: pytest.fail("nobody asked"))

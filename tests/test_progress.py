@@ -10,7 +10,7 @@ import pytest
 
 from evener.cli.progress import LiveDisplay, PlainDisplay, display, line
 from evener.engine.timeline import Progress
-from evener.kernels.compile_clock import making_ready
+from evener.kernels.compile_clock import compiling
 
 
 class TestProgress:
@@ -55,7 +55,7 @@ class TestProgress:
             shown.stage("reading rmat:8")
             shown._live.refresh()
             assert "ready" not in stream.getvalue()
-            with making_ready():
+            with compiling():
                 self.redraw_until(shown, stream, r"reading rmat:8; making kernels ready, \d+ s so far")
             for _ in range(2):  # the first still shows what was added since the last redraw
                 shown._live.refresh()
@@ -63,13 +63,13 @@ class TestProgress:
             shown._live.refresh()
             assert "reading rmat:8" in stream.getvalue()[seen:]
             assert "ready" not in stream.getvalue()[seen:]
-            with making_ready():
+            with compiling():
                 shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
                 self.redraw_until(shown, stream, r"paths pulled,…; making kernels ready, \d+ s so far")
 
     @staticmethod
     def redraw_until(shown, stream, pattern):
-        """Redraw until the line matches; compile time passes while the caller holds `making_ready`."""
+        """Redraw until the line matches; compile time passes while the caller is in `compiling`."""
         until = time.monotonic() + 60
         while not re.search(pattern, stream.getvalue()):
             assert time.monotonic() < until
@@ -84,7 +84,7 @@ class TestProgress:
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(columns))
         if compiling:
-            monkeypatch.setattr("evener.cli.progress._seconds_making_ready", time.monotonic)
+            monkeypatch.setattr("evener.cli.progress._compile_seconds", time.monotonic)
             monkeypatch.setattr("evener.cli.progress._LONG", 0.0)
         with display(stream) as shown:
             shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))

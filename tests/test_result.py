@@ -67,7 +67,9 @@ class TestMapping:
         assert not any(part() for part in parts)
         assert r["distance"].tolist() == [0, 1, 2]
         assert sorted(r) == ["distance", "parent"]
-        with pytest.raises(KeyError, match="a result of bfs has 'distance', 'parent', not 'rank'"):
+        with pytest.raises(
+            KeyError, match="expected one of the arrays 'distance', 'parent' of a result of bfs, found 'rank'"
+        ):
             r["rank"]
 
     def test_arrays_are_gathered_once_and_only_when_asked_for(self):
@@ -92,7 +94,7 @@ class TestMapping:
         assert calls == ["rank"]
 
     def test_an_unknown_name_says_which_there_are(self):
-        with pytest.raises(KeyError, match="'rank', not 'ranks'"):
+        with pytest.raises(KeyError, match="'rank' of a result of test, found 'ranks'"):
             result([1.0, 2.0])["ranks"]
 
     def test_results_are_compared_by_identity(self):
@@ -156,7 +158,7 @@ class TestTop:
         assert type(value) is float
 
     def test_a_negative_count_is_refused(self):
-        with pytest.raises(ev.ArgumentError, match="not -1"):
+        with pytest.raises(ev.ArgumentError, match="found -1"):
             result([1.0, 2.0]).top(-1)
 
 
@@ -223,9 +225,9 @@ class TestTables:
         ("columns", "message"),
         [
             ({"node": [3, 5, 9], "rank": [1, 2, 3]}, "expected a column 'vertex'"),
-            ({"vertex": [3, 5], "rank": [1, 2]}, "2 rows are not the 3 vertices"),
-            ({"vertex": [3, 5, 5], "rank": [1, 2, 3]}, "not the 3 vertices of the graph, each once"),
-            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "1 rows without a value"),
+            ({"vertex": [3, 5], "rank": [1, 2]}, "each of the 3 vertices of the graph, found 2 rows"),
+            ({"vertex": [3, 5, 5], "rank": [1, 2, 3]}, "each of the 3 vertices of the graph, found 3 rows"),
+            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "found 1 rows without one"),
         ],
     )
     def test_a_table_that_does_not_fit_is_refused(self, tmp_path, columns, message):
@@ -261,20 +263,18 @@ class TestTables:
         [
             ([3.0, 1.5, 3.0], "1.5"),
             ([3.0, float("nan"), 3.0], "nan"),
-            ([3.0, 1e30, 3.0], "one of over 63 bits"),
+            ([3.0, 1e30, 3.0], "a value of over 63 bits"),
         ],
     )
     def test_no_vertex_is_rounded(self, tmp_path, values, came):
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
         table = pa.table({"vertex": [3, 5, 9], "component": pa.array(values, from_pandas=False)})
         parquet.write_table(table, tmp_path / "t.parquet")
-        with pytest.raises(
-            ev.FormatError, match=f"in column 'component', which are whole numbers, but {came} came"
-        ):
+        with pytest.raises(ev.FormatError, match=f"which are integers, in column 'component', found {came}"):
             load_claim(tmp_path / "t.parquet", graph, spec=find("wcc"), parameters={})
 
     def test_vertices_may_be_floats_and_large(self, tmp_path):
-        """Beside rows without a value, pandas makes integers floats; Arrow keeps them."""
+        """With missing values, pandas turns integers into floats. Arrow keeps them."""
         large = 2**53 + 1
         graph = result([0.0] * 3, ids=[3, 5, large]).graph
         for values, expected in (([3.0, None, 5.0], [3, -1, 5]), ([3, None, large], [3, -1, large])):
@@ -287,13 +287,13 @@ class TestTables:
     def test_two_columns_of_one_name_are_refused(self, tmp_path, name):
         ids = [3, 5, 9]
         (tmp_path / "t.csv").write_text(f"vertex,component,{name}\n" + "".join(f"{i},3,3\n" for i in ids))
-        with pytest.raises(ev.FormatError, match=f"one column of each name, but 2 are named '{name}'"):
+        with pytest.raises(ev.FormatError, match=f"unique column names, found 2 columns '{name}'"):
             load_claim(tmp_path / "t.csv", result([0.0] * 3, ids=ids).graph, spec=find("wcc"), parameters={})
 
     def test_a_table_of_another_algorithm_is_refused(self, tmp_path):
         r = result([0.0, 0.0])
         r.write(tmp_path / "t.parquet")
-        with pytest.raises(ev.ArgumentError, match="holds a result of test, not of bfs"):
+        with pytest.raises(ev.ArgumentError, match="expected a result of bfs, found a result of test"):
             load_claim(tmp_path / "t.parquet", r.graph, spec=find("bfs"), parameters={})
 
     def test_files_that_are_no_tables(self, tmp_path):
@@ -302,27 +302,27 @@ class TestTables:
         for name in ("t.parquet", "t.arrow"):
             with pytest.raises(ev.FormatError, match="expected a table of results"):
                 read_table(tmp_path / name)
-        with pytest.raises(ev.FileError, match=r"absent\.parquet: there is no such file"):
+        with pytest.raises(ev.FileError, match=r"absent\.parquet: no such file"):
             read_table(tmp_path / "absent.parquet")
         (tmp_path / "folder.csv").mkdir()
-        with pytest.raises(ev.FileError, match="cannot be read"):
+        with pytest.raises(ev.FileError, match="cannot read"):
             read_table(tmp_path / "folder.csv")
-        with pytest.raises(ev.ArgumentError, match=r"this name has suffix '\.xlsx'"):
+        with pytest.raises(ev.ArgumentError, match=r"found suffix '\.xlsx'"):
             read_table(tmp_path / "t.xlsx")
 
     @pytest.mark.parametrize(
         ("metadata", "sentence"),
         [
-            ("x", "is not how a result was made"),
-            ("[]", "is not how a result was made"),
-            ('{"parameters": 3}', "is not how a result was made"),
+            ("x", "is not a record of a run"),
+            ("[]", "is not a record of a run"),
+            ('{"parameters": 3}', "is not a record of a run"),
             ('{"parameters": {"tol": "x"}}', "has tol = 'x'"),
             ('{"parameters": {"max_iter": 1.5}}', "has max_iter = 1.5"),
             ('{"parameters": {"personalization": 5}}', "has personalization = 5"),
             ('{"parameters": {"personalization": [[1]]}}', r"has personalization = \[\[1\]\]"),
             ('{"parameters": {"personalization": [[[1], 2]]}}', "has personalization = "),
-            ("[" * 100_000, "is not how a result was made"),
-            ('{"outcome": [1]}', "is not how a result was made"),
+            ("[" * 100_000, "is not a record of a run"),
+            ('{"outcome": [1]}', "is not a record of a run"),
         ],
     )
     def test_metadata_of_others(self, tmp_path, metadata, sentence):
@@ -365,7 +365,7 @@ class TestNames:
     )
     def test_files_of_other_kinds_are_not_written_over(self, tmp_path, what, name):
         (tmp_path / name).write_text("mine")
-        with pytest.raises(ev.ArgumentError, match="give it that suffix"):
+        with pytest.raises(ev.ArgumentError, match="expected a name with the suffix"):
             getattr(result([0.0]), what)(tmp_path / name)
         assert (tmp_path / name).read_text() == "mine"
 
@@ -376,12 +376,12 @@ class TestWords:
         assert text.startswith("test in 500 ms: 1 superstep, 1,000 edges, 2 k edges/s.")
         assert "cpu:1#2" in text
         assert "2.0 KiB" in text
-        assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting, 0% between them." in text
-        assert text.endswith("Bottleneck: computing 'pull' on cpu:1#2, 40% of all time.")
+        assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting, 0% overhead." in text
+        assert text.endswith("Bottleneck: computing phase 'pull' on cpu:1#2, 40% of all time.")
 
     def test_waiting_names_the_slow_element(self):
         spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", compute=0.6)]
-        assert "wait for cpu:2 (56% of all time" in result([1.0], spans=spans).explain()
+        assert "waiting for cpu:2, 56% of all time" in result([1.0], spans=spans).explain()
 
     def test_waiting_is_for_the_one_that_computes_longest(self):
         """Not for the one that exchanges longest: a smaller share of the edges would be of no use to it."""
@@ -389,35 +389,38 @@ class TestWords:
             ev.Span(0, "pull", "cpu:1", compute=0.5, wait=0.4),
             ev.Span(0, "pull", "cpu:2", compute=0.1, send=0.45, wait=0.6),
         ]
-        assert "wait for cpu:1 (" in result([1.0], spans=spans).explain()
+        assert "waiting for cpu:1, " in result([1.0], spans=spans).explain()
 
     def test_none_is_named_where_each_waits_for_the_other(self):
         spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", wait=1.0)]
         text = result([1.0], spans=spans).explain()
-        assert "the elements wait for each other by turns (95% of all time is waiting)" in text
+        assert "waiting, 95% of all time: the elements wait for each other in turn" in text
 
     def test_what_lies_between_kernels_is_named_where_it_takes_longest(self):
         spans = [ev.Span(step, "pull", f"cpu:{p}", compute=0.1, wait=0.1) for step in (0, 1) for p in (1, 2)]
         r = result([1.0], spans=spans)
-        assert "Bottleneck: computing 'pull' on cpu:1, 25% of all time." in r.explain()
+        assert "Bottleneck: computing phase 'pull' on cpu:1, 25% of all time." in r.explain()
         r.timeline.seconds = 2.0
-        assert "10% computing, 0% sending, 0% receiving, 10% waiting, 80% between them." in r.explain()
-        assert "Bottleneck: what Python does between kernels, 80% of all time" in r.explain()
+        assert "10% computing, 0% sending, 0% receiving, 10% waiting, 80% overhead." in r.explain()
+        assert "Bottleneck: overhead between kernels, 80% of all time" in r.explain()
 
     def test_making_kernels_ready_is_no_ones_exchange(self):
         spans = [ev.Span(0, "push", f"cpu:{p}", compute=0.1, receive=0.9) for p in (1, 2)]
         r = result([1.0], spans=spans)
-        assert "exchanging 'push'" in r.explain()
-        r.timeline.making_ready = 0.6
-        assert r.explain().endswith("kernels being made ready, once for this process; look at its next run.")
+        assert "exchange, 90% of all time, most in phase 'push'" in r.explain()
+        r.timeline.compile_seconds = 0.6
+        assert r.explain().endswith("Measure the next run of this process.")
 
     def test_exchanging_names_the_phase(self):
         spans = [ev.Span(0, "push", "cpu:1", compute=0.1, send=0.6, bytes_sent=1 << 20)]
-        assert "exchanging 'push' on cpu:1 (1.0 MiB sent; 86%" in result([1.0], spans=spans).explain()
+        assert (
+            "exchange, 86% of all time, most in phase 'push' on cpu:1 (1.0 MiB sent)"
+            in result([1.0], spans=spans).explain()
+        )
 
     def test_exchanging_comes_before_waiting_where_it_takes_longer(self):
         spans = [ev.Span(0, "push", "cpu:1", compute=0.2, send=0.3, receive=0.2, wait=0.3)]
-        assert "exchanging 'push' on cpu:1" in result([1.0], spans=spans).explain()
+        assert "most in phase 'push' on cpu:1" in result([1.0], spans=spans).explain()
 
     def test_what_took_longest_comes_first(self):
         spans = [
@@ -444,16 +447,16 @@ class TestWords:
         r = result([1.0, 2.0], spans=SPANS, edges=5000)
         assert "Energy" not in r.explain()
         r.energy = Energy({"host": 2.5}, seconds=0.5)
-        assert "Energy: 2.5 J, 2 k edges/s for each watt." in r.explain().splitlines()
+        assert "Energy: 2.5 J, 2 k edges/s per watt." in r.explain().splitlines()
 
     def test_runs_that_were_measured_together_have_the_rate_of_each(self):
         r = result([1.0, 2.0], spans=SPANS, edges=5000)  # in half a second
         assert r.edges_per_joule is None
         r.energy = Energy({"host": 250.0}, seconds=50.0)  # a hundred of them, at 5 watts
         assert r.edges_per_joule == 2000
-        assert "Energy: 250 J, 2 k edges/s for each watt." in r.explain().splitlines()
+        assert "Energy: 250 J, 2 k edges/s per watt." in r.explain().splitlines()
         r.energy = Energy({"host": None}, {"host": "it has no counter"}, seconds=50.0)
         assert r.edges_per_joule is None
 
     def test_nothing_timed(self):
-        assert result([1.0]).explain().endswith("Nothing was timed.")
+        assert result([1.0]).explain().endswith("No time was recorded.")

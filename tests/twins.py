@@ -1,12 +1,16 @@
-"""Which kernels the engine may ask an element for; each kind of element has a twin of each."""
+"""The kernels that the engine may call. Each CUDA kernel has a CPU twin, in the package or in the tests."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
+import twins_bfs_levels
+import twins_column_blocks
+import twins_pull
+from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
 
-SHARED = ["bits", "column_blocks", "exchange", "frontier", "message", "pull"]
+SHARED = ["bits", "exchange", "frontier", "message"]
 OF_ALGORITHMS = [
     "evener.algorithms.betweenness:kernels",
     "evener.algorithms.betweenness:single_block",
@@ -22,31 +26,39 @@ OF_ALGORITHMS = [
 FILES = [*SHARED, *OF_ALGORITHMS]
 # For verbs as none of the five algorithms uses them today: the transport's contract checks them.
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min", "message.take_values"}
-# Asked for on large graphs, of elements with tables: tests/partition/test_columns.py.
+# Twins, in the tests, of the kernels that no CPU run calls.
+TWINS = {
+    "column_blocks": twins_column_blocks,
+    "evener.algorithms.bfs:levels": twins_bfs_levels,
+    "pull": twins_pull,
+}
+# Called on large graphs, on elements with tables: tests/partition/test_columns.py.
 OF_TABLES = {
     "column_blocks.choose",
-    "column_blocks.fill_far",
-    "column_blocks.fill_near",
-    "column_blocks.measure_far",
-    "column_blocks.measure_near",
+    "column_blocks.fill_local",
+    "column_blocks.fill_remainder",
+    "column_blocks.measure_local",
+    "column_blocks.measure_remainder",
     "column_blocks.widths",
     "evener.algorithms.pagerank:kernels.finish",
-    "pull.far",
-    "pull.near",
+    "pull.local_sums",
+    "pull.remainder_sums",
 }
 # Taken by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
-OF_CPUS = {"evener.algorithms.sssp:single_block.settle"}
+OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
 # Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_levels_at_once`.
 OF_GPUS = {"evener.algorithms.bfs:levels.all_steps"}
 
 
 def kernels():
-    """The CPU's kernels by name: all but the steps compiled into other kernels."""
-    modules = {file: import_module(_module_of(f"{file}.any")[0]) for file in FILES}
+    """Return the CPU's kernels by name, without the steps that are compiled into other kernels."""
+    modules = [(file, import_module(_module_of(f"{file}.any")[0])) for file in FILES]
     found = {
-        f"{file}.{name}": getattr(module, name) for file, module in modules.items() for name in module.__all__
+        f"{file}.{name}": getattr(module, name)
+        for file, module in [*modules, *TWINS.items()]
+        for name in module.__all__
     }
     return {
         name: kernel
@@ -55,3 +67,14 @@ def kernels():
         and "inline" not in kernel.targetoptions
         and name not in OF_KERNELS | OF_CPUS
     }
+
+
+def find_kernels_of_gpus(monkeypatch):
+    """Let CPU elements, which pretend to be GPUs, run the twins in the tests."""
+    find = CpuElement.kernel
+
+    def kernel(element, name):
+        file, _, function = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+        return getattr(TWINS.get(file), function, None) or find(element, name)
+
+    monkeypatch.setattr(CpuElement, "kernel", kernel)

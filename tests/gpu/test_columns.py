@@ -12,6 +12,7 @@ import reference
 from evener.elements.cuda.element import CudaElement
 from evener.partition.footprint import Tiers, beside_edges
 from sanitized import RUNS, sized
+from twins import find_kernels_of_gpus
 
 placing = import_module("evener.partition.column_blocks")
 PLENTY = 1 << 40
@@ -20,7 +21,8 @@ SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cuda:0", "cpu
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch):
-    """Blocks are worth it on small graphs as well."""
+    """Blocks are worth it on small graphs as well; a CPU element has the twins of the GPU's kernels."""
+    find_kernels_of_gpus(monkeypatch)
     monkeypatch.setattr(placing, "FEWEST_EDGES", 1)
     monkeypatch.setattr(placing, "FEWEST_IN_TILE", 20)
     monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 4)

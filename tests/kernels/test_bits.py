@@ -24,8 +24,8 @@ def lowest_and_count(word):
 
 
 @serial
-def gathered_both_ways(word, mask):
-    return bits.gathered(word, mask), bits.gathered_anywhere(word, mask)
+def extract_both_ways(word, mask):
+    return bits.extract_bits(word, mask), bits.extract_bits_by_loop(word, mask)
 
 
 @st.composite
@@ -59,11 +59,11 @@ def test_is_set(drawn):
 
 
 @given(st.integers(0, 2**64 - 1), st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**64 - 1])))
-def test_gathered(word, mask):
+def test_extract_bits(word, mask):
     """The bits under the mask, lowest first, read as a number."""
     chosen = [word >> i & 1 for i in range(64) if mask >> i & 1]
     expected = sum(bit << place for place, bit in enumerate(chosen))
-    assert gathered_both_ways(np.uint64(word), np.uint64(mask)) == (expected, expected)
+    assert extract_both_ways(np.uint64(word), np.uint64(mask)) == (expected, expected)
 
 
 @given(st.integers(1, 2**64 - 1))

@@ -11,7 +11,7 @@ import numba
 import pytest
 
 from evener.kernels.cpu import jit
-from evener.kernels.cpu.jit import can_keep
+from evener.kernels.cpu.jit import can_cache
 
 
 @pytest.fixture
@@ -22,30 +22,30 @@ def unset(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("unset")
 def test_kept_beside_the_source(tmp_path):
-    assert can_keep(tmp_path, writable=lambda path: path == tmp_path)
+    assert can_cache(tmp_path, writable=lambda path: path == tmp_path)
 
 
 @pytest.mark.usefixtures("unset")
 def test_kept_in_the_users_cache_folder_that_is_yet_to_be_made(tmp_path):
-    assert can_keep(tmp_path / "package", writable=lambda path: path == tmp_path)
+    assert can_cache(tmp_path / "package", writable=lambda path: path == tmp_path)
 
 
 def test_kept_where_numba_was_told(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     place = tmp_path / "yet" / "to be made"
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(place))
-    assert can_keep(tmp_path / "package", writable=lambda path: path == tmp_path)
+    assert can_cache(tmp_path / "package", writable=lambda path: path == tmp_path)
 
 
 @pytest.mark.usefixtures("unset")
 def test_not_kept_where_numba_was_told_but_cannot_write(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert not can_keep(tmp_path, writable=lambda _: False)
+    assert not can_cache(tmp_path, writable=lambda _: False)
 
 
 @pytest.mark.usefixtures("unset")
 def test_not_kept_where_nothing_can_be_written(tmp_path):
-    assert not can_keep(tmp_path, writable=lambda _: False)
+    assert not can_cache(tmp_path, writable=lambda _: False)
 
 
 @pytest.mark.usefixtures("unset")
@@ -55,14 +55,14 @@ def test_not_kept_in_the_working_directory(tmp_path, monkeypatch, named):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", named)
     monkeypatch.chdir(tmp_path)
-    assert not can_keep(Path("/package"), writable=lambda path: path == tmp_path)
+    assert not can_cache(Path("/package"), writable=lambda path: path == tmp_path)
 
 
 @pytest.mark.usefixtures("unset")
 def test_kept_beside_the_source_alone_where_there_is_no_home_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(jit, "cache_folder", lambda: None)
-    assert can_keep(tmp_path, writable=lambda path: path == tmp_path)
-    assert not can_keep(Path("/package"), writable=lambda path: path == tmp_path)
+    assert can_cache(tmp_path, writable=lambda path: path == tmp_path)
+    assert not can_cache(Path("/package"), writable=lambda path: path == tmp_path)
 
 
 def test_reading_and_a_run_need_no_place_to_keep_kernels(tmp_path):
@@ -96,7 +96,7 @@ with ThreadPoolExecutor(2) as threads:
     placed = list(threads.map(place, range(2)))[0]
 for _ in range(50):
     rank = ev.pagerank(placed, max_iter=5, tol=0)
-print(jit.ENTERED_BY_MANY, numba.threading_layer())
+print(jit.THREAD_SAFE, numba.threading_layer())
 """
 
 

@@ -266,4 +266,4 @@ def test_lists_have_room_for_twice_the_pieces_of_all_rows(rows, pieces):
 
 def test_kernels_read_heads_as_wide_as_they_are_made():
     header = (Path(launch.__file__).parents[2] / "kernels/cuda/common.cuh").read_text(encoding="utf-8")
-    assert int(re.search(r"HEAD = (\d+);", header)[1]) == HEAD
+    assert int(re.search(r"PREFIX_EDGES = (\d+);", header)[1]) == HEAD

@@ -1,6 +1,6 @@
 """Edges in blocks of columns: every edge in one place, the same ranks, and only where it pays.
 
-The CPU's twins of the kernels make and use them here, on elements that pretend to have a GPU's tables.
+CPU twins of the GPU's kernels build and use the blocks here, on elements that pretend to have a GPU's tables.
 """
 
 from __future__ import annotations
@@ -17,16 +17,10 @@ from apart import ApartElement, parse_apart
 from evener.elements import CpuElement
 from evener.elements.cuda.modules import ModuleCache
 from evener.errors import DeviceOutOfMemory
-from evener.kernels.cpu.column_blocks import (
-    LANES,
-    NOWHERE,
-    PLACES,
-    SLICES,
-    pair_of,
-    place_of_high,
-    place_of_low,
-)
+from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.partition.footprint import beside_edges, columns_bytes
+from twins import find_kernels_of_gpus
+from twins_column_blocks import high_column, low_column, pair_of
 
 placing = import_module("evener.partition.column_blocks")
 COLUMNS = 64
@@ -40,6 +34,12 @@ class Tabled(CpuElement):
 
     def room_beside(self, taken):
         return PLENTY - taken
+
+
+@pytest.fixture(autouse=True)
+def twins(monkeypatch):
+    """CPU elements run the twins of kernels that only GPUs have."""
+    find_kernels_of_gpus(monkeypatch)
 
 
 @pytest.fixture
@@ -121,12 +121,12 @@ def test_every_edge_lies_in_one_place(name):
     block = np.repeat(np.arange(len(made.block_items) - 1), np.diff(made.block_items.astype(int)))
 
     def near(i, word):
-        places = [int(place_of_low(word)), int(place_of_high(word))]
+        places = [int(low_column(word)), int(high_column(word))]
         assert max(places) <= COLUMNS
         return [int(block[i]) * COLUMNS + place for place in places if place < COLUMNS]
 
     def far(_, word):
-        return [int(word)] if word != NOWHERE else []
+        return [int(word)] if word != NO_TARGET else []
 
     found = edges_of(made, made.near, tiles_of(made, made.near), columns_of_words=near)
     found += edges_of(made, made.far, tiles_of(made, made.far), columns_of_words=far)
@@ -302,7 +302,7 @@ def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
     graph = GRAPHS["rmat"]()  # of 16 blocks
     partition, made = built(graph)
     assert len(made.block_items) == 14 + 1
-    targets = made.far.words[made.far.words != NOWHERE]
+    targets = made.far.words[made.far.words != NO_TARGET]
     assert np.count_nonzero(targets >= 14 * COLUMNS) == np.count_nonzero(
         partition.in_.targets >= 14 * COLUMNS
     )
@@ -377,7 +377,7 @@ def test_what_is_left_for_edges_a_second_time():
 )
 def test_two_columns_share_a_word(low, high):
     word = pair_of(low, high)
-    assert (place_of_low(word), place_of_high(word)) == (low, high)
+    assert (low_column(word), high_column(word)) == (low, high)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Reports and traces are written under names of their own kind alone."""
+"""The file name of a report or a trace has the right suffix."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def test_names_of_their_kind(what, path):
 @pytest.mark.parametrize(
     ("what", "path", "said"),
     [
-        ("report", "x.csv", "report x.csv would be a .html file; give it that suffix"),
-        ("report", "html", "report html would be a .html file; give it that suffix"),
-        ("trace", "x.parquet.gz", "trace x.parquet.gz would be a .json file; give it that suffix"),
-        ("trace", "x.json.gz", "trace x.json.gz would be a .json file; give it that suffix"),
+        ("report", "x.csv", "report: expected a name with the suffix .html, found x.csv"),
+        ("report", "html", "report: expected a name with the suffix .html, found html"),
+        ("trace", "x.parquet.gz", "trace: expected a name with the suffix .json, found x.parquet.gz"),
+        ("trace", "x.json.gz", "trace: expected a name with the suffix .json, found x.json.gz"),
         ("report", b"run.html", "report takes the path of a file, not bytes"),
         ("trace", 7, "trace takes the path of a file, not int"),
         (

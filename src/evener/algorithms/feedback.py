@@ -43,7 +43,7 @@ def finish_run(result: Result) -> Result:
 def record_run(result: Result) -> None:
     """Record a run, unless much of it was compiling of kernels or it had no pass."""
     placed, timeline = result.partitioned, result.timeline
-    if placed is None or not result.passes or timeline.making_ready > _MAX_COMPILING * result.seconds:
+    if placed is None or not result.passes or timeline.compile_seconds > _MAX_COMPILING * result.seconds:
         return
     from evener.elements.hardware import model_of
     from evener.planning.observations import Observation, ObservedElement, record

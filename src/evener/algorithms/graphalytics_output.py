@@ -1,7 +1,7 @@
-"""Comparison with an expected answer: LDBC Graphalytics' three match rules, and its output files.
+"""Compare an answer with an expected output of LDBC Graphalytics, by the three match rules.
 
 A file has a line "id value" for each vertex. An unreached vertex has 9223372036854775807 as its BFS
-distance and "infinity" as its SSSP distance. Rules: section 5.4 of the Graphalytics specification.
+distance and "infinity" as its SSSP distance. Section 5.4 of the Graphalytics specification defines the rules.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ if TYPE_CHECKING:
 
 __all__ = ["against", "match_epsilon", "match_equivalent", "match_exact", "read_expected"]
 
-# The specification's relative tolerance for ranks and distances with weights.
+# Relative tolerance of the specification for ranks and weighted distances.
 EPSILON = 1e-4
 
 _UNREACHED = np.iinfo(np.int64).max
 
 
 def match_exact(column: ArrayLike, expected: ArrayLike, *, ids: ArrayLike | None = None) -> None:
-    """Raise VerificationError unless the two columns are the same.
+    """Raise VerificationError unless two columns are equal.
 
     Parameters
     ----------
     column, expected : array_like, shape (n,)
-        One value a vertex.
+        One value per vertex.
     ids : array_like, shape (n,), optional
-        What to call the vertices in the error; without it, their positions.
+        The vertex ids for the error message. Default: positions.
     """
     found, wanted = _pair(column, expected)
-    _tell_first(found != wanted, found, wanted, ids, "exact match")
+    _fail_first(found != wanted, found, wanted, ids, "exact match")
 
 
 def match_epsilon(
     column: ArrayLike, expected: ArrayLike, *, ids: ArrayLike | None = None, epsilon: float = EPSILON
 ) -> None:
-    """Raise VerificationError unless each value lies within `epsilon` times the expected one.
+    """Raise VerificationError unless each value differs by at most `epsilon` times the expected value.
 
     Parameters
     ----------
     column, expected : array_like, shape (n,)
-        One value a vertex; infinity matches infinity only.
+        One value per vertex. Infinity matches only infinity.
     ids : array_like, shape (n,), optional
-        What to call the vertices in the error; without it, their positions.
+        The vertex ids for the error message. Default: positions.
     epsilon : float, default 1e-4
         The relative tolerance.
     """
@@ -63,23 +63,23 @@ def match_epsilon(
     near = np.zeros(len(found), dtype=bool)
     finite = np.isfinite(found) & np.isfinite(wanted)
     near[finite] = np.abs(found[finite] - wanted[finite]) <= epsilon * np.abs(wanted[finite])
-    _tell_first(~(same | near), found, wanted, ids, f"match within {epsilon:g}")
+    _fail_first(~(same | near), found, wanted, ids, f"match within {epsilon:g}")
 
 
 def match_equivalent(column: ArrayLike, expected: ArrayLike, *, ids: ArrayLike | None = None) -> None:
-    """Raise VerificationError unless the two columns group the vertices alike, whatever the labels.
+    """Raise VerificationError unless two columns of labels define the same groups of vertices.
 
     Parameters
     ----------
     column, expected : array_like, shape (n,)
-        One label a vertex.
+        One label per vertex.
     ids : array_like, shape (n,), optional
-        What to call the vertices in the error; without it, their positions.
+        The vertex ids for the error message. Default: positions.
     """
     found, wanted = _pair(column, expected)
-    # Two groupings are the same if each label of one always meets the same label of the other.
-    _tell_first(_first_met(wanted, found) != found, found, wanted, ids, "equivalence match")
-    _tell_first(_first_met(found, wanted) != wanted, found, wanted, ids, "equivalence match")
+    # The groups are the same if each label of one column pairs with exactly one label of the other column.
+    _fail_first(_first_partner(wanted, found) != found, found, wanted, ids, "equivalence match")
+    _fail_first(_first_partner(found, wanted) != wanted, found, wanted, ids, "equivalence match")
 
 
 def read_expected(path: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -100,7 +100,7 @@ def read_expected(path: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDAr
     FileError
         If the file cannot be read.
     FormatError
-        If a line is not an id and a number.
+        If a line does not contain an id and a number.
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -112,10 +112,10 @@ def read_expected(path: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDAr
             Path(path), layout, parse_options=csv.ParseOptions(delimiter=" "), convert_options=types
         )
     except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror or error})"
+        msg = f"cannot read {path}: {error.strerror or error}"
         raise FileError(msg) from error
     except pa.ArrowInvalid as error:
-        msg = f"expected lines of an id and a value with one space between them ({error})"
+        msg = f'expected lines "id value" with one space ({error})'
         raise FormatError(msg, path=Path(path)) from error
     values = table["value"]
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or values.null_count:
@@ -124,21 +124,21 @@ def read_expected(path: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDAr
 
 
 def against(result: Answer, path: str | os.PathLike[str]) -> None:
-    """Compare a result with an LDBC Graphalytics expected-output file, by the rule for its algorithm.
+    """Compare a result with an LDBC Graphalytics expected-output file, by the match rule of its algorithm.
 
     Parameters
     ----------
     result : Result or Claim
-        The answer of an algorithm whose spec has a match rule.
+        The answer of an algorithm with a match rule in its spec.
     path : str or path-like
         The expected output; see `read_expected`.
 
     Raises
     ------
     VerificationError
-        Naming the first vertex where the two differ, and the two values.
+        If the values differ. The error names the first vertex and the two values.
     ArgumentError
-        If the algorithm has no match rule, or the file is about other vertices than the graph.
+        If the algorithm has no match rule, or the file and the graph have different vertices.
     FileError, FormatError
         If the file cannot be read.
     """
@@ -165,12 +165,12 @@ def _in_id_order(
     try:
         numbers = graph.numbers_of(ids)
     except UnknownVertexError as error:
-        msg = f"{path} is not about this graph: {error}"
+        msg = f"{path} does not fit this graph: {error}"
         raise ArgumentError(msg) from error
     counts = np.bincount(numbers, minlength=graph.n)
     if (counts != 1).any():
         v = int(np.argmax(counts != 1))
-        msg = f"{path} is not about this graph: vertex {graph.ids[v]} has {counts[v]} lines, not 1"
+        msg = f"{path} does not fit this graph: expected 1 line for vertex {graph.ids[v]}, found {counts[v]}"
         raise ArgumentError(msg)
     ordered = np.empty_like(values)
     ordered[numbers] = values
@@ -183,7 +183,7 @@ def _as_numbers(words: list[str | None], path: str | os.PathLike[str]) -> NDArra
         try:
             values[line - 1] = float(word or "")
         except ValueError:
-            msg = f"expected a number after the id, not {word or 'nothing'!r}"
+            msg = f"expected a number after the id, found {word or 'nothing'!r}"
             raise FormatError(msg, path=Path(path), line=line) from None
     return values
 
@@ -191,19 +191,19 @@ def _as_numbers(words: list[str | None], path: str | os.PathLike[str]) -> NDArra
 def _pair(column: ArrayLike, expected: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     found, wanted = np.asarray(column), np.asarray(expected)
     if found.shape != wanted.shape or found.ndim != 1:
-        msg = f"columns to compare have one value a vertex each, not shapes {found.shape} and {wanted.shape}"
+        msg = f"expected two columns of equal length, found shapes {found.shape} and {wanted.shape}"
         raise ArgumentError(msg)
     return found, wanted
 
 
-def _first_met(keys: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """For each position, the value at the first position with the same key."""
+def _first_partner(keys: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Return, for each position, the value at the first position with the same key."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    met: NDArray[Any] = values[first][group]
-    return met
+    partner: NDArray[Any] = values[first][group]
+    return partner
 
 
-def _tell_first(
+def _fail_first(
     wrong: NDArray[np.bool_], found: NDArray[Any], wanted: NDArray[Any], ids: ArrayLike | None, rule: str
 ) -> None:
     if not wrong.any():

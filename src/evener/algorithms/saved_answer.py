@@ -1,4 +1,4 @@
-"""Saved answers: a table of results read back, with the parameters of the run, so that it can be verified."""
+"""Saved answers: read a table of results and the parameters of its run, for verification."""
 
 from __future__ import annotations
 
@@ -28,35 +28,37 @@ __all__ = ["load_claim"]
 
 
 def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Mapping[str, Any]) -> Claim:
-    """Read a saved result of an algorithm on `graph`, to be verified.
+    """Read a saved result of an algorithm on `graph` for verification.
 
     Parameters
     ----------
     path : Path
-        A table that `Result.write` wrote, or another with the same columns.
+        A table that `Result.write` wrote, or another table with the same columns.
     graph : Graph
     spec : AlgorithmSpec
     parameters : mapping
-        Parameters of the run that the user gives. They replace those in the file. A text file records none:
-        defaults of the algorithm then apply to options that do not change the answer.
+        Parameters of the run from the user. They replace the parameters in the file. A text file records no
+        parameters; options that do not change the answer then have the algorithm's defaults.
 
     Raises
     ------
     FileError, FormatError
         If the file is not a table with one row for each vertex of the graph.
     ArgumentError
-        If the file says that another algorithm made it.
+        If another algorithm wrote the file.
     """
     columns = {column.name: column for column in spec.columns}
     vertices = [column.name for column in spec.columns if column.names_vertices]
     table = read_table(path, strings=("vertex", *vertices) if graph.named_by_strings else ())
-    made = _made(table, path, spec)
-    if made.get("algorithm", spec.name) != spec.name:
-        msg = f"{path} holds a result of {made['algorithm']}, not of {spec.name}"
+    record = _record(table, path, spec)
+    if record.get("algorithm", spec.name) != spec.name:
+        msg = f"{path}: expected a result of {spec.name}, found a result of {record['algorithm']}"
         raise ArgumentError(msg)
     names = table.column_names
-    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
-        msg = f"expected one column of each name, but {names.count(twice)} are named {twice!r}; rename them"
+    if (duplicate := next((name for name in names if names.count(name) > 1), None)) is not None:
+        msg = (
+            f"expected unique column names, found {names.count(duplicate)} columns {duplicate!r}; rename them"
+        )
         raise FormatError(msg, path=path)
     order = _rows_in_order(table, graph, path)
     arrays = {
@@ -64,14 +66,14 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
         for name in names
         if name != "vertex"
     }
-    recorded = made.get("parameters")
+    recorded = record.get("parameters")
     claimed = {**(recorded or _defaults(spec)), **parameters}
     if spec.claimed is not None:
         claimed = resolve(spec.claimed)(claimed, graph=graph, given=parameters, recorded=bool(recorded))
     if path.suffix.lower() in TEXT and claimed.get("dtype"):
         for name in (column.name for column in spec.columns if column.real and column.name in arrays):
             arrays[name] = arrays[name].astype(claimed["dtype"])  # the dtype before it was written as text
-    return Claim(spec.name, graph, arrays, claimed, made.get("outcome") or {})
+    return Claim(spec.name, graph, arrays, claimed, record.get("outcome") or {})
 
 
 def _are_pairs(value: Any) -> bool:
@@ -79,16 +81,16 @@ def _are_pairs(value: Any) -> bool:
 
 
 def _are_weights(value: Any) -> bool:
-    """Whether it is a number for each vertex, or pairs of an id and a number."""
+    """Return true for a list of numbers or a list of pairs of an id and a number."""
     if not _are_pairs(value):
         return isinstance(value, list) and all(map(is_number, value))
     pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2]
-    sound = all(isinstance(name, int | str) and is_number(number) for name, number in pairs)
-    return sound and len(pairs) == len(value)
+    valid = all(isinstance(name, int | str) and is_number(number) for name, number in pairs)
+    return valid and len(pairs) == len(value)
 
 
-# What the value of a recorded option has to be for a verifier to compute with it.
-_SOUND: dict[str, Callable[[Any], bool]] = {
+# The check of a recorded option's value, by the option's type.
+_CHECKS: dict[str, Callable[[Any], bool]] = {
     "float": is_number,
     "int": is_whole,
     "bool": lambda value: isinstance(value, bool),
@@ -96,43 +98,47 @@ _SOUND: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _is_sound(option: Option, value: Any) -> bool:
-    """Whether a verifier can compute with a recorded value."""
+def _is_valid(option: Option, value: Any) -> bool:
+    """Return true if a verifier can compute with a recorded value."""
     if option.choices:
         return value in option.choices
-    return _SOUND[option.type](value) if option.type in _SOUND else True
+    return _CHECKS[option.type](value) if option.type in _CHECKS else True
 
 
-def _made(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:
-    """Return what a table records of the run that made it.
+def _record(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:
+    """Return the record of the run in a table's metadata.
 
     Raises
     ------
     FormatError
-        If it records something that `write_result` does not write.
+        If `write_result` cannot have written the record.
     """
     try:
-        made = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+        record = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
     except (ValueError, RecursionError):
-        made = None
-    parts = [made.get(part) or {} for part in ("parameters", "outcome")] if isinstance(made, dict) else [made]
-    sound = all(isinstance(part, dict) for part in parts)
-    parameters = parts[0] if sound else {}
+        record = None
+    parts = (
+        [record.get(part) or {} for part in ("parameters", "outcome")]
+        if isinstance(record, dict)
+        else [record]
+    )
+    valid = all(isinstance(part, dict) for part in parts)
+    parameters = parts[0] if valid else {}
     options = {option.name: option for option in spec.options}
     given = {name: value for name, value in parameters.items() if name in options and value is not None}
-    odd = [name for name, value in given.items() if not _is_sound(options[name], value)]
-    if not sound or odd:
-        what = f"has {odd[0]} = {given[odd[0]]!r}" if odd else "is not how a result was made"
-        msg = f'its metadata under "{KEY.decode()}" {what}; write the table again without it'
+    wrong = [name for name, value in given.items() if not _is_valid(options[name], value)]
+    if not valid or wrong:
+        what = f"has {wrong[0]} = {given[wrong[0]]!r}" if wrong else "is not a record of a run"
+        msg = f'the table\'s metadata "{KEY.decode()}" {what}; write the table again without this metadata'
         raise FormatError(msg, path=path)
     for option in spec.options:
         if option.type == "vertex_values" and _are_pairs(parameters.get(option.name)):
             parameters[option.name] = dict(parameters[option.name])
-    return dict(made)
+    return dict(record)
 
 
 def _defaults(spec: AlgorithmSpec) -> dict[str, Any]:
-    """Return the defaults of the options on which an exact answer does not depend."""
+    """Return the defaults of the options that do not change an exact answer."""
     taken = inspect.signature(spec.function()).parameters
     return {
         option.name: taken[option.name].default
@@ -142,63 +148,68 @@ def _defaults(spec: AlgorithmSpec) -> dict[str, Any]:
 
 
 def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp]:
-    """Return the rows of `table` in the order of the graph's ids."""
+    """Return the order that sorts the rows of `table` by the graph's ids."""
     if "vertex" not in table.column_names:
-        msg = f"expected a column 'vertex', but the columns are {', '.join(table.column_names)}"
+        msg = f"expected a column 'vertex', found the columns {', '.join(table.column_names)}"
         raise FormatError(msg, path=path)
     vertices = table.column("vertex").to_numpy(zero_copy_only=False)
     if vertices.dtype.kind == "O":
         vertices = vertices.astype(str)
     order = np.argsort(vertices, kind="stable")
     if len(order) != graph.n or not np.array_equal(vertices[order], graph.ids):
-        msg = f"its {len(order):,} rows are not the {graph.n:,} vertices of the graph, each once"
+        msg = (
+            f"expected one row for each of the {graph.n:,} vertices of the graph, found {len(order):,} rows "
+            "with missing, repeated or other vertices"
+        )
         raise FormatError(msg, path=path)
     return order
 
 
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
-    """Return a column as an algorithm would give it: vertices as ids or positions, -1 for none."""
+    """Return a column in the form of a result: vertices as ids or positions, -1 for no vertex."""
     name, column = kind.name, table.column(kind.name)
     by_strings = kind.names_vertices and graph.named_by_strings
     if not kind.names_vertices and column.null_count:
-        msg = f"column {name!r} has {column.null_count:,} rows without a value"
+        msg = (
+            f"expected a value in every row of column {name!r}, found {column.null_count:,} rows without one"
+        )
         raise FormatError(msg, path=path)
-    there = column.drop_null()
+    present = column.drop_null()
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if len(there) and not (numbers or by_strings):
-        found = f"{_no_number(there)!r} of type {column.type}"
+    if len(present) and not (numbers or by_strings):
+        found = f"{_first_not_number(present)!r} of type {column.type}"
         msg = f"expected numbers in column {name!r}, found {found}; correct it or drop the column"
         raise FormatError(msg, path=path)
     if not kind.names_vertices:
         if kind.real and not pa.types.is_floating(column.type):
-            # Integers that float64 rounds are too large to be right.
+            # An integer that float64 rounds is too large to be a correct value.
             column = column.cast(pa.float64(), safe=False)
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return values
     vertices = np.full(len(column), -1, dtype=np.int64)
     vertices[column.is_valid().to_numpy(zero_copy_only=False)] = (
-        graph.numbers_of(there.to_numpy(zero_copy_only=False).astype(str))
+        graph.numbers_of(present.to_numpy(zero_copy_only=False).astype(str))
         if by_strings
-        else _as_ids(there, name, path)
+        else _as_ids(present, name, path)
     )
     return vertices
 
 
 def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
-    """Return integers, which may have come as floats; none is rounded."""
+    """Return a column of integers or integral floats as integers. No value is rounded."""
     try:
         ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid as error:
-        odd = next(
-            (repr(value) for value in column.to_pylist() if not is_whole(value)), "one of over 63 bits"
+        wrong = next(
+            (repr(value) for value in column.to_pylist() if not is_whole(value)), "a value of over 63 bits"
         )
-        msg = f"expected vertices in column {name!r}, which are whole numbers, but {odd} came"
+        msg = f"expected vertices, which are integers, in column {name!r}, found {wrong}"
         raise FormatError(msg, path=path) from error
     return ids
 
 
-def _no_number(column: pa.ChunkedArray) -> Any:
-    """Find the first value that does not read as a number, or the first of all if each does."""
+def _first_not_number(column: pa.ChunkedArray) -> Any:
+    """Return the first value that is not a number, or the first value if all are numbers."""
     values = column.to_pylist()
     for value in values:
         try:

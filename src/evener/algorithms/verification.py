@@ -1,4 +1,4 @@
-"""What verifiers share: the form of an answer, its arrays checked, and how a broken rule is told."""
+"""Shared by the verifiers: the form of an answer, checks of its arrays, and the error of a failed rule."""
 
 from __future__ import annotations
 
@@ -19,36 +19,35 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["NONE", "PIECE", "Answer", "Claim", "broken", "edge_blocks", "first_true", "vertex_numbers"]
+__all__ = ["NONE", "PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
 
-# "No vertex" in the kernels' unsigned numbers, where results say -1.
+# Stands for "no vertex" in unsigned numbers; results have -1.
 NONE = np.uint32(0xFFFFFFFF)
 
-# Rows are handed to threads in this many blocks of equal edges; a gather at R-MAT 20 on two threads took
-# the same 21 ms with 64 to 4,096 of them, and 33 ms with 2.
+# Blocks of rows with about equal edges; threads take them one by one.
 _BLOCKS = 256
-# Vertices looked at together: what is asked of all of them then needs little memory beside the answer.
+# Vertices in a piece. Checks that need temporary memory process one piece at a time.
 PIECE = 1 << 22
 
 
 class Answer(Protocol):
-    """What a verifier reads of a result: its graph, how it was made, and its arrays in id order."""
+    """The form of an answer that a verifier reads: the graph, the parameters, and the arrays in id order."""
 
     @property
     def algorithm(self) -> str:
-        """Name of the algorithm."""
+        """The name of the algorithm."""
 
     @property
     def graph(self) -> Graph:
-        """The graph that was asked about."""
+        """The graph of the run."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the algorithm was called with: source, damping, tol, ..."""
+        """The parameters of the run: source, damping, tol, ..."""
 
     @property
     def outcome(self) -> Mapping[str, Any]:
-        """What it says of its run: PageRank's iterations. May be empty."""
+        """Facts about the run, for example the iterations of PageRank. May be empty."""
 
     def __getitem__(self, name: str, /) -> NDArray[Any]:
         """One array of the answer, shape (n,), in the order of `graph.ids`."""
@@ -56,20 +55,20 @@ class Answer(Protocol):
 
 @dataclass(frozen=True)
 class Claim:
-    """An answer from anywhere - a file, another library - in the form that `verify` reads.
+    """An answer from a file or another library, in the form that `verify` reads.
 
     Parameters
     ----------
     algorithm : str
         The name of a registered algorithm.
     graph : Graph
-        The graph that was asked about.
+        The graph of the run.
     arrays : mapping of str to ndarray
-        The answer's arrays by the names that `Result` gives them.
+        The arrays of the answer, under the names that `Result` uses.
     parameters : mapping, optional
-        What the algorithm was called with.
+        The parameters of the run.
     outcome : mapping, optional
-        What is known of the run; with PageRank's ``iterations`` they are done again and compared.
+        Facts about the run. With PageRank's ``iterations``, the verifier repeats that many iterations.
     """
 
     algorithm: str
@@ -82,30 +81,30 @@ class Claim:
         return self.arrays[name]
 
 
-def broken(answer: Answer, rule: str, detail: str) -> NoReturn:
-    """Raise the error that says which rule of which algorithm is broken, and where."""
+def fail(answer: Answer, rule: str, detail: str) -> NoReturn:
+    """Raise the error that names the algorithm, the failed rule and the place."""
     msg = f"{answer.algorithm}: {rule}: {detail}"
     raise VerificationError(msg)
 
 
 def column(answer: Answer, name: str) -> NDArray[Any]:
-    """One array of the answer, its length checked."""
+    """Return one array of the answer after checking its length."""
     try:
         values = np.asarray(answer[name])
     except KeyError:
-        msg = f"to verify {answer.algorithm} its answer must have an array {name!r}"
+        msg = f"cannot verify {answer.algorithm}: the answer has no array {name!r}; add it"
         raise ArgumentError(msg) from None
     if values.shape != (answer.graph.n,):
-        broken(answer, f"{name} has one value a vertex", f"shape {values.shape}, {answer.graph.n} vertices")
+        fail(answer, f"{name} has one value per vertex", f"shape {values.shape}, {answer.graph.n} vertices")
     return values
 
 
 def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
-    """Return the vertices named in an array of the answer as numbers 0..n-1; NONE where it says -1."""
+    """Return the vertices in an array of the answer as numbers 0..n-1, and NONE for -1."""
     graph, values = answer.graph, column(answer, name)
-    rule = f"{name} names vertices of the graph"
+    rule = f"{name} contains vertices of the graph"
     if values.dtype.kind not in "iu":
-        broken(answer, rule, f"values are {values.dtype}, not integers")
+        fail(answer, rule, f"expected integers, found {values.dtype}")
     numbers = np.empty(graph.n, np.uint32)
     for begin in range(0, graph.n, PIECE):
         piece = values[begin : begin + PIECE]
@@ -116,50 +115,50 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
             known = absent | (graph.ids[found] == piece)
         if not known.all():
             v = begin + first_true(~known)
-            broken(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
+            fail(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
         numbers[begin : begin + PIECE] = np.where(absent, NONE, found)
     return numbers
 
 
 def source_number(answer: Answer) -> np.uint32:
-    """Return the number of the vertex that the run started from."""
-    return np.uint32(answer.graph.numbers_of([asked(answer, "source")])[0])
+    """Return the number of the source vertex."""
+    return np.uint32(answer.graph.numbers_of([required_parameter(answer, "source")])[0])
 
 
-def asked(answer: Answer, name: str) -> Any:
-    """What the algorithm was called with under this name.
+def required_parameter(answer: Answer, name: str) -> Any:
+    """Return a parameter of the run.
 
     Raises
     ------
     ArgumentError
-        If the answer does not tell.
+        If the answer does not have this parameter.
     """
     if name not in answer.parameters:
         option = "--" + name.replace("_", "-")
         msg = (
-            f"the answer of {answer.algorithm} does not tell its {name!r}, without which it cannot be "
-            f"verified; give {option} on the command line, or an answer whose parameters have it"
+            f"cannot verify {answer.algorithm}: the answer does not record the parameter {name!r}; "
+            f"give {option} on the command line, or an answer whose parameters include it"
         )
         raise ArgumentError(msg)
     return answer.parameters[name]
 
 
-def number(answer: Answer, name: str, given: Any) -> Any:
-    """Give back what an answer tells under this name, which is a number.
+def finite_number(answer: Answer, name: str, given: Any) -> Any:
+    """Return `given` if it is a finite number.
 
     Raises
     ------
     ArgumentError
-        If it is something else.
+        If it is not a finite number. The error gives its `name`.
     """
     if not (is_number(given) and math.isfinite(given)):
-        msg = f"to verify {answer.algorithm} its {name!r} must be a number, not {given!r}"
+        msg = f"cannot verify {answer.algorithm}: expected a number as {name!r}, found {given!r}"
         raise ArgumentError(msg)
     return given
 
 
 def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bounds of blocks of rows with about equal edges, and of rows where edges are few."""
+    """Return the bounds of blocks of rows with about equal edges."""
     rows = len(offsets) - 1
     cuts = np.linspace(0, int(offsets[-1]) + rows, _BLOCKS + 1).astype(np.uint64)
     bounds = rows_at(offsets, cuts)
@@ -168,10 +167,10 @@ def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def first_true(mask: NDArray[np.bool_]) -> int:
-    """Position of the first true value; there must be one."""
+    """Return the position of the first true value. There must be one."""
     return int(np.argmax(mask))
 
 
-def ran_without(first: NDArray[np.uint32]) -> bool:
-    """Whether a kernel found no offender in any block."""
+def none_found(first: NDArray[np.uint32]) -> bool:
+    """Return true if a kernel found no wrong vertex in any block."""
     return bool((first == NONE).all())

@@ -1,4 +1,4 @@
-"""What BFS and SSSP trees have in common: one root, parents that are reached, and no cycle."""
+"""Checks that the verifiers of BFS and SSSP share: one root, reached parents, and no cycle."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms import verification_cpu as kernels
-from evener.algorithms.verification import NONE, broken, first_true
+from evener.algorithms import verification_tree_cpu as kernels
+from evener.algorithms.verification import NONE, fail, first_true
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,31 +28,29 @@ def check_tree(
     """Raise VerificationError unless `parent` is a tree on the reached vertices with the source as root."""
     ids = answer.graph.ids
     if distance[source] != 0:
-        broken(answer, "the source is at distance 0", f"vertex {ids[source]} is at {distance[source]}")
+        fail(answer, "the source is at distance 0", f"vertex {ids[source]} is at {distance[source]}")
     if parent[source] != source:
-        said = "none" if parent[source] == NONE else ids[parent[source]]
-        broken(answer, "the source is its own parent", f"vertex {ids[source]} has parent {said}")
-    lonely = reached != (parent != NONE)
-    if lonely.any():
-        v = first_true(lonely)
+        found = "none" if parent[source] == NONE else ids[parent[source]]
+        fail(answer, "the source is its own parent", f"vertex {ids[source]} has parent {found}")
+    mismatch = reached != (parent != NONE)
+    if mismatch.any():
+        v = first_true(mismatch)
         has = "no parent" if parent[v] == NONE else f"parent {ids[parent[v]]}"
         rule = "exactly the reached vertices have a parent (rule 4)"
-        broken(answer, rule, f"vertex {ids[v]} has distance {distance[v]} and {has}")
+        fail(answer, rule, f"vertex {ids[v]} has distance {distance[v]} and {has}")
     children = np.flatnonzero(reached)
     dangling = ~reached[parent[children]]
     if dangling.any():
         v = children[first_true(dangling)]
-        rule = "a parent is itself reached (rule 4)"
+        rule = "every parent is reached (rule 4)"
         detail = f"vertex {ids[v]} has distance {distance[v]}, its parent {ids[parent[v]]} has {{}}"
-        broken(answer, rule, detail.format(distance[parent[v]]))
+        fail(answer, rule, detail.format(distance[parent[v]]))
     roots = children[parent[children] == children]
     if len(roots) > 1:
         v = roots[roots != source][0]
         rule = "only the source is its own parent (rule 1)"
-        broken(answer, rule, f"vertex {ids[v]} has parent {ids[v]}, the source is {ids[source]}")
-    v = kernels.rootless(parent, np.zeros(len(parent), dtype=np.uint32))
+        fail(answer, rule, f"vertex {ids[v]} has parent {ids[v]}, the source is {ids[source]}")
+    v = kernels.find_cycle(parent, np.zeros(len(parent), dtype=np.uint32))
     if v != NONE:
         rule = "parents lead to the source without a cycle (rule 1)"
-        broken(
-            answer, rule, f"from vertex {ids[v]} over its parent {ids[parent[v]]} they lead back to {ids[v]}"
-        )
+        fail(answer, rule, f"from vertex {ids[v]}, its parent {ids[parent[v]]} leads back to vertex {ids[v]}")

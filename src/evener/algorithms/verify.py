@@ -1,7 +1,7 @@
-"""Is this answer right? One verifier an algorithm, that checks the rules which define it.
+"""Verify an answer. Each algorithm has a verifier that checks the rules that define its answer.
 
-Searches and components take a pass or two over the edges. Ranks and centralities are defined by how they are
-computed: those of a run of so many iterations are iterated again, and Brandes' algorithm is done again.
+The verifiers of searches and components read the edges once or twice. Ranks and centralities are defined by
+their computation, so their verifiers repeat the computation.
 """
 
 from __future__ import annotations
@@ -33,24 +33,25 @@ __all__ = [
 
 
 def verify(result: Answer) -> None:
-    """Check an answer against the rules that define it.
+    """Verify an answer.
 
     Parameters
     ----------
     result : Result or Claim
-        What an algorithm returned, or an answer from anywhere put in the same form.
+        The result of an algorithm, or an answer from another source in the same form.
 
     Raises
     ------
     VerificationError
-        Naming the rule that is broken, the vertex where, and the two values that disagree.
+        If the answer is wrong. The error names the rule, a vertex, and the two values that disagree.
     ArgumentError
-        If `result` is no answer, or comes from an algorithm that has no verifier.
+        If `result` is not an answer, or its algorithm has no verifier.
 
     Notes
     -----
-    BFS and SSSP follow the Graph500 specification's validation (section 8), PageRank and betweenness the
-    GAP Benchmark Suite's verifiers, WCC an independent union-find. See `against` for LDBC Graphalytics.
+    BFS and SSSP follow the validation of the Graph500 specification (section 8). PageRank and betweenness
+    follow the verifiers of the GAP Benchmark Suite. WCC uses an independent union-find. `against` compares an
+    answer with an output file of LDBC Graphalytics.
 
     Examples
     --------
@@ -58,11 +59,11 @@ def verify(result: Answer) -> None:
     >>> ev.verify(ev.bfs(ev.read("grid:10x10"), source=0))
     """
     if not hasattr(result, "algorithm"):
-        msg = f"verify takes what an algorithm returned, or a Claim, not {type(result).__name__}"
+        msg = f"verify: expected a Result or a Claim, found {type(result).__name__}"
         raise ArgumentError(msg)
     verifier = find(result.algorithm).verifier()
     for name in ("parameters", "outcome"):
-        if not isinstance(told := getattr(result, name), Mapping):
-            msg = f"what an answer tells of its {name} is by name, in a mapping, not {type_name(told)}"
+        if not isinstance(found := getattr(result, name), Mapping):
+            msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
     verifier(result)

@@ -71,7 +71,7 @@ def seed(gpu: str, *, say: Callable[[str], None]) -> list[SeedRun]:
                     if perf_counter() > deadline:
                         return runs
                     result = spec.function()(placed, **_arguments(spec, source))
-                    deadline += result.timeline.making_ready
+                    deadline += result.timeline.compile_seconds
                     if number:
                         if result.seconds < feedback.MIN_SECONDS:
                             feedback.record_run(result)  # a longer run is recorded already

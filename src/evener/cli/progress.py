@@ -121,7 +121,7 @@ class LiveDisplay:
         self._console = Console(file=stream)
         self._live: Live | None = None
         self._text = ""
-        self._spent = self._spent_before = _seconds_making_ready()
+        self._spent = self._spent_before = _compile_seconds()
 
     def stage(self, what: str) -> None:
         """Show what is being done."""
@@ -138,7 +138,7 @@ class LiveDisplay:
         spinner = Spinner("dots")
 
         def draw() -> Spinner:
-            more, room = self._making_ready(), self._console.width - 2
+            more, room = self._compiling_text(), self._console.width - 2
             if 2 * len(more) > room:  # what goes on matters more
                 more = ""
             spinner.update(text=_cropped(self._text, room - len(more)) + more)
@@ -154,19 +154,19 @@ class LiveDisplay:
         if self._live is not None:
             self._live.stop()
 
-    def _making_ready(self) -> str:
+    def _compiling_text(self) -> str:
         """What to add while kernels are compiled, or loaded for long."""
-        last, self._spent = self._spent, _seconds_making_ready()
+        last, self._spent = self._spent, _compile_seconds()
         so_far = self._spent - self._spent_before
         if self._spent == last or so_far < _LONG:
             return ""
         return f"; making kernels ready, {so_far:.0f} s so far"
 
 
-def _seconds_making_ready() -> float:
+def _compile_seconds() -> float:
     """Seconds that this process has spent on that, none if it has not come to any kernel."""
     # Another thread may be in the middle of importing it.
-    spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "seconds_spent", None)
+    spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "compile_seconds", None)
     return 0.0 if spent is None else float(spent())
 
 

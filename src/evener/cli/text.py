@@ -125,7 +125,7 @@ def result_json(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool
         "parameters": result.parameters,
         "outcome": result.outcome,
         "seconds": result.seconds,
-        "seconds_making_ready": result.timeline.making_ready,
+        "compile_seconds": result.timeline.compile_seconds,
         "edges": result.edges,
         "edges_per_second": result.edges_per_second,
         "supersteps": result.timeline.supersteps,

@@ -16,7 +16,7 @@ from evener.cli.options import flag, with_vertices
 from evener.cli.output import note
 from evener.errors import ArgumentError, FileError
 from evener.graph.formats import read
-from evener.kernels.cpu.jit import KEEP
+from evener.kernels.cpu.jit import CACHE
 from evener.results.report.names import check_name
 from evener.system.files import NO_UTF8, named_in_utf8, refuse_read_only
 
@@ -77,7 +77,7 @@ def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any
 
 def note_no_kernel_cache() -> None:
     """Say that compiled kernels cannot be kept, because compiling takes longer than most runs."""
-    if not KEEP:
+    if not CACHE:
         note(
             "compiled kernels cannot be kept, so each run compiles them anew; name a writable folder in "
             "NUMBA_CACHE_DIR"

@@ -14,7 +14,7 @@ import numpy as np
 from evener.elements.page_pool import LEAST, PagePool
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
-from evener.kernels.compile_clock import making_ready
+from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel, no_such_kernel
 from evener.system.memory import not_given, on_shortage
@@ -151,7 +151,7 @@ class CpuElement:
             return cast("Callable[..., Any]", name.side(self))
         if name not in self._kernels:
             module, function = _module_of(name)
-            with making_ready():
+            with compiling():
                 found = getattr(import_module(module), function, None) if find_spec(module) else None
             if found is None:
                 raise no_such_kernel(name, "a CPU")
@@ -168,9 +168,9 @@ class CpuElement:
             # Reading the number of threads is cheaper than setting it.
             if before != self.threads:
                 numba.set_num_threads(self.threads)
-            if jit.ENTERED_BY_MANY:
+            if jit.THREAD_SAFE:
                 return function(*args)
-            with jit.ONE_AT_A_TIME:
+            with jit.PARALLEL_LOCK:
                 return function(*args)
         finally:
             if numba.get_num_threads() != before:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.engine.timeline import Progress, Slice, Span, Timeline
 from evener.errors import ArgumentError
-from evener.kernels.compile_clock import seconds_spent
+from evener.kernels.compile_clock import compile_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ class Recorder:
         self._progress = progress
         self._ends = ends
         self._began = perf_counter()
-        self._compiled = seconds_spent()
+        self._compiled = compile_seconds()
         self._superstep = -1
         self._edges = 0
         self._spans: list[Span] = []
@@ -122,7 +122,7 @@ class Recorder:
     def finish(self) -> float:
         """End the timeline and return the seconds since the run began. Later calls record nothing."""
         self._spans = []
-        self.timeline.making_ready = seconds_spent() - self._compiled
+        self.timeline.compile_seconds = compile_seconds() - self._compiled
         self.timeline.seconds = perf_counter() - self._began
         return self.timeline.seconds
 

@@ -167,7 +167,7 @@ class Timeline:
         The intervals in which elements were busy, in the order of their calls; at most 131,072.
     more_slices : int
         The number of further slices.
-    making_ready : float
+    compile_seconds : float
         Seconds of the run in which kernels were compiled or loaded, once in a process.
     seconds : float
         Seconds of the whole run; 0 until it has ended.
@@ -183,7 +183,7 @@ class Timeline:
         self.spans: list[Span] = list(spans)
         self.slices: list[Slice] = []
         self.more_slices = 0
-        self.making_ready = 0.0
+        self.compile_seconds = 0.0
         self.seconds = 0.0
 
     def add(self, span: Span) -> None:

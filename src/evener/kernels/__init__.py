@@ -1,1 +1,1 @@
-"""Kernels: the inner loops, one tree for each kind of element, same file and function names in all."""
+"""Kernels shared by all algorithms: one folder per kind of element, with the same file and function names."""

@@ -1,7 +1,7 @@
-"""The time this process has spent on making kernels ready: on compiling them, or loading compiled ones.
+"""A clock of the time that this process spends compiling kernels, or loading compiled kernels from the cache.
 
-A process does that once for each kernel, in the middle of the first run that needs it, and a run should be
-able to tell that time from its own.
+Each kernel is compiled or loaded once, in the first run that needs it. The clock separates this time from the
+run's own time.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from numba.core import event
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["making_ready", "seconds_spent"]
+__all__ = ["compile_seconds", "compiling"]
 
 
 class _Clock:
-    """Runs while anything is being made ready, on whichever threads."""
+    """A clock that runs while at least one thread compiles."""
 
     def __init__(self) -> None:
-        self._seconds, self._under_way, self._since = 0.0, 0, 0.0
+        self._seconds, self._active, self._since = 0.0, 0, 0.0
         self._lock = RLock()
 
     def start(self) -> None:
         with self._lock:
-            if self._under_way == 0:
+            if self._active == 0:
                 self._since = perf_counter()
-            self._under_way += 1
+            self._active += 1
 
     def stop(self) -> None:
         with self._lock:
-            self._under_way -= 1
-            if self._under_way == 0:
+            self._active -= 1
+            if self._active == 0:
                 self._seconds += perf_counter() - self._since
 
     @property
     def seconds(self) -> float:
         with self._lock:
-            return self._seconds + (perf_counter() - self._since if self._under_way else 0.0)
+            return self._seconds + (perf_counter() - self._since if self._active else 0.0)
 
 
-class _Numba(event.Listener):  # type: ignore[misc] # Numba has no types
-    """Starts the clock where Numba begins to compile a kernel, or to look for it on disk."""
+class _NumbaListener(event.Listener):  # type: ignore[misc] # Numba has no types
+    """Runs the clock while Numba compiles a kernel or looks for it on disk."""
 
     def on_start(self, _: Any) -> None:
         _clock.start()
@@ -55,12 +55,12 @@ class _Numba(event.Listener):  # type: ignore[misc] # Numba has no types
 
 
 _clock = _Clock()
-event.register("numba:compiler_lock", _Numba())
+event.register("numba:compiler_lock", _NumbaListener())
 
 
 @contextmanager
-def making_ready() -> Iterator[None]:
-    """A block that makes kernels ready."""
+def compiling() -> Iterator[None]:
+    """Run the clock during a block that compiles or loads kernels."""
     _clock.start()
     try:
         yield
@@ -68,6 +68,6 @@ def making_ready() -> Iterator[None]:
         _clock.stop()
 
 
-def seconds_spent() -> float:
-    """Seconds so far, those of work on several threads at once counted once."""
+def compile_seconds() -> float:
+    """Return the seconds spent so far. Time in which several threads compile counts once."""
     return _clock.seconds

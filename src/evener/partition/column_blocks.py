@@ -95,7 +95,7 @@ class Columns:
     columns : int
         Columns of a block.
     taken : ndarray of uint32, shape (blocks + 1,)
-        See `evener.kernels.cpu.pull`.
+        See ``kernels/cuda/pull.cu``.
     """
 
     tile_row: NDArray[np.uint32]
@@ -112,12 +112,12 @@ class Columns:
         """Let `partial` become sums of the values that rows' edges lead to."""
         near, far = self.near, self.far
         if len(near.width):
-            element.kernel("pull.near")(
+            element.kernel("pull.local_sums")(
                 self.block_items, near.width, near.starts, near.ends, near.order, near.places, near.words,
                 self.columns, values, self.partial, self.taken,
             )  # fmt: skip
         if len(far.width):
-            element.kernel("pull.far")(
+            element.kernel("pull.remainder_sums")(
                 far.width, far.starts, far.ends, far.order, far.places, far.words, values, self.partial
             )
 
@@ -168,7 +168,7 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
     run("choose", columns, blocks, FEWEST_IN_TILE, bitmaps)
     chosen = element.download(bitmaps).reshape(tiles, words)
     tile, block = _listed(chosen)
-    ends = measured("measure_near", len(tile), element.upload(tile), element.upload(block), columns)
+    ends = measured("measure_local", len(tile), element.upload(tile), element.upload(block), columns)
     # A block that few tiles use is left to the far edges.
     steps = np.bincount(block, weights=ends[:, -1], minlength=blocks)
     worth = np.zeros(words * _BITS, np.bool_)
@@ -178,7 +178,7 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
     chosen &= np.packbits(worth, bitorder="little").view(np.uint32)
     bitmaps = element.upload(chosen.reshape(-1))
     far = np.arange(tiles, dtype=np.uint32)
-    far_ends = measured("measure_far", tiles, element.upload(far), columns, blocks, bitmaps)
+    far_ends = measured("measure_remainder", tiles, element.upload(far), columns, blocks, bitmaps)
     # The longest first, and none that are empty.
     order = np.argsort(-far_ends[:, -1].astype(np.int64), kind="stable")
     order = order[: np.count_nonzero(far_ends[:, -1])]
@@ -220,8 +220,8 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
         tile_places=element.upload(tile_places),
         # Between the sums of some tiles there are places of none, and they are added up as well.
         partial=element.allocate(int(tile_places[-1]), np.float32, 0),
-        near=items("fill_near", tile, ends, place[: len(tile)], element.upload(block), columns),
-        far=items("fill_far", far, far_ends, place[len(tile) :], columns, blocks, bitmaps),
+        near=items("fill_local", tile, ends, place[: len(tile)], element.upload(block), columns),
+        far=items("fill_remainder", far, far_ends, place[len(tile) :], columns, blocks, bitmaps),
         block_items=element.upload(first),
         columns=columns,
         taken=element.allocate(blocks + 1, np.uint32, 0),

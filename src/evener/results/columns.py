@@ -1,4 +1,4 @@
-"""Result columns: what the arrays of a result hold."""
+"""Result columns: the meaning of the arrays of a result."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["Column"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One array of a result, with a value for each vertex.
+    """One array of a result, with one value per vertex.
 
     Parameters
     ----------
     name : str
         The name of the array in a `Result` and of the column in a table.
     kind : {"value", "distance", "vertex", "group"}
-        ``value``: a number; the largest values are the top. ``distance``: a number that is negative or
-        infinite for unreached vertices; the farthest reached vertices are the top. ``vertex``: the id of
-        another vertex, -1 for none. ``group``: the id of the vertex that names a group; the groups with the
-        most vertices are the top.
+        ``value``: a number; the largest values are at the top. ``distance``: a number that is negative or
+        infinite for unreached vertices; the farthest reached vertices are at the top. ``vertex``: the id of
+        another vertex, -1 for no vertex. ``group``: the id of the vertex that names a group; the largest
+        groups are at the top.
     real : bool, default False
-        Whether values are floating-point numbers, also where a text file shows them as integers.
+        True if values are floating-point numbers, even if a text file shows integers.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Column:
 
     @property
     def names_vertices(self) -> bool:
-        """Whether values are vertex ids."""
+        """True if the values are vertex ids."""
         return self.kind in ("vertex", "group")
 
     @property

@@ -1,4 +1,4 @@
-"""Result: what an algorithm found, by name, in the order of the graph's ids."""
+"""Result: the arrays of a run by name, in the order of the graph's ids, and facts about the run."""
 
 from __future__ import annotations
 
@@ -28,48 +28,46 @@ __all__ = ["Result"]
 
 
 class Result(Mapping[str, "NDArray[Any]"]):
-    """What an algorithm found: a mapping from a name to one value a vertex, in the order of ``graph.ids``.
+    """The result of a run: a mapping from a name to an array with one value per vertex.
 
-    Arrays are gathered from the partitions when they are first asked for. Vertices inside arrays (the
-    parents of a search, the names of components) are the graph's own ids; if those are strings, they are
-    positions in ``graph.ids``. -1 stands for "none".
+    The arrays are in the order of ``graph.ids``. An array is gathered from the partitions on its first use.
+    Vertices inside arrays (the parents of a search, the names of components) are the graph's ids. If the ids
+    are strings, the vertices are positions in ``graph.ids``. -1 means "no vertex".
 
-    Pickled, as on its way to another process, or copied, a result has all its arrays and its graph, and
-    ``partitioned`` is None.
+    A pickled or copied result contains all arrays and the graph. Its ``partitioned`` is None.
 
     Parameters
     ----------
     algorithm : str
         Name of the algorithm.
     graph : Graph
-        The graph it ran on.
+        The graph of the run.
     arrays : mapping of str to callable
-        For each name, a function that gathers the array; the first is what `top` ranks by.
+        For each name, a function that gathers the array. `top` ranks by the first array.
     columns : sequence of Column, optional
-        What the arrays hold. Default: a number for each vertex.
+        The meaning of the arrays. Default: a number for each vertex.
     parameters : mapping
-        The arguments the run had.
+        The arguments of the run.
     timeline : Timeline
-        What each superstep spent its time on.
+        The time of each superstep by activity.
     seconds : float
-        Wall time of the algorithm, reading and partitioning not counted.
+        Wall time of the algorithm, without reading and partitioning.
     edges : int
-        Edges the rate is counted over: stored edges for connected components, times iterations for
-        PageRank; for a search the edges of the vertices it reached, as Graph500 counts them: an undirected
-        one once, though it is stored twice.
+        Edges for the rate. For connected components the stored edges, for PageRank times iterations. For a
+        search the edges of the reached vertices, as in Graph500: an undirected edge counts once.
     outcome : mapping, optional
-        What else the run found out: "iterations" and "converged" for PageRank.
+        Facts about the run: "iterations" and "converged" for PageRank.
     partitioned : PartitionedGraph, optional
-        The partitions it ran on.
+        The partitions of the run.
     passes : float, default 1
-        Passes of the run: iterations of PageRank, sources of betweenness.
+        Passes of the run, for its prediction: iterations of PageRank, sources of betweenness.
 
     Attributes
     ----------
     prediction : Prediction or None
-        What the plan predicted of the run, if the graph was placed by one.
+        The plan's prediction of the run, if there is one.
     energy : Energy or None
-        The joules it took, where an `evener.results.energy.meter.Meter` measured them.
+        The energy of the run, if a `evener.results.energy.meter.Meter` measured it.
 
     Examples
     --------
@@ -109,7 +107,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.passes = passes
         self.prediction: Prediction | None = None
         self.energy: Energy | None = None
-        # None once it is gathered: what gathers an array keeps the elements' memory that it lies in.
+        # None after gathering, so that the function no longer keeps the elements' memory alive.
         self._gather: dict[str, Callable[[], NDArray[Any]] | None] = dict(arrays)
         self._gathered: dict[str, NDArray[Any]] = {}
 
@@ -119,7 +117,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         if name not in self._gathered:
             gather = self._gather.get(name)
             if gather is None:
-                msg = f"a result of {self.algorithm} has {', '.join(map(repr, self._gather))}, not {name!r}"
+                names = ", ".join(map(repr, self._gather))
+                msg = f"expected one of the arrays {names} of a result of {self.algorithm}, found {name!r}"
                 raise KeyError(msg)
             self._gathered[name] = gather()
             self._gather[name] = None
@@ -132,28 +131,31 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return len(self._gather)
 
     def __contains__(self, name: object) -> bool:
-        # Mapping's own would gather the array to find out.
+        # Mapping's method would gather the array.
         return name in self._gather
 
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
-        # Mapping's own would compare arrays, which have no single truth value.
+        # Mapping's method would compare arrays, which have no single truth value.
         return self is other
 
     def __getstate__(self) -> dict[str, Any]:
-        # What gathers an array leads to the memory of this process's elements, as the partitions do.
+        # The gathering functions and the partitions refer to memory of this process's elements.
         gathered = {name: self[name] for name in self}
         return {**vars(self), "partitioned": None, "_gather": dict.fromkeys(self), "_gathered": gathered}
 
     @property
     def edges_per_second(self) -> float:
-        """`edges` over `seconds`."""
+        """Return `edges` divided by `seconds`."""
         return self.edges / self.seconds if self.seconds else 0.0
 
     @property
     def edges_per_joule(self) -> float | None:
-        """`edges_per_second` for each watt, also where the run was measured with others like it; or None."""
+        """Return `edges_per_second` per watt, or None without a measurement.
+
+        The measurement may cover several equal runs.
+        """
         watts = self.energy.watts if self.energy is not None else None
         return self.edges_per_second / watts if watts else None
 
@@ -169,16 +171,16 @@ class Result(Mapping[str, "NDArray[Any]"]):
         Parameters
         ----------
         k : int, default 10
-            How many; fewer if there are not as many.
+            Number of vertices. The list is shorter if there are fewer vertices.
 
         Returns
         -------
         list of (id, value)
-            Largest value first; among equals, the smaller id first. For distances, the farthest vertices
-            that were reached. For components, the largest ones: (component, number of its vertices).
+            Largest value first; among equal values, the smaller id first. For distances, the farthest reached
+            vertices. For components, the largest components: (component, number of vertices).
         """
         if not is_whole(k) or k < 0:
-            msg = f"top(k) needs a whole number k >= 0, not {k!r}"
+            msg = f"top(k): expected an integer k >= 0, found {k!r}"
             raise ArgumentError(msg)
         name = next(iter(self))
         values = self[name]
@@ -196,9 +198,9 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return list(zip(ids[best].tolist(), values[best].tolist(), strict=True))
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: a column ``vertex`` with the graph's ids, then one for each array.
+        """Return an Arrow table: a column ``vertex`` with the graph's ids, then a column for each array.
 
-        Parents and components are ids like those in ``vertex``; a vertex without a parent has a null.
+        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null.
         """
         import pyarrow as pa
 
@@ -214,8 +216,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame with the columns of `to_arrow`.
 
-        A column of integers with nulls, such as ``parent``, is of pandas' nullable type Int64: as floats, ids
-        above 2^53 would be others.
+        A column of integers with nulls, such as ``parent``, has pandas' nullable type Int64, because floats
+        cannot represent all ids above 2^53.
 
         Raises
         ------
@@ -227,7 +229,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         try:
             import pandas as pd
         except ModuleNotFoundError as error:
-            msg = "to_pandas needs pandas, which is not installed: pip install pandas, or take to_arrow"
+            msg = "to_pandas needs pandas, which is not installed; pip install pandas, or use to_arrow"
             raise ArgumentError(msg) from error
         table = self.to_arrow()
         frame = pd.DataFrame(index=range(table.num_rows))
@@ -237,18 +239,18 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return frame
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table of `to_arrow` to a file, whole or not at all.
+        """Write the table of `to_arrow` to a file atomically.
 
         Parameters
         ----------
         path : str or path-like
-            Ends in ``.parquet``, ``.csv``, ``.tsv``, ``.arrow`` or ``.feather``. All but the text formats
-            also keep the algorithm's name and parameters, for ``evener verify``.
+            A name with the suffix ``.parquet``, ``.csv``, ``.tsv``, ``.arrow`` or ``.feather``. All but the
+            text formats also record the algorithm and its parameters for ``evener verify``.
 
         Raises
         ------
         ArgumentError
-            For another suffix, or what is no path.
+            If the suffix is another one, or `path` is not a path.
         FileError
             If the file cannot be written.
         """
@@ -256,29 +258,29 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
         write_result(self, check_path(path, "write"))
 
-    # ---- what the run did -----------------------------------------------------------------------
+    # ---- reports --------------------------------------------------------------------------------
 
     def explain(self) -> str:
-        """Return where the time went: by phase and element, the shares of all time, the bottleneck."""
+        """Return the time by phase and element, the shares of all time, and the bottleneck."""
         from evener.results.report.explain import explain
 
         return explain(self)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page about the run: one HTML file that needs no other and no network, whole or not at all.
+        """Write a self-contained HTML page about the run, atomically.
 
-        It shows the supersteps of each element, when it did what, the placement, the frontier, the degrees of
-        the graph, and, where there are any, the prediction and the joules.
+        The page shows the supersteps of each element, the time axis, the placement, the frontier, the degrees
+        of the graph, and, if present, the prediction and the energy.
 
         Parameters
         ----------
         path : str or path-like
-            The file to make or replace.
+            The file to write or replace.
 
         Raises
         ------
         ArgumentError
-            If its suffix is that of another kind of file.
+            If the suffix is not that of an HTML file.
         FileError
             If the file cannot be written.
         """
@@ -289,20 +291,20 @@ class Result(Mapping[str, "NDArray[Any]"]):
         _write(path, page, self)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write when each element did what, for Perfetto or chrome://tracing, whole or not at all.
+        """Write a trace of the run for Perfetto or chrome://tracing, atomically.
 
-        The file is JSON in Google's trace event format: a complete event for every stretch of time that an
-        element computed, sent or received, one row an element.
+        The file is JSON in Google's trace event format. It has a complete event for every time slice in which
+        an element computed, sent or received, and one row per element.
 
         Parameters
         ----------
         path : str or path-like
-            The file to make or replace.
+            The file to write or replace.
 
         Raises
         ------
         ArgumentError
-            If its suffix is that of another kind of file.
+            If the suffix is not that of a JSON file.
         FileError
             If the file cannot be written.
         """
@@ -313,12 +315,12 @@ class Result(Mapping[str, "NDArray[Any]"]):
         _write(path, trace, self)
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""
+        """Return the ids of vertices in an array: the values, or the strings at these positions."""
         return self.graph.ids[vertices] if self.graph.named_by_strings else vertices
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
-    """Draw a result into a file, after seeing that it can be written."""
+    """Write `draw(result)` to a file atomically, after checking that the file can be written."""
     from evener.system.files import replacing
 
     with replacing(path) as temporary:
@@ -326,11 +328,11 @@ def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: 
 
 
 def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:
-    """Positions of the k largest values, largest first, earlier positions first among equals."""
+    """Return the positions of the k largest values, largest first, earlier positions first among equals."""
     k = min(k, len(values))
     if k == 0:
         return np.empty(0, dtype=np.intp)
-    # A k-th largest found in linear time leaves few values to sort, however many vertices there are.
+    # Finding the k-th largest value in linear time avoids sorting all values.
     least = np.partition(values, len(values) - k)[len(values) - k]
     above = np.flatnonzero(values > least)
     equal = np.flatnonzero(values == least)[: k - len(above)]

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["KEY", "SUFFIXES", "TEXT", "check_suffix", "read_table", "write_result"]
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
-# Those that hold a table and no more.
+# Formats without metadata.
 TEXT = (".csv", ".tsv")
-# The key of the schema's metadata under which a table keeps how it was made.
+# The key of the schema metadata that records the run.
 KEY = b"evener"
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a file name whose suffix names no table format."""
+    """Raise ArgumentError if the suffix of a file name is not a table format."""
     if path.suffix.lower() not in SUFFIXES:
-        came = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
-        msg = f"{path}: a table of results is written as {', '.join(SUFFIXES)}, and this name has {came}"
+        found = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
+        msg = f"{path}: expected a table of results with suffix {', '.join(SUFFIXES)}; found {found}"
         raise ArgumentError(msg)
 
 
 def write_result(result: Result, path: Path) -> None:
-    """Write a result's table, whole or not at all, with how it was made where the format can hold it."""
+    """Write a result's table atomically. Formats with metadata also record the run."""
     check_suffix(path)
     parameters = {name: _plain(value) for name, value in result.parameters.items()}
-    made = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
-    table = result.to_arrow().replace_schema_metadata({KEY: json.dumps(made, default=_plain).encode()})
+    record = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
+    table = result.to_arrow().replace_schema_metadata({KEY: json.dumps(record, default=_plain).encode()})
     suffix = path.suffix.lower()
     with replacing(path) as temporary:
         if suffix == ".parquet":
@@ -59,12 +59,16 @@ def write_result(result: Result, path: Path) -> None:
 
 
 def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
-    """Read a table of results by its suffix; in a text file, the columns named in `strings` are strings.
+    """Read a table of results in the format of its suffix.
+
+    In a text file, the columns in `strings` are strings.
 
     Raises
     ------
-    FileError, FormatError
-        If there is no such file, or it is not what its suffix says.
+    FileError
+        If the file cannot be read.
+    FormatError
+        If the file does not have the format of its suffix.
     """
     check_suffix(path)
     suffix = path.suffix.lower()
@@ -93,18 +97,18 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
         msg = f"cannot read {path}: {NO_UTF8}"
         raise FileError(msg) from error
     except pa.ArrowInvalid as error:
-        msg = f"expected a table of results, but {first_clause(error)}"
+        msg = f"expected a table of results ({first_clause(error)})"
         raise FormatError(msg, path=path) from error
     except FileNotFoundError as error:
-        msg = f"{path}: there is no such file"
+        msg = f"cannot read {path}: no such file"
         raise FileError(msg) from error
     except OSError as error:
-        msg = f"{path}: cannot be read: {first_clause(error)}"
+        msg = f"cannot read {path}: {first_clause(error)}"
         raise FileError(msg) from error
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold of a parameter: what maps ids to numbers becomes pairs, as ids may be integers."""
+    """Return a value that JSON can represent. A mapping becomes pairs, because its keys may be integers."""
     if isinstance(value, Mapping):
         return [[_plain(key), _plain(own)] for key, own in value.items()]
     if isinstance(value, np.generic | np.ndarray):

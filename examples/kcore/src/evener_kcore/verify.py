@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from evener.algorithms.verification import broken, column
+from evener.algorithms.verification import column, fail
 
 
 def check(answer):
@@ -14,7 +14,7 @@ def check(answer):
     if len(wrong):
         v = wrong[0]
         detail = f"vertex {graph.ids[v]} has {found[v]}, recomputed {expected[v]}"
-        broken(answer, "each vertex has the largest k of the k-cores that contain it", detail)
+        fail(answer, "each vertex has the largest k of the k-cores that contain it", detail)
 
 
 @njit(cache=True)

@@ -1,20 +1,20 @@
-// What the kernels of betweenness share, those of whole levels and those of narrow ones.
+// Betweenness: device functions shared by the kernels of whole levels and of narrow levels.
 
 #pragma once
 
 #include "common.cuh"
 
-// A count below this has lost its bits, or its inverse is near the end of float64's range.
-constexpr double LEAST = 0x1p-960;
+// Smallest path count with full precision and a finite inverse.
+constexpr double MIN_COUNT = 0x1p-960;
 
-// A vertex's paths as they enter the sum of its level's: infinite where they have left float64's range.
-__device__ inline double in_range(double count) { return count >= LEAST ? count : infinite(); }
+// The term of a count in the sum of its level: infinity if the count is below MIN_COUNT.
+__device__ inline double in_range(double count) { return count >= MIN_COUNT ? count : infinite(); }
 
-// Calls ``change(h, bits)`` for the bits of half `h` of a bitmap that belong to the vertices of a warp's
-// lanes, once for neighbouring lanes that share a half: a level often lists vertices of one half together.
-// All lanes come here together, those that have no vertex too.
+// Call ``change(h, bits)`` for the bits of half `h` of a bitmap that belong to the vertices of a warp's
+// lanes. Neighbouring lanes with the same half share one call. All lanes call it together, also lanes without
+// a vertex.
 template <typename Change> __device__ inline void by_half(bool has_vertex, u32 v, Change change) {
-    u32 h = has_vertex ? v >> 5 : NOBODY;
+    u32 h = has_vertex ? v >> 5 : NO_VERTEX;
     u32 bits = has_vertex ? 1u << (v & 31) : 0;
     for (u32 step = 1; step < WARP; step *= 2) {
         u32 other = __shfl_down_sync(ALL, bits, step);
@@ -24,10 +24,10 @@ template <typename Change> __device__ inline void by_half(bool has_vertex, u32 v
     if (has_vertex && (lane() == 0 || before != h)) change(h, bits);
 }
 
-// Turn what arrived at the vertices ``order[begin:end]`` into their dependency, and take them out of
-// `visited`, with all threads of the grid. Returns how many of them this thread settled.
-__device__ inline u64 settle_run(
-    Array<const u32> order, u64 begin, u64 end, double scale, double counted, Array<double> arriving,
+// Finish the vertices ``order[begin:end]`` with all threads of the grid; see `finish_level`. Returns the
+// number of vertices that this thread finished.
+__device__ inline u64 finish_chunk(
+    Array<const u32> order, u64 begin, u64 end, double scale, double weight, Array<double> incoming,
     Bits visited, Array<double> value, Array<double> centrality
 ) {
     u64 settled = 0;
@@ -37,10 +37,10 @@ __device__ inline u64 settle_run(
         if (i < end) {
             v = order[i];
             double paths = value[v];
-            double dependency = paths * (look(arriving[v]) * scale);
-            centrality[v] += dependency * counted;
+            double dependency = paths * (look(incoming[v]) * scale);
+            centrality[v] += dependency * weight;
             value[v] = (1 + dependency) / paths;
-            arriving[v] = 0;
+            incoming[v] = 0;
             settled++;
         }
         by_half(i < end, v, [&](u32 h, u32 bits) { atomicAnd(&visited.half(h), ~bits); });

@@ -281,21 +281,21 @@ def _count_paths(
         if out_edges * PUSH_COST < unexplored:
             pace.level("paths pushed", out_edges)
             engine.compute(
-                kernels.step_down, offsets, targets, order, bounds, level - 1, out_edges, value,
+                kernels.push_paths, offsets, targets, order, bounds, level - 1, out_edges, value,
                 visited, arriving, state.arrived,
             )  # fmt: skip
             if engine.routes:
-                engine.compute(kernels.tell, engine.owned, state.arrived, visited)
+                engine.compute(kernels.visit_mirrors, engine.owned, state.arrived, visited)
                 engine.push(arriving, "add", changed=state.arrived)
         else:
             pace.level("paths pulled", unexplored)
             engine.pull(value, changed=state.frontier)
             engine.compute(
-                kernels.step_up, in_offsets, in_targets, in_blocks, engine.in_rows, value, visited,
+                kernels.pull_paths, in_offsets, in_targets, in_blocks, engine.in_rows, value, visited,
                 state.frontier, arriving, state.arrived,
             )  # fmt: skip
         awake, out_edges, in_edges, paths = engine.compute(
-            kernels.arrive, offsets, in_offsets, engine.owned, level, scale, arriving, state.arrived,
+            kernels.build_level, offsets, in_offsets, engine.owned, level, scale, arriving, state.arrived,
             visited, state.frontier, value, order, bounds, count_next_active=True,
         )  # fmt: skip
         if not paths < math.inf:
@@ -341,23 +341,23 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
         if receives and to_push * PUSH_COST < to_pull:
             pace.level("dependencies pushed", to_push)
             engine.compute(
-                kernels.scatter, in_offsets, in_targets, engine.owned, order, bounds, level + 1,
+                kernels.push_dependencies, in_offsets, in_targets, engine.owned, order, bounds, level + 1,
                 to_push, value, visited, arriving, state.arrived,
             )  # fmt: skip
             if engine.routes:
                 engine.push(arriving, "add", changed=state.arrived)
-                engine.compute(kernels.discard, engine.owned, visited, state.arrived, arriving)
+                engine.compute(kernels.discard_received, engine.owned, visited, state.arrived, arriving)
         elif receives:
             pace.level("dependencies pulled", to_pull)
-            engine.compute(kernels.mark, order, bounds, level + 1, state.frontier)
+            engine.compute(kernels.flag_level, order, bounds, level + 1, state.frontier)
             engine.pull(value, changed=state.frontier)
             engine.compute(
-                kernels.gather, offsets, targets, order, bounds, level, to_pull, value,
+                kernels.pull_dependencies, offsets, targets, order, bounds, level, to_pull, value,
                 state.frontier, arriving,
             )  # fmt: skip
         # dependency = paths × arriving; centrality += dependency
         engine.compute(
-            kernels.settle, order, bounds, level, float(scales[level + 1]) if receives else 1.0,
+            kernels.finish_level, order, bounds, level, float(scales[level + 1]) if receives else 1.0,
             1.0 if level else 0.0, arriving, visited, value, state.centrality, count_next_active=True,
         )  # fmt: skip
 

@@ -1,32 +1,34 @@
-// Betweenness: counting shortest paths away from a source, and adding up dependencies back towards it.
-// Arrays and votes are those of algorithms/betweenness/kernels_cpu.py.
+// Betweenness: count shortest paths away from a source, then add dependencies back towards it.
+// algorithms/betweenness/kernels_cpu.py describes the arrays and results.
 //
-// Steps that push go over the edges of a level, whose values meet by atomic additions. Steps that pull add
-// up a row at a time: a warp holds 32 rows, goes over those of many edges with all its lanes, and over the
-// others with as many lanes for each as suit them; pieces of long rows are added up by warps of their own.
+// Push kernels loop over the edges of a level and add values atomically. Pull kernels add up rows: a warp
+// holds 32 rows. It processes each wide row with all lanes, and other rows with fewer lanes per row. Warps
+// add up the pieces of long rows separately.
 
 #include "betweenness.cuh"
 #include "by_warp.cuh"
 
-// Halves of 32 vertices that a warp takes at a time: it asks for room in the order of vertices once for all.
+// Words of 32 flags that a warp processes at a time.
 constexpr u32 HALVES = 8;
-// Neighbours that a lane reads before it needs the first of them.
+// Neighbours that a lane reads ahead.
 constexpr u32 AHEAD = 4;
-// A row of more edges than this is added up by a whole warp.
+// Edges. A whole warp adds up a longer row.
 constexpr u32 WIDE = 128;
-// Where rows are shared by fewer lanes, none of these goes over more edges than this.
+// Largest number of edges per lane, where several rows share a warp.
 constexpr u32 LANE_EDGES = 16;
 
 struct Max {
     template <typename T> __device__ T operator()(T a, T b) const { return most(a, b); }
 };
 
-// Start at `source`, `NOBODY` where another partition owns it. Returns its (out-edges, in-edges).
+// Start a search at `source`, which is NO_VERTEX if another partition owns it.
+//
+// Returns (out-edges, in-edges) of the source.
 __global__ void PARALLEL(256) begin(
     Array<const u64> offsets, Array<const u64> in_offsets, u32 source, Array<double> value, Bits visited,
     Bits frontier, Array<u32> order, Array<u64> bounds, Votes<u64, u64> votes
 ) {
-    bool here = source != NOBODY;
+    bool here = source != NO_VERTEX;
     for (u64 h = thread_of_grid(); h < visited.length(); h += threads_of_grid()) {
         u32 half = here && h == source >> 5 ? 1u << (source & 31) : 0;
         visited.half(h) = half;
@@ -46,32 +48,34 @@ __global__ void PARALLEL(256) begin(
     votes.sum(out_edges, in_edges);
 }
 
-// ---- forward: how many shortest paths --------------------------------------------------------------
+// ---- forward: count shortest paths --------------------------------------------------------------
 
-// Let each vertex of the level, with `edges` in all, add its paths to neighbours not yet visited.
-__global__ void PARALLEL(256) step_down(
+// Add the paths of each vertex of the level to its unvisited out-neighbours. `edges` is the number of
+// out-edges of the level.
+__global__ void PARALLEL(256) push_paths(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> order, Array<const u64> bounds,
-    u64 level, u64 edges, Array<const double> value, Bits visited, Array<double> arriving, Bits arrived,
+    u64 level, u64 edges, Array<const double> value, Bits visited, Array<double> incoming, Bits reached,
     Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
     loop.over(offsets, order.at, bounds[level], bounds[level + 1], Nothing(), [&](u32 u, u64 e) {
         u32 v = read_once(targets, e);
         if (visited.test(v)) return;
-        if (atomicAdd(&arriving[v], value[u]) == 0) arrived.set(v);
+        if (atomicAdd(&incoming[v], value[u]) == 0) reached.set(v);
     });
 }
 
-// Count the mirrors that a step reached as visited: they lie in the next level at the latest.
-__global__ void PARALLEL(256) tell(u64 owned, Bits arrived, Bits visited) {
-    for (u64 h = owned / 32 + thread_of_grid(); h < arrived.length(); h += threads_of_grid()) {
-        u32 reached = arrived.half(h) & range_mask(h, owned, arrived.length() * 32);
-        if (reached != 0) visited.half(h) |= reached;
+// Mark the mirrors that the last step reached as visited. They are in the next level or in a nearer level.
+__global__ void PARALLEL(256) visit_mirrors(u64 owned, Bits reached, Bits visited) {
+    for (u64 h = owned / 32 + thread_of_grid(); h < reached.length(); h += threads_of_grid()) {
+        u32 mirrors = reached.half(h) & range_mask(h, owned, reached.length() * 32);
+        if (mirrors != 0) visited.half(h) |= mirrors;
     }
 }
 
-// The values of the targets in the frontier, added up, of every `step`-th edge of ``e:end``: a lane's share.
-// What a whole warp reads of a row, it reads once; parts of a warp come back to the same lines of the cache.
+// Return the sum, over every `step`-th edge of ``e:end``, of the values of targets in the frontier. A whole
+// warp reads a row once, so it bypasses the L1 cache. A part of a warp reads the same cache lines several
+// times.
 template <bool WHOLE_WARP> __device__ inline double sum_of_edges(
     Tiered<u32> targets, Array<const double> value, Bits frontier, u64 e, u64 end, u32 step
 ) {
@@ -82,11 +86,11 @@ template <bool WHOLE_WARP> __device__ inline double sum_of_edges(
 #pragma unroll
         for (u32 k = 0; k < AHEAD; k++) {
             u64 at = e + k * step;
-            u[k] = NOBODY;
+            u[k] = NO_VERTEX;
             if (at < end) u[k] = WHOLE_WARP ? read_once(targets, at) : read(targets, at);
         }
 #pragma unroll
-        for (u32 k = 0; k < AHEAD; k++) half[k] = u[k] != NOBODY ? frontier.half(u[k] >> 5) : 0;
+        for (u32 k = 0; k < AHEAD; k++) half[k] = u[k] != NO_VERTEX ? frontier.half(u[k] >> 5) : 0;
 #pragma unroll
         for (u32 k = 0; k < AHEAD; k++) own[k] = half[k] >> (u[k] & 31) & 1 ? read(value, u[k]) : 0;
 #pragma unroll
@@ -95,8 +99,8 @@ template <bool WHOLE_WARP> __device__ inline double sum_of_edges(
     return sum;
 }
 
-// The values of neighbours in the frontier, added up for each lane's row of ``start:start + edges``. All
-// lanes of a warp come here together, those without a row with no edges.
+// Return the sum of the values of neighbours in the frontier, for each lane's row of the edges ``start:start
+// + edges``. All lanes of a warp call it together; a lane without a row passes 0 edges.
 __device__ inline double sum_of_row(
     Tiered<u32> targets, Array<const double> value, Bits frontier, u64 start, u32 edges
 ) {
@@ -121,7 +125,7 @@ __device__ inline double sum_of_row(
     while (width < WARP && (width * AHEAD * rows < all || width * LANE_EDGES < longest)) width *= 2;
     u32 at_once = WARP / width;
 
-    // Row number r is shared by lanes that lie side by side, and its sum goes back to the lane that has it.
+    // Consecutive lanes share row number r. Its sum goes back to the lane that has the row.
     u32 rank = __popc(narrow & ((1u << lane()) - 1));
     if (own > 0) lane_with_row[rank] = lane();
     __syncwarp();
@@ -136,16 +140,16 @@ __device__ inline double sum_of_row(
         sum = __shfl_sync(ALL, sum, (rank - base) * width % WARP);
         if (own > 0 && rank >= base && rank < base + at_once) total = sum;
     }
-    __syncwarp();  // before the list is written again
+    __syncwarp();  // all lanes have read the list
     return total;
 }
 
-// Let each unvisited vertex add up the paths of its neighbours in the frontier.
+// Add up, for each unvisited vertex, the paths of its neighbours in the frontier.
 //
-// `offsets` and `targets` are in-edges, of which rows from `rows` on have none.
-__global__ void PARALLEL(256) step_up(
+// `offsets` and `targets` are in-edges; rows from `rows` on are empty.
+__global__ void PARALLEL(256) pull_paths(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 rows,
-    Array<const double> value, Bits visited, Bits frontier, Array<double> arriving, Bits arrived, Grid grid,
+    Array<const double> value, Bits visited, Bits frontier, Array<double> incoming, Bits reached, Grid grid,
     Pieces pieces
 ) {
     LongRows long_rows(pieces, grid);
@@ -156,47 +160,48 @@ __global__ void PARALLEL(256) step_up(
             start = offsets[v];
             edges = offsets[v + 1] - start;
         }
-        long_rows.put_aside((u32)v, pieces_of(edges));
+        long_rows.defer((u32)v, pieces_of(edges));
         double total = sum_of_row(targets, value, frontier, start, edges > LONG ? 0 : (u32)edges);
-        if (total > 0) arriving[v] = total;
-        // The flags of an octet are a byte of half a word.
+        if (total > 0) incoming[v] = total;
+        // The flags of an octet are one byte of a half.
         u32 found = __ballot_sync(ALL, total > 0) >> lane() / OCTET * OCTET & 0xFF;
-        if (lane() % OCTET == 0 && found != 0) atomicOr(&arrived.half(v >> 5), found << (v & 31));
+        if (lane() % OCTET == 0 && found != 0) atomicOr(&reached.half(v >> 5), found << (v & 31));
     }
     long_rows.over(offsets, [&](u32 v, u64 begin, u64 end) {
         double sum = across(sum_of_edges<true>(targets, value, frontier, begin + lane(), end, WARP), Sum());
-        if (lane() == 0 && sum > 0 && atomicAdd(&arriving[v], sum) == 0) arrived.set(v);
+        if (lane() == 0 && sum > 0 && atomicAdd(&incoming[v], sum) == 0) reached.set(v);
     });
 }
 
-// Make level `level` of those reached for the first time; their paths are what arrived, times `scale`.
+// Append the newly reached vertices to `order` as level `level`. Their paths are ``incoming * scale``.
 //
-// `arrived` then flags that level, and `frontier` nothing. Returns (awake, out-edges, in-edges, paths) of
-// it; paths are infinite where a count has left the range of float64.
-__global__ void PARALLEL(256) arrive(
+// Afterwards `reached` flags the level and `frontier` is clear. Returns (vertices, out-edges, in-edges,
+// paths) of the level. The result `paths` is infinite if a count is below MIN_COUNT or infinite.
+__global__ void PARALLEL(256) build_level(
     Array<const u64> offsets, Array<const u64> in_offsets, u64 owned, u64 level, double scale,
-    Array<double> arriving, Bits arrived, Bits visited, Bits frontier, Array<double> value, Array<u32> order,
+    Array<double> incoming, Bits reached, Bits visited, Bits frontier, Array<double> value, Array<u32> order,
     Array<u64> bounds, Votes<u64, u64, u64, double> votes, Grid grid
 ) {
     if (first_of_grid()) bounds[level + 1] = bounds[level];
     for (u64 h = thread_of_grid(); h < frontier.length(); h += threads_of_grid()) frontier.half(h) = 0;
-    grid.sync();  // the end of the level is where it begins
+    grid.sync();  // bounds[level + 1] is set
 
-    u64 awake = 0, out_edges = 0, in_edges = 0;
+    u64 vertices = 0, out_edges = 0, in_edges = 0;
     double paths = 0;
     u64 halves = (owned + 63) / 64 * 2;
     for (u64 chunk = warp_of_grid() * HALVES; chunk < halves; chunk += warps_of_grid() * HALVES) {
-        // Each of the first lanes holds half a word of flags: `fresh` of this level, `late` of a nearer one.
+        // Each of the first lanes holds a half of flags: `fresh` flags vertices of this level, `late` of a
+        // nearer level.
         u64 h = chunk + lane();
-        u32 flags = lane() < HALVES && h < halves ? arrived.half(h) : 0;
+        u32 flags = lane() < HALVES && h < halves ? reached.half(h) : 0;
         if (__ballot_sync(ALL, flags != 0) == 0) continue;
         u32 fresh = 0, late = 0;
         if (flags != 0) {
             u32 seen = visited.half(h);
-            u32 mine = flags & range_mask(h, 0, owned);  // the tail belongs to mirrors
-            late = mine & seen;
-            fresh = mine & ~seen;
-            if (fresh != flags) arrived.half(h) = fresh;
+            u32 own_flags = flags & range_mask(h, 0, owned);  // without mirrors
+            late = own_flags & seen;
+            fresh = own_flags & ~seen;
+            if (fresh != flags) reached.half(h) = fresh;
             if (fresh != 0) visited.half(h) = seen | fresh;
         }
         u32 own = __popc(fresh);
@@ -209,14 +214,14 @@ __global__ void PARALLEL(256) arrive(
         u64 room = 0;
         if (lane() == 0 && total > 0) room = atomicAdd(&bounds[level + 1], (u64)total);
         u64 start = __shfl_sync(ALL, room, 0) + end - own;
-        awake += own;
+        vertices += own;
 
         double count[HALVES];
 #pragma unroll
         for (u32 k = 0; k < HALVES; k++) {
             u64 v = (chunk + k) * 32 + lane();
             bool joins = __shfl_sync(ALL, fresh, k) >> lane() & 1;
-            count[k] = joins ? arriving[v] * scale : 0;
+            count[k] = joins ? incoming[v] * scale : 0;
             out_edges += joins ? offsets[v + 1] - offsets[v] : 0;
             in_edges += joins ? in_offsets[v + 1] - in_offsets[v] : 0;
         }
@@ -227,52 +232,52 @@ __global__ void PARALLEL(256) arrive(
             u64 place = __shfl_sync(ALL, start, k) + __popc(join & ((1u << lane()) - 1));
             bool comes_late = __shfl_sync(ALL, late, k) >> lane() & 1;
             bool joins = join >> lane() & 1;
-            if (joins || comes_late) arriving[v] = 0;
+            if (joins || comes_late) incoming[v] = 0;
             if (!joins) continue;
             value[v] = count[k];
             order[place] = (u32)v;
             paths += in_range(count[k]);
         }
     }
-    votes.sum(awake, out_edges, in_edges, paths);
+    votes.sum(vertices, out_edges, in_edges, paths);
 }
 
 // ---- backward: dependencies ------------------------------------------------------------------------
 
-// Let each vertex of the level add its value to its in-neighbours one level nearer.
+// Add the value of each vertex of the level to its in-neighbours one level nearer to the source.
 //
-// `visited` holds the nearer levels alone, of owned vertices. Mirrors all receive, their owners know which
-// should, and are flagged in `arrived`.
-__global__ void PARALLEL(256) scatter(
+// `visited` flags only owned vertices of nearer levels. All mirrors receive a value and are flagged in
+// `reached`; their owners drop it if they are not nearer. `edges` is the number of in-edges of the level.
+__global__ void PARALLEL(256) push_dependencies(
     Array<const u64> offsets, Tiered<u32> targets, u64 owned, Array<const u32> order,
     Array<const u64> bounds, u64 level, u64 edges, Array<const double> value, Bits visited,
-    Array<double> arriving, Bits arrived, Grid grid, Pieces pieces
+    Array<double> incoming, Bits reached, Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
     loop.over(offsets, order.at, bounds[level], bounds[level + 1], Nothing(), [&](u32 v, u64 e) {
         u32 u = read_once(targets, e);
         if (u >= owned) {
-            if (atomicAdd(&arriving[u], value[v]) == 0) arrived.set(u);
+            if (atomicAdd(&incoming[u], value[v]) == 0) reached.set(u);
         } else if (visited.test(u)) {
-            atomicAdd(&arriving[u], value[v]);
+            atomicAdd(&incoming[u], value[v]);
         }
     });
 }
 
-// Drop what other partitions sent to vertices that are no nearer; clears `arrived`.
-__global__ void PARALLEL(256) discard(u64 owned, Bits visited, Bits arrived, Array<double> arriving) {
+// Set `incoming` to 0 for vertices that other partitions reached but that are not nearer. Clears `reached`.
+__global__ void PARALLEL(256) discard_received(u64 owned, Bits visited, Bits reached, Array<double> incoming) {
     u64 halves = (owned + 63) / 64 * 2;
     for (u64 h = thread_of_grid(); h < halves; h += threads_of_grid()) {
-        u32 flags = arrived.half(h);
+        u32 flags = reached.half(h);
         if (flags == 0) continue;
-        arrived.half(h) = 0;
+        reached.half(h) = 0;
         for (u32 half = flags & ~visited.half(h); half != 0; half &= half - 1)
-            arriving[h * 32 + __ffs(half) - 1] = 0;
+            incoming[h * 32 + __ffs(half) - 1] = 0;
     }
 }
 
-// Flag the level's vertices in `frontier`, and nothing else.
-__global__ void PARALLEL(256) mark(
+// Set `frontier` to the vertices of the level.
+__global__ void PARALLEL(256) flag_level(
     Array<const u32> order, Array<const u64> bounds, u64 level, Bits frontier, Grid grid
 ) {
     for (u64 h = thread_of_grid(); h < frontier.length(); h += threads_of_grid()) frontier.half(h) = 0;
@@ -284,10 +289,10 @@ __global__ void PARALLEL(256) mark(
     }
 }
 
-// Let each vertex of the level add up the values of its out-neighbours in the frontier.
-__global__ void PARALLEL(256) gather(
+// Add up, for each vertex of the level, the values of its out-neighbours in the frontier.
+__global__ void PARALLEL(256) pull_dependencies(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> order, Array<const u64> bounds,
-    u64 level, u64 edges, Array<const double> value, Bits frontier, Array<double> arriving, Grid grid,
+    u64 level, u64 edges, Array<const double> value, Bits frontier, Array<double> incoming, Grid grid,
     Pieces pieces
 ) {
     LongRows long_rows(pieces, grid);
@@ -301,24 +306,24 @@ __global__ void PARALLEL(256) gather(
             start = offsets[v];
             count = offsets[v + 1] - start;
         }
-        long_rows.put_aside((u32)v, pieces_of(count));
+        long_rows.defer((u32)v, pieces_of(count));
         double total = sum_of_row(targets, value, frontier, start, count > LONG ? 0 : (u32)count);
-        if (i < rows) arriving[v] = total;  // to which the pieces of a long row are added
+        if (i < rows) incoming[v] = total;  // the pieces of a long row are added later
     }
     long_rows.over(offsets, [&](u32 v, u64 begin, u64 end) {
         double sum = across(sum_of_edges<true>(targets, value, frontier, begin + lane(), end, WARP), Sum());
-        if (lane() == 0 && sum > 0) atomicAdd(&arriving[v], sum);
+        if (lane() == 0 && sum > 0) atomicAdd(&incoming[v], sum);
     });
 }
 
-// Turn what arrived at the level's vertices into their dependency, and take them out of `visited`.
+// Compute the dependency of each vertex of the level; remove the level from `visited`.
 //
-// `scale` is what the paths of the next farther level were scaled by; `counted` is 0 for the source, whose
-// own dependency is not part of its centrality, and 1 for the others. Returns how many were settled.
-__global__ void PARALLEL(256) settle(
-    Array<const u32> order, Array<const u64> bounds, u64 level, double scale, double counted,
-    Array<double> arriving, Bits visited, Array<double> value, Array<double> centrality, Votes<u64> votes
+// `scale` is the factor that scaled the paths of the next farther level. `weight` is 0 for the source, whose
+// own dependency does not count, and 1 for other vertices. Returns the number of vertices of the level.
+__global__ void PARALLEL(256) finish_level(
+    Array<const u32> order, Array<const u64> bounds, u64 level, double scale, double weight,
+    Array<double> incoming, Bits visited, Array<double> value, Array<double> centrality, Votes<u64> votes
 ) {
     u64 begin = bounds[level], end = bounds[level + 1];
-    votes.sum(settle_run(order, begin, end, scale, counted, arriving, visited, value, centrality));
+    votes.sum(finish_chunk(order, begin, end, scale, weight, incoming, visited, value, centrality));
 }

@@ -1,10 +1,16 @@
-"""Betweenness: counting shortest paths away from a source, and adding up dependencies back towards it.
+"""Betweenness: count shortest paths away from a source, then add dependencies back towards it.
 
-`value` (L + M,) float64 is the number of shortest paths to a reached vertex and, once that is settled,
-``(1 + dependency) / paths``; `arriving` (L + M,) float64 gathers what a level receives and is zero between
-levels; `centrality` (L,) float64. `visited`, `frontier`, `arrived` are bitmaps over L + M. `order` (L,)
-uint32 lists the reached vertices level by level: level ``i`` is ``order[bounds[i]:bounds[i + 1]]``. No
-`value` is read but under a flag, so between sources only the bitmaps are cleared.
+Arrays for L owned vertices and M mirrors:
+
+- `value` (L + M,) float64: the number of shortest paths to a reached vertex. `finish_level` replaces it by
+  ``(1 + dependency) / paths``.
+- `incoming` (L + M,) float64: the sum of the values that a level receives, zero between levels.
+- `centrality` (L,) float64.
+- `visited`, `frontier`, `reached`: bitmaps of L + M bits.
+- `order` (L,) uint32: the reached vertices, sorted by level. Level ``i`` is ``order[bounds[i]:bounds[i +
+  1]]``.
+
+The kernels read a `value` only if a bitmap flags its vertex. So only the bitmaps are cleared between sources.
 """
 
 from __future__ import annotations
@@ -16,48 +22,51 @@ from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.chunks import runs
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.work_queue import FEW_EDGES, run_of_queue
+from evener.kernels.cpu.work_queue import FEW_EDGES, queue_chunk
 
 __all__ = [
-    "LEAST",
-    "arrive",
+    "MIN_COUNT",
     "begin",
-    "discard",
-    "gather",
-    "mark",
-    "scatter",
-    "scatter_run",
-    "settle",
-    "settle_run",
-    "step_down",
-    "step_up",
-    "tell",
+    "build_level",
+    "discard_received",
+    "finish_chunk",
+    "finish_level",
+    "flag_level",
+    "pull_dependencies",
+    "pull_paths",
+    "push_dependencies",
+    "push_dependencies_chunk",
+    "push_paths",
+    "visit_mirrors",
 ]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NOBODY = np.uint32(0xFFFFFFFF)
-# Vertices of a level handed to a thread at a time, at most: few, for the first of a level may be hubs.
-_QUEUE_RUN = np.uint64(16)
-# Vertices handed to a thread at a time where each costs alike.
-_SETTLE_RUN = np.uint64(1 << 11)
-# Words of 64 vertices handed to a thread at a time.
-_WORD_RUN = np.uint64(64)
-# A count below this has lost its bits, or its inverse is near the end of float64's range.
-LEAST = 2.0**-960
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
+# Largest chunk of a level, in vertices. The first vertices of a level may be hubs.
+_QUEUE_CHUNK = np.uint64(16)
+# Vertices in a chunk of a loop with equal work per vertex.
+_VERTEX_CHUNK = np.uint64(1 << 11)
+# Words of 64 vertices in a chunk.
+_WORD_CHUNK = np.uint64(64)
+# Smallest path count with full precision and a finite inverse.
+MIN_COUNT = 2.0**-960
 
 
 @serial
 def begin(offsets, in_offsets, source, value, visited, frontier, order, bounds):
-    """Start at `source`, `NOBODY` where another partition owns it. Returns its (out-edges, in-edges)."""
+    """Start a search at `source`, which is `NO_VERTEX` if another partition owns it.
+
+    Returns (out-edges, in-edges) of the source.
+    """
     for w in range(np.uint64(len(visited))):
         visited[w] = _ZERO
         frontier[w] = _ZERO
     bounds[_ZERO] = _ZERO
     bounds[_ONE] = _ZERO
-    if source == _NOBODY:
+    if source == _NO_VERTEX:
         return _ZERO, _ZERO
     s = np.uint64(source)
     value[s] = 1.0
@@ -68,11 +77,11 @@ def begin(offsets, in_offsets, source, value, visited, frontier, order, bounds):
     return offsets[s + _ONE] - offsets[s], in_offsets[s + _ONE] - in_offsets[s]
 
 
-# ---- forward: how many shortest paths -----------------------------------------------------------
+# ---- forward: count shortest paths --------------------------------------------------------------
 
 
 @inline_step
-def _down_run(offsets, targets, order, value, visited, arriving, arrived, first, last):
+def _push_paths_chunk(offsets, targets, order, value, visited, incoming, reached, first, last):
     for i in range(first, last):
         u = np.uint64(order[i])
         for e in range(offsets[u], offsets[u + _ONE]):
@@ -80,32 +89,38 @@ def _down_run(offsets, targets, order, value, visited, arriving, arrived, first,
             bit = _ONE << (v & _LOW_BITS)
             if visited[v >> _SIX] & bit:
                 continue
-            if fetch_add(arriving, v, value[u]) == 0.0:
-                fetch_or(arrived, v >> _SIX, bit)
+            if fetch_add(incoming, v, value[u]) == 0.0:
+                fetch_or(reached, v >> _SIX, bit)
 
 
 @parallel
-def step_down(offsets, targets, order, bounds, level, edges, value, visited, arriving, arrived):
-    """Let each vertex of the level, with `edges` in all, add its paths to neighbours not yet visited."""
+def push_paths(offsets, targets, order, bounds, level, edges, value, visited, incoming, reached):
+    """Add the paths of each vertex of the level to its unvisited out-neighbours.
+
+    `edges` is the number of out-edges of the level.
+    """
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
     if np.uint64(edges) < FEW_EDGES:
-        _down_run(offsets, targets, order, value, visited, arriving, arrived, begin, end)
+        _push_paths_chunk(offsets, targets, order, value, visited, incoming, reached, begin, end)
         return
-    run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
-    for r in prange(runs(end - begin, run)):
-        first = begin + np.uint64(r) * run
-        last = min(first + run, end)
-        _down_run(offsets, targets, order, value, visited, arriving, arrived, first, last)
+    chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
+    for r in prange(runs(end - begin, chunk)):
+        first = begin + np.uint64(r) * chunk
+        last = min(first + chunk, end)
+        _push_paths_chunk(offsets, targets, order, value, visited, incoming, reached, first, last)
 
 
 @serial
-def tell(owned, arrived, visited):
-    """Count the mirrors that a step reached as visited: they lie in the next level at the latest."""
+def visit_mirrors(owned, reached, visited):
+    """Mark the mirrors that the last step reached as visited.
+
+    They are in the next level or in a nearer level.
+    """
     begin = np.uint64(owned)
-    end = np.uint64(len(arrived)) << _SIX
-    for w in range(begin >> _SIX, np.uint64(len(arrived))):
-        visited[w] |= arrived[w] & range_mask(w, begin, end)
+    end = np.uint64(len(reached)) << _SIX
+    for w in range(begin >> _SIX, np.uint64(len(reached))):
+        visited[w] |= reached[w] & range_mask(w, begin, end)
 
 
 @inline_step
@@ -119,7 +134,7 @@ def _sum_of_frontier(offsets, targets, v, value, frontier):
 
 
 @inline_step
-def _up_run(offsets, targets, value, visited, frontier, arriving, arrived, first, last):
+def _pull_paths_chunk(offsets, targets, value, visited, frontier, incoming, reached, first, last):
     for w in range(first >> _SIX, (last + _LOW_BITS) >> _SIX):
         unvisited = ~visited[w] & range_mask(w, first, last)
         found = _ZERO
@@ -129,59 +144,61 @@ def _up_run(offsets, targets, value, visited, frontier, arriving, arrived, first
             unvisited ^= bit
             total = _sum_of_frontier(offsets, targets, v, value, frontier)
             if total > 0.0:
-                arriving[v] = total
+                incoming[v] = total
                 found |= bit
         if found != _ZERO:
-            fetch_or(arrived, w, found)
+            fetch_or(reached, w, found)
 
 
 @parallel
-def step_up(offsets, targets, blocks, rows, value, visited, frontier, arriving, arrived):
-    """Let each unvisited vertex add up the paths of its neighbours in the frontier.
+def pull_paths(offsets, targets, blocks, rows, value, visited, frontier, incoming, reached):
+    """Add up, for each unvisited vertex, the paths of its neighbours in the frontier.
 
-    `offsets` and `targets` are in-edges, of which rows from `rows` on have none.
+    `offsets` and `targets` are in-edges; rows from `rows` on are empty.
     """
     if len(blocks) == 2:
-        _up_run(offsets, targets, value, visited, frontier, arriving, arrived, _ZERO, np.uint64(rows))
+        _pull_paths_chunk(
+            offsets, targets, value, visited, frontier, incoming, reached, _ZERO, np.uint64(rows)
+        )
         return
     for b in prange(len(blocks) - 1):
         first = min(np.uint64(blocks[b]), np.uint64(rows))
         last = min(np.uint64(blocks[b + 1]), np.uint64(rows))
-        _up_run(offsets, targets, value, visited, frontier, arriving, arrived, first, last)
+        _pull_paths_chunk(offsets, targets, value, visited, frontier, incoming, reached, first, last)
 
 
 @inline_step
-def _arrive_run(
-    offsets, in_offsets, owned, level, scale, arriving, arrived, visited, frontier, value, order, bounds,
+def _build_level_chunk(
+    offsets, in_offsets, owned, level, scale, incoming, reached, visited, frontier, value, order, bounds,
     first, last,
 ):  # fmt: skip
     buffer = np.empty(64, np.uint32)
-    awake = _ZERO
+    vertices = _ZERO
     out_edges = _ZERO
     in_edges = _ZERO
     total = 0.0
     for w in range(first, last):
         frontier[w] = _ZERO
-        word = arrived[w]
+        word = reached[w]
         if word == _ZERO:
             continue
         if (w + _ONE) << _SIX > owned:
-            word &= (_ONE << (owned & _LOW_BITS)) - _ONE  # the tail of this word belongs to mirrors
+            word &= (_ONE << (owned & _LOW_BITS)) - _ONE  # without mirrors
         late = word & visited[w]
         word ^= late
-        arrived[w] = word
+        reached[w] = word
         visited[w] |= word
         while late != _ZERO:
-            arriving[(w << _SIX) + trailing_zeros(late)] = 0.0
+            incoming[(w << _SIX) + trailing_zeros(late)] = 0.0
             late &= late - _ONE
         held = 0
         while word != _ZERO:
             v = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
-            count = arriving[v] * scale
-            arriving[v] = 0.0
+            count = incoming[v] * scale
+            incoming[v] = 0.0
             value[v] = count
-            total += count if count >= LEAST else np.inf
+            total += count if count >= MIN_COUNT else np.inf
             out_edges += offsets[v + _ONE] - offsets[v]
             in_edges += in_offsets[v + _ONE] - in_offsets[v]
             buffer[held] = v
@@ -190,95 +207,104 @@ def _arrive_run(
             start = fetch_add(bounds, level + _ONE, np.uint64(held))
             for i in range(np.uint64(held)):
                 order[start + i] = buffer[i]
-            awake += np.uint64(held)
-    return awake, out_edges, in_edges, total
+            vertices += np.uint64(held)
+    return vertices, out_edges, in_edges, total
 
 
 @parallel
-def arrive(
-    offsets, in_offsets, owned, level, scale, arriving, arrived, visited, frontier, value, order, bounds
+def build_level(
+    offsets, in_offsets, owned, level, scale, incoming, reached, visited, frontier, value, order, bounds
 ):
-    """Make level `level` of those reached for the first time; their paths are what arrived, times `scale`.
+    """Append the newly reached vertices to `order` as level `level`. Their paths are ``incoming * scale``.
 
-    `arrived` then flags that level, and `frontier` nothing. Returns (awake, out-edges, in-edges, paths) of
-    it; paths are infinite where a count has left the range of float64.
+    Afterwards `reached` flags the level and `frontier` is clear. Returns (vertices, out-edges, in-edges,
+    paths) of the level. The result `paths` is infinite if a count is below `MIN_COUNT` or infinite.
     """
     bounds[np.uint64(level) + _ONE] = bounds[np.uint64(level)]
-    awake = _ZERO
+    vertices = _ZERO
     out_edges = _ZERO
     in_edges = _ZERO
     total = 0.0
     words = (np.uint64(owned) + _LOW_BITS) >> _SIX
     for w in range(words, np.uint64(len(frontier))):
         frontier[w] = _ZERO
-    if words <= _WORD_RUN:
-        return _arrive_run(
-            offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, arriving, arrived, visited,
+    if words <= _WORD_CHUNK:
+        return _build_level_chunk(
+            offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, incoming, reached, visited,
             frontier, value, order, bounds, _ZERO, words,
         )  # fmt: skip
-    for r in prange(runs(words, _WORD_RUN)):
-        first = np.uint64(r) * _WORD_RUN
-        a, o, i, t = _arrive_run(
-            offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, arriving, arrived, visited,
-            frontier, value, order, bounds, first, min(first + _WORD_RUN, words),
+    for r in prange(runs(words, _WORD_CHUNK)):
+        first = np.uint64(r) * _WORD_CHUNK
+        a, o, i, t = _build_level_chunk(
+            offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, incoming, reached, visited,
+            frontier, value, order, bounds, first, min(first + _WORD_CHUNK, words),
         )  # fmt: skip
-        awake += a
+        vertices += a
         out_edges += o
         in_edges += i
         total += t
-    return awake, out_edges, in_edges, total
+    return vertices, out_edges, in_edges, total
 
 
 # ---- backward: dependencies ---------------------------------------------------------------------
 
 
 @inline_step
-def scatter_run(offsets, targets, owned, order, value, visited, arriving, arrived, first, last):
-    """As `scatter`, from the vertices at these places of the order."""
+def push_dependencies_chunk(offsets, targets, owned, order, value, visited, incoming, reached, first, last):
+    """Do the work of `push_dependencies` for the vertices ``order[first:last]``."""
     for i in range(first, last):
         v = np.uint64(order[i])
         for e in range(offsets[v], offsets[v + _ONE]):
             u = np.uint64(targets[e])
             bit = _ONE << (u & _LOW_BITS)
             if u >= owned:
-                if fetch_add(arriving, u, value[v]) == 0.0:
-                    fetch_or(arrived, u >> _SIX, bit)
+                if fetch_add(incoming, u, value[v]) == 0.0:
+                    fetch_or(reached, u >> _SIX, bit)
             elif visited[u >> _SIX] & bit:
-                fetch_add(arriving, u, value[v])
+                fetch_add(incoming, u, value[v])
 
 
 @parallel
-def scatter(offsets, targets, owned, order, bounds, level, edges, value, visited, arriving, arrived):
-    """Let each vertex of the level add its value to its in-neighbours one level nearer.
+def push_dependencies(
+    offsets, targets, owned, order, bounds, level, edges, value, visited, incoming, reached
+):
+    """Add the value of each vertex of the level to its in-neighbours one level nearer to the source.
 
-    `visited` holds the nearer levels alone, of owned vertices. Mirrors all receive, their owners know which
-    should, and are flagged in `arrived`.
+    `visited` flags only owned vertices of nearer levels. All mirrors receive a value and are flagged in
+    `reached`; their owners drop it if they are not nearer. `edges` is the number of in-edges of the level.
     """
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
     if np.uint64(edges) < FEW_EDGES:
-        scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, begin, end)
+        push_dependencies_chunk(
+            offsets, targets, np.uint64(owned), order, value, visited, incoming, reached, begin, end
+        )
         return
-    run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
-    for r in prange(runs(end - begin, run)):
-        first = begin + np.uint64(r) * run
-        last = min(first + run, end)
-        scatter_run(offsets, targets, np.uint64(owned), order, value, visited, arriving, arrived, first, last)
+    chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
+    for r in prange(runs(end - begin, chunk)):
+        first = begin + np.uint64(r) * chunk
+        last = min(first + chunk, end)
+        push_dependencies_chunk(
+            offsets, targets, np.uint64(owned), order, value, visited, incoming, reached, first, last
+        )
 
 
 @serial
-def discard(owned, visited, arrived, arriving):
-    """Drop what other partitions sent to vertices that are no nearer; clears `arrived`."""
+def discard_received(owned, visited, reached, incoming):
+    """Set `incoming` to 0 for vertices that other partitions reached but that are not nearer.
+
+    Clears `reached`.
+    """
     for w in range((np.uint64(owned) + _LOW_BITS) >> _SIX):
-        word = arrived[w] & ~visited[w]
-        arrived[w] = _ZERO
+        word = reached[w] & ~visited[w]
+        reached[w] = _ZERO
         while word != _ZERO:
-            arriving[(w << _SIX) + trailing_zeros(word)] = 0.0
+            incoming[(w << _SIX) + trailing_zeros(word)] = 0.0
             word &= word - _ONE
 
 
 @inline_step
-def _mark_run(order, frontier, first, last):
+def _flag_chunk(order, frontier, first, last):
     if first == last:
         return
     word = np.uint64(order[first]) >> _SIX
@@ -294,45 +320,45 @@ def _mark_run(order, frontier, first, last):
 
 
 @parallel
-def mark(order, bounds, level, frontier):
-    """Flag the level's vertices in `frontier`, and nothing else."""
+def flag_level(order, bounds, level, frontier):
+    """Set `frontier` to the vertices of the level."""
     for w in range(np.uint64(len(frontier))):
         frontier[w] = _ZERO
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if end - begin <= _SETTLE_RUN:
-        _mark_run(order, frontier, begin, end)
+    if end - begin <= _VERTEX_CHUNK:
+        _flag_chunk(order, frontier, begin, end)
         return
-    for r in prange(runs(end - begin, _SETTLE_RUN)):
-        first = begin + np.uint64(r) * _SETTLE_RUN
-        _mark_run(order, frontier, first, min(first + _SETTLE_RUN, end))
+    for r in prange(runs(end - begin, _VERTEX_CHUNK)):
+        first = begin + np.uint64(r) * _VERTEX_CHUNK
+        _flag_chunk(order, frontier, first, min(first + _VERTEX_CHUNK, end))
 
 
 @inline_step
-def _gather_run(offsets, targets, order, value, frontier, arriving, first, last):
+def _pull_dependencies_chunk(offsets, targets, order, value, frontier, incoming, first, last):
     for i in range(first, last):
         v = np.uint64(order[i])
-        arriving[v] = _sum_of_frontier(offsets, targets, v, value, frontier)
+        incoming[v] = _sum_of_frontier(offsets, targets, v, value, frontier)
 
 
 @parallel
-def gather(offsets, targets, order, bounds, level, edges, value, frontier, arriving):
-    """Let each vertex of the level add up the values of its out-neighbours in the frontier."""
+def pull_dependencies(offsets, targets, order, bounds, level, edges, value, frontier, incoming):
+    """Add up, for each vertex of the level, the values of its out-neighbours in the frontier."""
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
     if np.uint64(edges) < FEW_EDGES:
-        _gather_run(offsets, targets, order, value, frontier, arriving, begin, end)
+        _pull_dependencies_chunk(offsets, targets, order, value, frontier, incoming, begin, end)
         return
-    run = run_of_queue(offsets, order[begin:], end - begin, _QUEUE_RUN)
-    for r in prange(runs(end - begin, run)):
-        first = begin + np.uint64(r) * run
-        last = min(first + run, end)
-        _gather_run(offsets, targets, order, value, frontier, arriving, first, last)
+    chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
+    for r in prange(runs(end - begin, chunk)):
+        first = begin + np.uint64(r) * chunk
+        last = min(first + chunk, end)
+        _pull_dependencies_chunk(offsets, targets, order, value, frontier, incoming, first, last)
 
 
 @inline_step
-def settle_run(order, scale, counted, arriving, visited, value, centrality, first, last):
-    """As `settle`, the vertices at these places of the order."""
+def finish_chunk(order, scale, weight, incoming, visited, value, centrality, first, last):
+    """Do the work of `finish_level` for the vertices ``order[first:last]``."""
     if first == last:
         return
     word = np.uint64(order[first]) >> _SIX
@@ -340,10 +366,10 @@ def settle_run(order, scale, counted, arriving, visited, value, centrality, firs
     for i in range(first, last):
         v = np.uint64(order[i])
         paths = value[v]
-        dependency = paths * (arriving[v] * scale)
-        centrality[v] += dependency * counted
+        dependency = paths * (incoming[v] * scale)
+        centrality[v] += dependency * weight
         value[v] = (1.0 + dependency) / paths
-        arriving[v] = 0.0
+        incoming[v] = 0.0
         if v >> _SIX != word:
             fetch_and(visited, word, ~bits)
             word = v >> _SIX
@@ -353,21 +379,21 @@ def settle_run(order, scale, counted, arriving, visited, value, centrality, firs
 
 
 @parallel
-def settle(order, bounds, level, scale, counted, arriving, visited, value, centrality):
-    """Turn what arrived at the level's vertices into their dependency, and take them out of `visited`.
+def finish_level(order, bounds, level, scale, weight, incoming, visited, value, centrality):
+    """Compute the dependency of each vertex of the level; remove the level from `visited`.
 
-    `scale` is what the paths of the next farther level were scaled by; `counted` is 0 for the source, whose
-    own dependency is not part of its centrality, and 1 for the others. Returns how many were settled.
+    `scale` is the factor that scaled the paths of the next farther level. `weight` is 0 for the source, whose
+    own dependency does not count, and 1 for other vertices. Returns the number of vertices of the level.
     """
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if end - begin <= _SETTLE_RUN:
-        settle_run(order, scale, counted, arriving, visited, value, centrality, begin, end)
+    if end - begin <= _VERTEX_CHUNK:
+        finish_chunk(order, scale, weight, incoming, visited, value, centrality, begin, end)
         return end - begin
-    for r in prange(runs(end - begin, _SETTLE_RUN)):
-        first = begin + np.uint64(r) * _SETTLE_RUN
-        settle_run(
-            order, scale, counted, arriving, visited, value, centrality, first,
-            min(first + _SETTLE_RUN, end),
+    for r in prange(runs(end - begin, _VERTEX_CHUNK)):
+        first = begin + np.uint64(r) * _VERTEX_CHUNK
+        finish_chunk(
+            order, scale, weight, incoming, visited, value, centrality, first,
+            min(first + _VERTEX_CHUNK, end),
         )  # fmt: skip
     return end - begin

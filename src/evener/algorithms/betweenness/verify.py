@@ -1,4 +1,4 @@
-"""Betweenness: Brandes' algorithm done again for the sources used, serially and in float64 (GAP's check)."""
+"""Verify betweenness: run Brandes' algorithm again from the same sources, in float64, as GAP does."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from evener.algorithms import verification_cpu as kernels
+from evener.algorithms.betweenness import verify_cpu as kernels
 from evener.algorithms.betweenness.betweenness import sources_of
-from evener.algorithms.verification import broken, column, first_true
+from evener.algorithms.verification import column, fail, first_true
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-# How far apart a centrality and its recomputed value may lie, relative to that value, and to the largest
-# one: in float32, sums over a hub's neighbours lose the last bits of the small ones.
+# Largest difference from the recomputed centrality, relative to this centrality and to the largest
+# centrality.
 _RELATIVE = {"float32": 1e-5, "float64": 1e-9}
 _OF_LARGEST = {"float32": 1e-7, "float64": 1e-12}
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless `centrality` is what Brandes' algorithm gives for the same sources."""
+    """Raise VerificationError unless `centrality` is the result of Brandes' algorithm."""
     graph, parameters = answer.graph, answer.parameters
     stored = column(answer, "centrality")
     if stored.dtype.name not in _RELATIVE:
-        broken(answer, "centralities are float32 or float64", f"they are {stored.dtype}")
+        fail(answer, "centralities are float32 or float64", f"found {stored.dtype}")
     if graph.n == 0:
         return
-    # A result tells the sources; of an answer from elsewhere it may be known how they were drawn.
+    # A result records its sources. Another answer may record how the sources were drawn.
     drawn = None if "sources" in parameters else parameters.get("k")
     chosen = sources_of(graph, parameters.get("sources"), drawn, parameters.get("seed", 0))
     expected = _dependencies(graph, chosen)
@@ -44,14 +44,14 @@ def check(answer: Answer) -> None:
     if off.any():
         v = first_true(off)
         detail = f"vertex {graph.ids[v]} has {found[v]}, recomputed {expected[v]}"
-        broken(answer, f"centralities are the dependencies on {len(chosen)} sources", detail)
+        fail(answer, f"centralities are the dependencies from {len(chosen)} sources", detail)
 
 
 def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float64]:
     threads = max(1, min(numba.get_num_threads(), len(sources)))
     shape = (threads, graph.n)
     score = np.zeros(shape)
-    kernels.dependencies(
+    kernels.sum_dependencies(
         graph.offsets,
         graph.targets,
         sources.astype(np.uint32),
@@ -67,7 +67,7 @@ def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float6
 
 
 def _scale(graph: Graph, sources: int, *, normalized: bool) -> float:
-    """Return the factor by which a sum over some sources estimates the value over all."""
+    """Return the factor that scales a sum over some sources to an estimate over all sources."""
     n = graph.n
     if n <= 2 or sources == 0:
         return 0.0

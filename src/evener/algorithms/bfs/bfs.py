@@ -244,18 +244,18 @@ def _search(
         else:
             engine.compute("bits.copy", visited, before)
             engine.compute(
-                kernels.flood_step, offsets, targets, engine.vertices, engine.owned, queue, length,
+                kernels.scatter_parents, offsets, targets, engine.vertices, engine.owned, queue, length,
                 parent, visited, offered,
             )  # fmt: skip
             found, frontier_edges, offers = engine.compute(
-                kernels.settle, offsets, engine.owned, before, visited, level, distance,
+                kernels.collect_new, offsets, engine.owned, before, visited, level, distance,
                 arrived, next_queue, next_length, count_next_active=True, reduce=list,
             )  # fmt: skip
         awake = sum(found)
         if any(offers):
             engine.push(offered, "set", changed=arrived, work_estimate=scout)
             reached, out_of_reached = engine.compute(
-                kernels.arrive, offsets, engine.owned, arrived, offered, visited, distance, parent,
+                kernels.receive_parents, offsets, engine.owned, arrived, offered, visited, distance, parent,
                 level, next_queue, next_length, count_next_active=True, work_estimate=scout, reduce=list,
             )  # fmt: skip
             awake += sum(reached)

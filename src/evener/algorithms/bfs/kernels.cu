@@ -1,100 +1,105 @@
-// Breadth-first search: steps down from a queue of vertices, a step up from a bitmap, and between them.
-// Arrays and votes are those of algorithms/bfs/kernels_cpu.py.
+// Breadth-first search: top-down steps from a queue of vertices and bottom-up steps from a bitmap.
+// algorithms/bfs/kernels_cpu.py describes the arrays and results.
 
 #include "bfs.cuh"
 
-// Start at `source`, `NOBODY` where another partition owns it. Returns (awake, scout).
+// Visit and queue `source`, which is NO_VERTEX if another partition owns it.
+//
+// Returns (frontier_vertices, frontier_edges).
 __global__ void SERIAL begin(
     Array<const u64> offsets, Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent,
     Bits visited, Array<u32> queue, Array<u64> length, Votes<u64, u64> votes
 ) {
-    u64 awake = 0, scout = 0;
-    if (source != NOBODY) {
+    u64 frontier_vertices = 0, frontier_edges = 0;
+    if (source != NO_VERTEX) {
         start(vertices, source, distance, parent, visited, queue, length);
-        awake = 1;
-        scout = degree_of(offsets, source);
+        frontier_vertices = 1;
+        frontier_edges = degree_of(offsets, source);
     }
-    votes.sum(awake, scout);
+    votes.sum(frontier_vertices, frontier_edges);
 }
 
-// Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
+// Visit the unvisited neighbours of the queued vertices.
 //
-// New owned vertices go to `next_queue`, new mirrors are flagged in `arrived`. Returns (awake, scout, offers).
+// An atomic update of `visited` ensures that each vertex is reached once. The kernel appends owned vertices
+// to `next_queue` and flags mirrors in `updates`. Returns (frontier_vertices, frontier_edges, new_mirrors).
 __global__ void PARALLEL(256) top_down_step(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned, Array<u32> queue,
-    Array<u64> length, i32 level, Array<i32> distance, Array<u32> parent, Bits visited, Bits arrived,
-    Array<u32> offered, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes, Grid grid,
-    Pieces pieces
+    Array<u64> length, i32 level, Array<i32> distance, Array<u32> parent, Bits visited, Bits updates,
+    Array<u32> candidate, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes, Grid
+    grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
-    Found own = step_down(
+    StepResult own = step_down(
         edges, offsets, targets, vertices, owned, queue, look(length[0]), level, distance, parent, visited,
-        arrived, offered, next_queue, next_length
+        updates, candidate, next_queue, next_length
     );
-    // All blocks have read the length: they have met in between.
+    // The barrier in `step_down` comes after every block's read of the length.
     if (first_of_grid()) length[0] = 0;
-    votes.sum(own.awake, own.scout, own.offers);
+    votes.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
 }
 
-// As `top_down_step` for a broad frontier: only marks and parents are written, `settle` does the rest.
-__global__ void PARALLEL(256) flood_step(
+// Set `visited` and `parent` of the unvisited neighbours of the queued vertices.
+//
+// For a frontier with many edges, `scatter_parents` and `collect_new` together replace `top_down_step`.
+__global__ void PARALLEL(256) scatter_parents(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned, Array<u32> queue,
-    Array<u64> length, Array<u32> parent, Bits visited, Array<u32> offered, Grid grid, Pieces pieces
+    Array<u64> length, Array<u32> parent, Bits visited, Array<u32> candidate, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
-    flood(edges, offsets, targets, vertices, owned, queue, look(length[0]), parent, visited, offered);
+    scatter(edges, offsets, targets, vertices, owned, queue, look(length[0]), parent, visited, candidate);
     if (first_of_grid()) length[0] = 0;
 }
 
-// Let owned vertices visited since `before` join the next frontier, and flag mirrors in `arrived`.
+// Append the owned vertices visited since `visited_before` to the queue, and flag the mirrors in `updates`.
 //
-// Returns (awake, scout, offers).
-__global__ void PARALLEL(256) settle(
-    Array<const u64> offsets, u64 owned, Bits before, Bits visited, i32 level, Array<i32> distance, Bits arrived,
-    Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes
+// Returns (frontier_vertices, frontier_edges, new_mirrors).
+__global__ void PARALLEL(256) collect_new(
+    Array<const u64> offsets, u64 owned, Bits visited_before, Bits visited, i32 level, Array<i32> distance,
+    Bits updates, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes
 ) {
-    Found own = settle_visited(
-        offsets, owned, before, visited, level, distance, arrived, next_queue, next_length
+    StepResult own = collect_visited(
+        offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length
     );
-    votes.sum(own.awake, own.scout, own.offers);
+    votes.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
 }
 
-// Take in the vertices that other partitions reached: those not yet visited join the next frontier.
+// Visit the unvisited vertices that other partitions reached and append them to the queue.
 //
-// Returns (awake, scout); clears `arrived`.
-__global__ void PARALLEL(256) arrive(
-    Array<const u64> offsets, u64 owned, Bits arrived, Array<const u32> offered, Bits visited,
+// Clears `updates`. Returns (frontier_vertices, frontier_edges).
+__global__ void PARALLEL(256) receive_parents(
+    Array<const u64> offsets, u64 owned, Bits updates, Array<const u32> candidate, Bits visited,
     Array<i32> distance, Array<u32> parent, i32 level, Array<u32> next_queue, Array<u64> next_length,
     Votes<u64, u64> votes
 ) {
-    u64 awake = 0, scout = 0;
+    u64 frontier_vertices = 0, frontier_edges = 0;
     u64 halves = (owned + 63) / 64 * 2;
     for (u64 h = warp_of_grid(); h < halves; h += warps_of_grid()) {
         u32 seen = visited.half(h);
-        u32 half = arrived.half(h);
-        __syncwarp();  // all have read them
+        u32 half = updates.half(h);
+        __syncwarp();  // all lanes have read both words
         u32 fresh = half & range_mask(h, 0, owned) & ~seen;
         if (lane() == 0 && half != 0) {
-            arrived.half(h) = 0;
+            updates.half(h) = 0;
             visited.half(h) = seen | fresh;
         }
         u64 v = h * 32 + lane();
         if (fresh >> lane() & 1) {
             distance[v] = level;
-            parent[v] = offered[v];
-            scout += offsets[v + 1] - offsets[v];
+            parent[v] = candidate[v];
+            frontier_edges += offsets[v + 1] - offsets[v];
             append(next_queue, next_length, (u32)v);
-            awake++;
+            frontier_vertices++;
         }
     }
-    votes.sum(awake, scout);
+    votes.sum(frontier_vertices, frontier_edges);
 }
 
-// Let each unvisited vertex look for a neighbour in the frontier, those of highest degree first.
+// Search the row of each unvisited vertex for a neighbour in the frontier.
 //
-// `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier count
-// as visited: no later step need offer them to their owners. Half a word is one warp's, so nothing is atomic.
-// Returns how many found one.
+// `offsets` and `targets` are in-edges; rows from `rows` on are empty. The kernel marks mirrors in the
+// frontier as visited, so that no later step sends them to their owners. One warp writes each half of 32
+// vertices, so no write is atomic. Returns the number of vertices that found a parent.
 __global__ void PARALLEL(256) bottom_up_step(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, i32 level,
     Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Votes<u64> votes
@@ -104,7 +109,7 @@ __global__ void PARALLEL(256) bottom_up_step(
     ));
 }
 
-// The edges that lead out of reached vertices.
+// Returns the number of out-edges of the reached vertices.
 __global__ void PARALLEL(256) edges_reached(
     Array<const u64> offsets, u64 owned, Array<const i32> distance, Votes<u64> votes
 ) {

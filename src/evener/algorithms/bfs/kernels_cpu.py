@@ -1,11 +1,16 @@
-"""Breadth-first search: steps down from a queue of vertices, a step up from a bitmap, and between them.
+"""Breadth-first search: top-down steps from a queue of vertices and bottom-up steps from a bitmap.
 
-`distance` (L,) int32 holds -1 where unreached. `parent` (L,) uint32 is the graph's number of a neighbour
-one level nearer, `NOBODY` where there is none. `visited`, `frontier`, `arrived` are bitmaps over L + M,
-`vertices` (L + M,) uint32 the graph's numbers of these vertices, and `offered` (L + M,) uint32 that of a
-parent for each vertex flagged in `arrived`. `queue` (L,) uint32 lists ``length[0]`` vertices, and a kernel
-that consumes it leaves its length 0. Votes: `awake`, the vertices that a step reached, `scout`, the edges
-that lead out of them, and `offers`, the mirrors it reached.
+Arrays for L owned vertices and M mirrors:
+
+- `distance` (L,) int32: the level, -1 if unreached.
+- `parent` (L,) uint32: the global number of a neighbour one level nearer, `NO_VERTEX` if unreached.
+- `vertices` (L + M,) uint32: the global number of each local vertex.
+- `visited`, `frontier`, `updates`: bitmaps of L + M bits. `updates` flags the vertices with a candidate.
+- `candidate` (L + M,) uint32: the global number of a possible parent, for each vertex flagged in `updates`.
+- `queue` (L,) uint32: ``length[0]`` vertices. A kernel that reads the whole queue sets its length to 0.
+
+Results: `frontier_vertices`, the vertices that a step reached; `frontier_edges`, the out-edges of these
+vertices; `new_mirrors`, the mirrors that a step reached.
 """
 
 from __future__ import annotations
@@ -17,15 +22,15 @@ from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.work_queue import SHARES, first_turn, part_of_queue, parts_of_queue, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, queue_part, split_queue, take_chunk
 
 __all__ = [
-    "arrive",
     "begin",
     "bottom_up_step",
+    "collect_new",
     "edges_reached",
-    "flood_step",
-    "settle",
+    "receive_parents",
+    "scatter_parents",
     "top_down_step",
 ]
 
@@ -33,19 +38,22 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NOBODY = np.uint32(0xFFFFFFFF)
-# Parts of the queue that a thread takes at a time, at most.
-_QUEUE_RUN = np.uint64(16)
-# Words of 64 vertices that a thread takes at a time.
-_WORD_RUN = np.uint64(64)
-# Vertices looked through by a thread at a time.
-_VERTEX_RUN = np.uint64(1 << 13)
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
+# Largest chunk of queue parts.
+_QUEUE_CHUNK = np.uint64(16)
+# Words of 64 vertices in a chunk.
+_WORD_CHUNK = np.uint64(64)
+# Vertices in a chunk.
+_VERTEX_CHUNK = np.uint64(1 << 13)
 
 
 @serial
 def begin(offsets, vertices, source, distance, parent, visited, queue, length):
-    """Start at `source`, `NOBODY` where another partition owns it. Returns (awake, scout)."""
-    if source == _NOBODY:
+    """Visit and queue `source`, which is `NO_VERTEX` if another partition owns it.
+
+    Returns (frontier_vertices, frontier_edges).
+    """
+    if source == _NO_VERTEX:
         return _ZERO, _ZERO
     s = np.uint64(source)
     distance[s] = 0
@@ -57,20 +65,20 @@ def begin(offsets, vertices, source, distance, parent, visited, queue, length):
 
 
 @inline_step
-def _down_share(
-    offsets, targets, vertices, owned, queue, pieces, parts, run, level, distance, parent, visited, arrived,
-    offered, next_queue, next_length, turn,
+def _top_down_worker(
+    offsets, targets, vertices, owned, queue, in_pieces, parts, chunk, level, distance, parent, visited,
+    updates, candidate, next_queue, next_length, counter,
 ):  # fmt: skip
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
-    awake = _ZERO
-    scout = _ZERO
-    offers = _ZERO
-    first = take(turn, run)
+    frontier_vertices = _ZERO
+    frontier_edges = _ZERO
+    new_mirrors = _ZERO
+    first = take_chunk(counter, chunk)
     while first < parts:
-        for i in range(first, min(first + run, parts)):
-            u, begin, end = part_of_queue(offsets, queue, pieces, i)
-            name = vertices[u]
+        for i in range(first, min(first + chunk, parts)):
+            u, begin, end = queue_part(offsets, queue, in_pieces, i)
+            number = vertices[u]
             for e in range(begin, end):
                 v = np.uint64(targets[e])
                 bit = _ONE << (v & _LOW_BITS)
@@ -79,60 +87,60 @@ def _down_share(
                 if fetch_or(visited, v >> _SIX, bit) & bit:
                     continue
                 if v >= owned:
-                    offered[v] = name
-                    fetch_or(arrived, v >> _SIX, bit)
-                    offers += _ONE
+                    candidate[v] = number
+                    fetch_or(updates, v >> _SIX, bit)
+                    new_mirrors += _ONE
                     continue
-                parent[v] = name
+                parent[v] = number
                 distance[v] = level
-                awake += _ONE
-                scout += offsets[v + _ONE] - offsets[v]
+                frontier_vertices += _ONE
+                frontier_edges += offsets[v + _ONE] - offsets[v]
                 buffer[held] = v
                 held += 1
                 if held == BUFFER:
                     append(buffer, held, next_queue, next_length)
                     held = 0
-        first = take(turn, run)
+        first = take_chunk(counter, chunk)
     append(buffer, held, next_queue, next_length)
-    return awake, scout, offers
+    return frontier_vertices, frontier_edges, new_mirrors
 
 
 @parallel
 def top_down_step(
-    offsets, targets, vertices, owned, queue, length, level, distance, parent, visited, arrived, offered,
+    offsets, targets, vertices, owned, queue, length, level, distance, parent, visited, updates, candidate,
     next_queue, next_length,
 ):  # fmt: skip
-    """Visit the neighbours of the queued vertices; `visited` sees to it that each is reached once.
+    """Visit the unvisited neighbours of the queued vertices.
 
-    New owned vertices go to `next_queue`, new mirrors are flagged in `arrived`. Returns (awake, scout,
-    offers).
+    An atomic update of `visited` ensures that each vertex is reached once. The kernel appends owned vertices
+    to `next_queue` and flags mirrors in `updates`. Returns (frontier_vertices, frontier_edges, new_mirrors).
     """
-    awake = _ZERO
-    scout = _ZERO
-    offers = _ZERO
-    pieces, parts, run = parts_of_queue(offsets, queue, length[_ZERO], _QUEUE_RUN)
-    turn = first_turn()
-    for _ in prange(SHARES):
-        a, s, o = _down_share(
-            offsets, targets, vertices, np.uint64(owned), queue, pieces, parts, run, np.int32(level),
-            distance, parent, visited, arrived, offered, next_queue, next_length, turn,
+    frontier_vertices = _ZERO
+    frontier_edges = _ZERO
+    new_mirrors = _ZERO
+    in_pieces, parts, chunk = split_queue(offsets, queue, length[_ZERO], _QUEUE_CHUNK)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        a, s, o = _top_down_worker(
+            offsets, targets, vertices, np.uint64(owned), queue, in_pieces, parts, chunk, np.int32(level),
+            distance, parent, visited, updates, candidate, next_queue, next_length, counter,
         )  # fmt: skip
-        awake += a
-        scout += s
-        offers += o
+        frontier_vertices += a
+        frontier_edges += s
+        new_mirrors += o
     length[_ZERO] = _ZERO
-    return awake, scout, offers
+    return frontier_vertices, frontier_edges, new_mirrors
 
 
 @inline_step
-def _flood_share(
-    offsets, targets, vertices, owned, queue, pieces, parts, run, parent, visited, offered, turn
+def _scatter_worker(
+    offsets, targets, vertices, owned, queue, in_pieces, parts, chunk, parent, visited, candidate, counter
 ):
-    first = take(turn, run)
+    first = take_chunk(counter, chunk)
     while first < parts:
-        for i in range(first, min(first + run, parts)):
-            u, begin, end = part_of_queue(offsets, queue, pieces, i)
-            name = vertices[u]
+        for i in range(first, min(first + chunk, parts)):
+            u, begin, end = queue_part(offsets, queue, in_pieces, i)
+            number = vertices[u]
             for e in range(begin, end):
                 v = np.uint64(targets[e])
                 bit = _ONE << (v & _LOW_BITS)
@@ -141,98 +149,101 @@ def _flood_share(
                 if fetch_or(visited, v >> _SIX, bit) & bit:
                     continue
                 if v >= owned:
-                    offered[v] = name
+                    candidate[v] = number
                 else:
-                    parent[v] = name
-        first = take(turn, run)
+                    parent[v] = number
+        first = take_chunk(counter, chunk)
 
 
 @parallel
-def flood_step(offsets, targets, vertices, owned, queue, length, parent, visited, offered):
-    """As `top_down_step` for a broad frontier: only marks and parents are written, `settle` does the rest.
+def scatter_parents(offsets, targets, vertices, owned, queue, length, parent, visited, candidate):
+    """Set `visited` and `parent` of the unvisited neighbours of the queued vertices.
 
-    Every write here goes to a random place, so each one that can wait until its place comes by does.
+    For a frontier with many edges, `scatter_parents` and `collect_new` together replace `top_down_step`. The
+    writes of `scatter_parents` are random, so `collect_new` makes all other writes in vertex order.
     """
-    pieces, parts, run = parts_of_queue(offsets, queue, length[_ZERO], _QUEUE_RUN)
-    turn = first_turn()
-    for _ in prange(SHARES):
-        _flood_share(
-            offsets, targets, vertices, np.uint64(owned), queue, pieces, parts, run, parent, visited, offered,
-            turn,
+    in_pieces, parts, chunk = split_queue(offsets, queue, length[_ZERO], _QUEUE_CHUNK)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _scatter_worker(
+            offsets, targets, vertices, np.uint64(owned), queue, in_pieces, parts, chunk, parent, visited,
+            candidate, counter,
         )  # fmt: skip
     length[_ZERO] = _ZERO
 
 
 @inline_step
-def _settle_share(offsets, owned, before, visited, level, distance, arrived, next_queue, next_length, turn):
+def _collect_worker(
+    offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length, counter
+):
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
-    awake = _ZERO
-    scout = _ZERO
-    offers = _ZERO
+    frontier_vertices = _ZERO
+    frontier_edges = _ZERO
+    new_mirrors = _ZERO
     words = np.uint64(len(visited))
-    first = take(turn, _WORD_RUN)
+    first = take_chunk(counter, _WORD_CHUNK)
     while first < words:
-        for w in range(first, min(first + _WORD_RUN, words)):
-            new = visited[w] & ~before[w]
+        for w in range(first, min(first + _WORD_CHUNK, words)):
+            new = visited[w] & ~visited_before[w]
             mine = new
             if (w + _ONE) << _SIX > owned:
                 mine &= (_ONE << (owned & _LOW_BITS)) - _ONE if w << _SIX < owned else _ZERO
-                arrived[w] = new & ~mine
-                offers += population(new & ~mine)
+                updates[w] = new & ~mine
+                new_mirrors += population(new & ~mine)
             while mine != _ZERO:
                 v = (w << _SIX) + trailing_zeros(mine)
                 mine &= mine - _ONE
                 distance[v] = level
-                scout += offsets[v + _ONE] - offsets[v]
+                frontier_edges += offsets[v + _ONE] - offsets[v]
                 buffer[held] = v
                 held += 1
-                awake += _ONE
+                frontier_vertices += _ONE
             if held > BUFFER - 64:
                 append(buffer, held, next_queue, next_length)
                 held = 0
-        first = take(turn, _WORD_RUN)
+        first = take_chunk(counter, _WORD_CHUNK)
     append(buffer, held, next_queue, next_length)
-    return awake, scout, offers
+    return frontier_vertices, frontier_edges, new_mirrors
 
 
 @parallel
-def settle(offsets, owned, before, visited, level, distance, arrived, next_queue, next_length):
-    """Let owned vertices visited since `before` join the next frontier, and flag mirrors in `arrived`.
+def collect_new(offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length):
+    """Append the owned vertices visited since `visited_before` to the queue; flag mirrors in `updates`.
 
-    Returns (awake, scout, offers).
+    Returns (frontier_vertices, frontier_edges, new_mirrors).
     """
-    awake = _ZERO
-    scout = _ZERO
-    offers = _ZERO
-    turn = first_turn()
-    for _ in prange(SHARES):
-        a, s, o = _settle_share(
-            offsets, np.uint64(owned), before, visited, np.int32(level), distance, arrived, next_queue,
-            next_length, turn,
+    frontier_vertices = _ZERO
+    frontier_edges = _ZERO
+    new_mirrors = _ZERO
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        a, s, o = _collect_worker(
+            offsets, np.uint64(owned), visited_before, visited, np.int32(level), distance, updates,
+            next_queue, next_length, counter,
         )  # fmt: skip
-        awake += a
-        scout += s
-        offers += o
-    return awake, scout, offers
+        frontier_vertices += a
+        frontier_edges += s
+        new_mirrors += o
+    return frontier_vertices, frontier_edges, new_mirrors
 
 
 @inline_step
-def _arrive_share(
-    offsets, owned, arrived, offered, visited, distance, parent, level, next_queue, next_length, turn
+def _receive_worker(
+    offsets, owned, updates, candidate, visited, distance, parent, level, next_queue, next_length, counter
 ):
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
-    awake = _ZERO
-    scout = _ZERO
+    frontier_vertices = _ZERO
+    frontier_edges = _ZERO
     words = (owned + _LOW_BITS) >> _SIX
-    first = take(turn, _WORD_RUN)
+    first = take_chunk(counter, _WORD_CHUNK)
     while first < words:
-        for w in range(first, min(first + _WORD_RUN, words)):
-            word = arrived[w]
+        for w in range(first, min(first + _WORD_CHUNK, words)):
+            word = updates[w]
             if word == _ZERO:
                 continue
-            arrived[w] = _ZERO
+            updates[w] = _ZERO
             if (w + _ONE) << _SIX > owned:
                 word &= (_ONE << (owned & _LOW_BITS)) - _ONE
             word &= ~visited[w]
@@ -241,49 +252,51 @@ def _arrive_share(
                 v = (w << _SIX) + trailing_zeros(word)
                 word &= word - _ONE
                 distance[v] = level
-                parent[v] = offered[v]
-                scout += offsets[v + _ONE] - offsets[v]
+                parent[v] = candidate[v]
+                frontier_edges += offsets[v + _ONE] - offsets[v]
                 buffer[held] = v
                 held += 1
-                awake += _ONE
+                frontier_vertices += _ONE
             if held > BUFFER - 64:
                 append(buffer, held, next_queue, next_length)
                 held = 0
-        first = take(turn, _WORD_RUN)
+        first = take_chunk(counter, _WORD_CHUNK)
     append(buffer, held, next_queue, next_length)
-    return awake, scout
+    return frontier_vertices, frontier_edges
 
 
 @parallel
-def arrive(offsets, owned, arrived, offered, visited, distance, parent, level, next_queue, next_length):
-    """Take in the vertices that other partitions reached: those not yet visited join the next frontier.
+def receive_parents(
+    offsets, owned, updates, candidate, visited, distance, parent, level, next_queue, next_length
+):
+    """Visit the unvisited vertices that other partitions reached and append them to the queue.
 
-    Returns (awake, scout); clears `arrived`.
+    Clears `updates`. Returns (frontier_vertices, frontier_edges).
     """
-    awake = _ZERO
-    scout = _ZERO
-    turn = first_turn()
-    for _ in prange(SHARES):
-        a, s = _arrive_share(
-            offsets, np.uint64(owned), arrived, offered, visited, distance, parent, np.int32(level),
-            next_queue, next_length, turn,
+    frontier_vertices = _ZERO
+    frontier_edges = _ZERO
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        a, s = _receive_worker(
+            offsets, np.uint64(owned), updates, candidate, visited, distance, parent, np.int32(level),
+            next_queue, next_length, counter,
         )  # fmt: skip
-        awake += a
-        scout += s
-    return awake, scout
+        frontier_vertices += a
+        frontier_edges += s
+    return frontier_vertices, frontier_edges
 
 
 @inline_step
-def _up_share(
-    offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier, turn
+def _bottom_up_worker(
+    offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier, counter
 ):
-    awake = _ZERO
+    frontier_vertices = _ZERO
     words = np.uint64(len(visited))
-    first = take(turn, _WORD_RUN)
+    first = take_chunk(counter, _WORD_CHUNK)
     while first < words:
-        for w in range(first, min(first + _WORD_RUN, words)):
-            before = visited[w] | frontier[w]
-            unvisited = ~before
+        for w in range(first, min(first + _WORD_CHUNK, words)):
+            seen = visited[w] | frontier[w]
+            unvisited = ~seen
             if (w + _ONE) << _SIX > rows:
                 unvisited &= (_ONE << (rows & _LOW_BITS)) - _ONE if w << _SIX < rows else _ZERO
             found = _ZERO
@@ -297,36 +310,36 @@ def _up_share(
                         distance[v] = level
                         parent[v] = vertices[u]
                         found |= bit
-                        awake += _ONE
+                        frontier_vertices += _ONE
                         break
             next_frontier[w] = found
-            visited[w] = before | found
-        first = take(turn, _WORD_RUN)
-    return awake
+            visited[w] = seen | found
+        first = take_chunk(counter, _WORD_CHUNK)
+    return frontier_vertices
 
 
 @parallel
 def bottom_up_step(
     offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
 ):
-    """Let each unvisited vertex look for a neighbour in the frontier, in the order of its row.
+    """Search the row of each unvisited vertex for a neighbour in the frontier.
 
-    `offsets` and `targets` are in-edges, of which rows from `rows` on have none. Mirrors in the frontier
-    count as visited: no later step need offer them to their owners. A word of 64 vertices is one thread's, so
-    nothing is atomic. Returns how many found one.
+    `offsets` and `targets` are in-edges; rows from `rows` on are empty. The kernel marks mirrors in the
+    frontier as visited, so that no later step sends them to their owners. One thread writes each word of 64
+    vertices, so no write is atomic. Returns the number of vertices that found a parent.
     """
-    awake = _ZERO
-    turn = first_turn()
-    for _ in prange(SHARES):
-        awake += _up_share(
+    frontier_vertices = _ZERO
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        frontier_vertices += _bottom_up_worker(
             offsets, targets, vertices, np.uint64(rows), np.int32(level), distance, parent, visited, frontier,
-            next_frontier, turn,
+            next_frontier, counter,
         )  # fmt: skip
-    return awake
+    return frontier_vertices
 
 
 @inline_step
-def _edges_reached_run(offsets, distance, first, last):
+def _edges_reached_chunk(offsets, distance, first, last):
     edges = _ZERO
     for v in range(first, last):
         if distance[v] >= 0:
@@ -336,9 +349,9 @@ def _edges_reached_run(offsets, distance, first, last):
 
 @parallel
 def edges_reached(offsets, owned, distance):
-    """The edges that lead out of reached vertices."""
+    """Return the number of out-edges of the reached vertices."""
     edges = _ZERO
-    for r in prange(np.int64((np.uint64(owned) + _VERTEX_RUN - _ONE) // _VERTEX_RUN)):
-        first = np.uint64(r) * _VERTEX_RUN
-        edges += _edges_reached_run(offsets, distance, first, min(first + _VERTEX_RUN, np.uint64(owned)))
+    for r in prange(np.int64((np.uint64(owned) + _VERTEX_CHUNK - _ONE) // _VERTEX_CHUNK)):
+        first = np.uint64(r) * _VERTEX_CHUNK
+        edges += _edges_reached_chunk(offsets, distance, first, min(first + _VERTEX_CHUNK, np.uint64(owned)))
     return edges

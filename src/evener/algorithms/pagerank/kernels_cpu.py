@@ -13,7 +13,7 @@ from numba import prange
 
 from evener.kernels.cpu.column_blocks import LANES
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = ["begin", "begin_run", "finish", "finish_row", "iterate", "rank_others"]
 
@@ -64,11 +64,11 @@ def finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contri
 @inline_step
 def _iterate_share(
     offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
-    next_contribution, turn,
+    next_contribution, counter,
 ):  # fmt: skip
     error = 0.0
     dangling = 0.0
-    b = take(turn, _ONE)
+    b = take_chunk(counter, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
         for v in range(np.uint64(blocks[b]), min(np.uint64(blocks[b + _ONE]), connected)):
             pulled = 0.0
@@ -77,7 +77,7 @@ def _iterate_share(
             change, own = finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution)
             error += change
             dangling += own
-        b = take(turn, _ONE)
+        b = take_chunk(counter, _ONE)
     return error, dangling
 
 
@@ -93,11 +93,11 @@ def iterate(
     """
     error = 0.0
     dangling = 0.0
-    turn = first_turn()
-    for _ in prange(SHARES):
+    counter = new_counter()
+    for _ in prange(WORKERS):
         e, d = _iterate_share(
             offsets, targets, blocks, np.uint64(connected), out_degree, damping, jump, teleport,
-            contribution, rank, next_contribution, turn,
+            contribution, rank, next_contribution, counter,
         )  # fmt: skip
         error += e
         dangling += d

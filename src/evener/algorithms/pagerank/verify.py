@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms import verification_cpu as kernels
+from evener.algorithms.pagerank import verify_cpu as kernels
 from evener.algorithms.pagerank.pagerank import jumps_of, tolerance_of
 from evener.algorithms.pagerank.strength import out_strength, uses_weights
-from evener.algorithms.verification import PIECE, asked, broken, column, edge_blocks, first_true, number
+from evener.algorithms.verification import (
+    PIECE,
+    column,
+    edge_blocks,
+    fail,
+    finite_number,
+    first_true,
+    required_parameter,
+)
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -57,20 +65,20 @@ def check(answer: Answer) -> None:
     if graph.n == 0:
         return
     if stored.dtype.name not in _RELATIVE:
-        broken(answer, "ranks are float32 or float64", f"they are {stored.dtype}")
+        fail(answer, "ranks are float32 or float64", f"they are {stored.dtype}")
     proper = np.isfinite(stored) & (stored >= 0)
     if not proper.all():
         v = first_true(~proper)
-        broken(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}, not >= 0")
+        fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}, not >= 0")
     slack = _slack(answer, stored.dtype)
     total = float(stored.sum(dtype=np.float64))
     if abs(total - 1.0) > slack:
         v = int(stored.argmax())
         detail = f"they sum to {total} and not 1.0; the largest is {stored[v]} at vertex {graph.ids[v]}"
-        broken(answer, "ranks sum to one", detail)
+        fail(answer, "ranks sum to one", detail)
 
     step = _iteration(answer)
-    tol = float(number(answer, "tol", parameters.get("tol") or 0.0))
+    tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
     if stop not in ("l1", "networkx"):
         msg = f'to verify pagerank its \'stop\' must be "l1" or "networkx", not {stop!r}'
@@ -79,19 +87,17 @@ def check(answer: Answer) -> None:
     fixed = tolerance == 0.0
     iterations = answer.outcome.get("iterations")
     if iterations is None and fixed:
-        iterations = asked(answer, "max_iter")
+        iterations = required_parameter(answer, "max_iter")
     if iterations is not None or fixed:
-        iterations = int(number(answer, "iterations", iterations))
+        iterations = int(finite_number(answer, "iterations", iterations))
         if difference := _difference(answer, stored, step, iterations):
-            broken(answer, f"ranks are those of {iterations} iterations", difference)
+            fail(answer, f"ranks are those of {iterations} iterations", difference)
     if fixed:
         return
     if not answer.outcome.get("converged", True):
-        most = number(answer, "max_iter", asked(answer, "max_iter"))
+        most = finite_number(answer, "max_iter", required_parameter(answer, "max_iter"))
         if iterations is not None and iterations < most:
-            broken(
-                answer, "a run ends when it converges, or after max_iter", f"it took {iterations} of {most}"
-            )
+            fail(answer, "a run ends when it converges, or after max_iter", f"it took {iterations} of {most}")
         return
     if iterations is None and tolerance > _DECIDES:
         if _took_the_most(answer, stored, step, tolerance):
@@ -116,7 +122,7 @@ def check(answer: Answer) -> None:
             f"one more moves them by {by:.3g} in all, allowed are {tolerance + slack:.3g}; "
             f"most at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
         )
-        broken(answer, "another iteration leaves the ranks in place", detail)
+        fail(answer, "another iteration leaves the ranks in place", detail)
 
 
 def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
@@ -126,10 +132,12 @@ def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
     """
     graph, parameters = answer.graph, answer.parameters
     longest = int(graph.in_degree().max(initial=0))
-    left = 1.0 - float(number(answer, "damping", parameters.get("damping", 0.85)))
+    left = 1.0 - float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
     told = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
     iterations = next(one for one in told if one is not None)
-    passed_on = min(float(number(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf)
+    passed_on = min(
+        float(finite_number(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf
+    )
     return _ROUNDINGS * float(np.finfo(dtype).eps) + _ADDITION * longest * max(1.0, passed_on)
 
 
@@ -142,8 +150,8 @@ def _took_the_most(answer: Answer, stored: NDArray[Any], step: _Step, tolerance:
     most = answer.parameters.get("max_iter")
     if most is None:
         return False
-    most = int(number(answer, "max_iter", most))
-    damping = min(abs(float(number(answer, "damping", answer.parameters.get("damping", 0.85)))), 1.0)
+    most = int(finite_number(answer, "max_iter", most))
+    damping = min(abs(float(finite_number(answer, "damping", answer.parameters.get("damping", 0.85)))), 1.0)
     before_last = 2.0 * damping ** max(most - 2, 0)
     return before_last >= tolerance and _difference(answer, stored, step, most) is None
 
@@ -171,7 +179,7 @@ def _iteration(answer: Answer) -> _Step:
     It turns the ranks it is given into shares: with a large graph, an array more may be one too many.
     """
     graph, parameters = answer.graph, answer.parameters
-    damping = float(number(answer, "damping", parameters.get("damping", 0.85)))
+    damping = float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
     jumps = jumps_of(graph, parameters.get("personalization"))
     teleport = 1.0 / graph.n if jumps is None else jumps
     weighted = uses_weights(graph, parameters.get("weights"), parameters.get("semantics", "networkx"))
@@ -186,11 +194,11 @@ def _iteration(answer: Answer) -> _Step:
         np.divide(rank, divisor, out=rank)
         arriving = np.empty(graph.n)
         if weighted:
-            kernels.gather_weighted(
+            kernels.weighted_sums(
                 backward.offsets, backward.targets, backward.weights, rank, arriving, blocks
             )
         else:
-            kernels.gather(backward.offsets, backward.targets, rank, arriving, blocks)
+            kernels.sums(backward.offsets, backward.targets, rank, arriving, blocks)
         arriving *= damping
         arriving += spread * teleport
         return arriving

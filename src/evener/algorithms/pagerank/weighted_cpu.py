@@ -12,7 +12,7 @@ from numba import prange
 
 from evener.algorithms.pagerank.kernels_cpu import begin_run, finish_row
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = ["begin", "iterate"]
 
@@ -31,11 +31,11 @@ def begin(out_strength, blocks, start, rank, contribution):
 @inline_step
 def _iterate_share(
     offsets, targets, weights, blocks, connected, out_strength, damping, jump, teleport, contribution, rank,
-    next_contribution, turn,
+    next_contribution, counter,
 ):  # fmt: skip
     error = 0.0
     dangling = 0.0
-    b = take(turn, _ONE)
+    b = take_chunk(counter, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
         for v in range(np.uint64(blocks[b]), min(np.uint64(blocks[b + _ONE]), connected)):
             pulled = 0.0
@@ -46,7 +46,7 @@ def _iterate_share(
             )
             error += change
             dangling += own
-        b = take(turn, _ONE)
+        b = take_chunk(counter, _ONE)
     return error, dangling
 
 
@@ -61,11 +61,11 @@ def iterate(
     """
     error = 0.0
     dangling = 0.0
-    turn = first_turn()
-    for _ in prange(SHARES):
+    counter = new_counter()
+    for _ in prange(WORKERS):
         e, d = _iterate_share(
             offsets, targets, weights, blocks, np.uint64(connected), out_strength, damping, jump, teleport,
-            contribution, rank, next_contribution, turn,
+            contribution, rank, next_contribution, counter,
         )  # fmt: skip
         error += e
         dangling += d

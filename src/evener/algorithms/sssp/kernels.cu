@@ -1,37 +1,40 @@
-// Shortest paths: settle a bucket along out-edges, or sweep over in-edges. Arrays and votes are those of
-// algorithms/sssp/kernels_cpu.py.
+// Shortest paths: relax the out-edges of a bucket, or sweep over the in-edges of all vertices.
+// algorithms/sssp/kernels_cpu.py describes the arrays and results.
 //
-// Distances only fall while a kernel runs. So one that is read too early, or from a cache that does not hear
-// of other blocks, is one that was true: it may cost another look, and no path is lost by it, because whoever
-// lowers a vertex sees to it that its edges are looked at once more.
+// Distances only decrease while a kernel runs. A stale distance, read early or from an incoherent cache, is
+// an earlier distance of the vertex. It can cause extra work but no wrong result: a thread that lowers a
+// distance ensures that the vertex's edges are relaxed again.
 
 #include "edges.cuh"
 #include "lengths.cuh"
 #include "rows.cuh"
 
-// Start at `source`, `NOBODY` where another partition owns it. Returns awake.
+// Set the distance of `source` to 0 and flag it as pending. `source` is NO_VERTEX if another partition owns
+// it.
+//
+// Returns the number of pending vertices.
 template <typename Distance>
 __global__ void SERIAL begin(u32 source, Array<Distance> distance, Bits pending, Votes<u64> votes) {
-    u64 awake = 0;
-    if (source != NOBODY) {
+    u64 vertices = 0;
+    if (source != NO_VERTEX) {
         distance[source] = 0;
         pending.set(source);
-        awake = 1;
+        vertices = 1;
     }
-    votes.sum(awake);
+    votes.sum(vertices);
 }
 
 // ---- buckets ---------------------------------------------------------------------------------------
 
-// The least distance of the pending vertices that this thread looks at; infinite if there is none.
+// The smallest distance of the pending vertices that this thread reads, infinity if there is none.
 template <typename Distance>
-__device__ inline double lowest_of_thread(u64 owned, Array<const Distance> distance, Bits pending) {
+__device__ inline double min_pending_of_thread(u64 owned, Array<const Distance> distance, Bits pending) {
     double lowest = infinite();
     u64 halves = (owned + 31) / 32;
-    // A warp reads 32 halves at once, and then a half's distances, a vertex to a lane.
+    // A warp reads 32 halves at once, then the distances of each half, one vertex per lane.
     for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
         u64 h = first + lane();
-        u32 half = h < halves ? look(pending.half(h)) & range_mask(h, 0, owned) : 0;  // without mirrors
+        u32 half = h < halves ? look(pending.half(h)) & range_mask(h, 0, owned) : 0;  // excludes mirrors
         for (u32 some = __ballot_sync(ALL, half != 0); some != 0; some &= some - 1) {
             u32 k = __ffs(some) - 1;
             if (__shfl_sync(ALL, half, k) >> lane() & 1)
@@ -41,33 +44,33 @@ __device__ inline double lowest_of_thread(u64 owned, Array<const Distance> dista
     return lowest;
 }
 
-// The least distance of a pending vertex; infinite if there is none.
+// Returns the smallest distance of a pending owned vertex, infinity if there is none.
 template <typename Distance>
-__global__ void PARALLEL(256) lowest(
+__global__ void PARALLEL(256) min_pending(
     u64 owned, Array<const Distance> distance, Bits pending, Votes<double> votes
 ) {
-    votes.minimum(lowest_of_thread(owned, distance, pending));
+    votes.minimum(min_pending_of_thread(owned, distance, pending));
 }
 
-// One thread's part of what was collected: the sums over all threads are the vertices, and the edges out of them.
-struct Collected {
-    u64 awake;
+// One thread's part of the vertices that were moved to a bucket and of their out-edges.
+struct BucketSize {
+    u64 vertices;
     u64 edges;
 };
 
-// Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``.
+// Move the pending vertices with a distance below `limit` to the queue; see `fill_bucket`.
 //
-// Half a word is one warp's, so its bits move without atomic operations.
+// One warp writes each half, so the writes are not atomic.
 template <typename Distance>
-__device__ inline Collected collect_nearer(
+__device__ inline BucketSize fill_bucket_of_thread(
     Array<const u64> offsets, u64 owned, Distance limit, Array<const Distance> distance, Bits pending,
-    Bits near, Array<u32> queue, Array<u64> length, Array<u64> scout
+    Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u64> bucket_edges
 ) {
-    u64 awake = 0, edges = 0;
+    u64 vertices = 0, edges = 0;
     u64 halves = (owned + 31) / 32;
     for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
         u64 h = first + lane();
-        u32 half = h < halves ? look(pending.half(h)) & range_mask(h, 0, owned) : 0;  // without mirrors
+        u32 half = h < halves ? look(pending.half(h)) & range_mask(h, 0, owned) : 0;  // excludes mirrors
         u32 taken = 0;
         for (u32 some = __ballot_sync(ALL, half != 0); some != 0; some &= some - 1) {
             u32 k = __ffs(some) - 1;
@@ -81,9 +84,9 @@ __device__ inline Collected collect_nearer(
         if (full == 0) continue;
         if (taken != 0) {
             pending.half(h) = look(pending.half(h)) & ~taken;
-            near.half(h) = look(near.half(h)) | taken;
+            in_bucket.half(h) = look(in_bucket.half(h)) | taken;
         }
-        // Room for all that the warp takes, asked for once.
+        // The warp reserves places for all its vertices with one atomic add.
         u32 count = __popc(taken), upto = count;
         for (u32 step = 1; step < WARP; step *= 2) {
             u32 other = __shfl_up_sync(ALL, upto, step);
@@ -98,131 +101,139 @@ __device__ inline Collected collect_nearer(
             u32 before = __shfl_sync(ALL, upto - count, k) + __popc(all & ((1u << lane()) - 1));
             if (all >> lane() & 1) queue[room + before] = (u32)((first + k) * 32 + lane());
         }
-        awake += count;
+        vertices += count;
     }
     u64 of_block = over_block(edges, Sum());
-    if (threadIdx.x == 0 && of_block > 0) atomicAdd(scout.at, of_block);
-    return {awake, edges};
+    if (threadIdx.x == 0 && of_block > 0) atomicAdd(bucket_edges.at, of_block);
+    return {vertices, edges};
 }
 
-// Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``. Returns
-// (awake, scout).
+// Move the pending vertices with a distance below `limit` to the queue.
+//
+// Adds their out-edges to ``bucket_edges[0]``. Returns (vertices, edges): the moved vertices and their
+// out-edges.
 template <typename Distance>
-__global__ void PARALLEL(256) collect(
+__global__ void PARALLEL(256) fill_bucket(
     Array<const u64> offsets, u64 owned, Distance limit, Array<const Distance> distance, Bits pending,
-    Bits near, Array<u32> queue, Array<u64> length, Array<u64> scout, Votes<u64, u64> votes
+    Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u64> bucket_edges, Votes<u64, u64> votes
 ) {
-    Collected own = collect_nearer(offsets, owned, limit, distance, pending, near, queue, length, scout);
-    votes.sum(own.awake, own.edges);
+    BucketSize own = fill_bucket_of_thread(
+        offsets, owned, limit, distance, pending, in_bucket, queue, length, bucket_edges
+    );
+    votes.sum(own.vertices, own.edges);
 }
 
-// Relax the queued vertices, and those that come nearer than `limit` by it, until there are none; see
-// `settle`. All threads come here together, when `next_length` is 0, and receive how many vertices are left.
+// Relax the queue until the bucket is empty; see `relax_bucket`. All threads call it together, with a
+// `next_length` of 0. Returns the number of vertices left over to all threads.
 template <typename Distance, typename Weight>
-__device__ inline u64 settle_queue(
-    EdgeLoop& edges, Grid grid, Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned,
-    Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits near,
-    Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> scout
+__device__ inline u64 relax_queue(
+    EdgeLoop& edges, Grid grid, Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights,
+    u64 owned, Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending,
+    Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
+    Array<u64> bucket_edges
 ) {
-    u64 queued = look(length[0]), relaxed = look(scout[0]);
+    u64 queued = look(length[0]), relaxed = look(bucket_edges[0]);
     while (queued > 0 && relaxed <= budget) {
         u64 found = 0;
-        // Whoever lowers a vertex asks for its `near` bit afterwards, and here it is cleared before its
-        // distance is read: so either that is the lowered one, or the vertex comes to the next queue.
+        // Clear the bit before reading the distance. A thread that lowers the distance tests the bit
+        // afterwards. So this thread reads the new distance, or the other thread queues the vertex again.
         auto meet = [&](u32 u) {
-            near.clear(u);
-            parent[u] = NOBODY;
+            in_bucket.clear(u);
+            parent[u] = NO_VERTEX;
             __threadfence();
         };
         auto visit = [&](u32 u, u64 e) {
             u64 v = read_once(targets, e);
-            Distance through = longer(look(distance[u]), read(weights, e));
-            // Most edges lead to no shorter way, and what the cache holds of the target is enough to see it.
-            if (!(through < distance[v])) return;
-            // Each of the following operations decides on the next, so they take place in this order.
-            if (!(through < fetch_min(distance[v], through))) return;
+            Distance candidate = longer(look(distance[u]), read(weights, e));
+            // Most edges lower no distance, and a cached distance is enough to detect this.
+            if (!(candidate < distance[v])) return;
+            // Each of the following operations depends on the result of the previous one, so their order is
+            // fixed.
+            if (!(candidate < fetch_min(distance[v], candidate))) return;
             bool is_pending = look(pending.half(v >> 5)) >> (v & 31) & 1;
-            if (through >= limit || v >= owned) {
+            if (candidate >= limit || v >= owned) {
                 if (is_pending || pending.set(v) || v >= owned) return;
-                // Where it has come nearer meanwhile, its bit was not there to be cleared yet.
+                // Another thread may have moved the vertex to the bucket before the bit was set.
                 if (look(distance[v]) < limit) pending.clear(v);
                 return;
             }
             if (is_pending) pending.clear(v);
-            if (near.set(v)) return;
+            if (in_bucket.set(v)) return;
             found += offsets[v + 1] - offsets[v];
             append(next_queue, next_length, (u32)v);
         };
         edges.over(offsets, queue.at, 0, queued, meet, visit);
-        // All blocks have met since they read it.
+        // The barrier in `over` comes after every block's read of the length.
         if (first_of_grid()) length[0] = 0;
         found = over_block(found, Sum());
-        if (threadIdx.x == 0 && found > 0) atomicAdd(scout.at, found);
+        if (threadIdx.x == 0 && found > 0) atomicAdd(bucket_edges.at, found);
         grid.sync();
         swap(queue, next_queue);
         swap(length, next_length);
         queued = look(length[0]);
-        relaxed = look(scout[0]);
+        relaxed = look(bucket_edges[0]);
     }
     for (u64 i = thread_of_grid(); i < queued; i += threads_of_grid()) {
-        near.clear(queue[i]);
+        in_bucket.clear(queue[i]);
         pending.set(queue[i]);
     }
-    grid.sync();  // until all have read what is left
+    grid.sync();  // all blocks have read the queue
     if (first_of_grid()) {
         length[0] = 0;
         next_length[0] = 0;
-        scout[0] = 0;
+        bucket_edges[0] = 0;
     }
     return queued;
 }
 
-// Relax the queued vertices, and those that come nearer than `limit` by it, until there are none.
+// Relax the queued vertices and all vertices whose distance falls below `limit`.
 //
-// ``scout[0]`` edges lead out of the queue; it goes on counting those of the queues that follow. Gives up
-// before it has relaxed more than `budget`; what is left is pending again. Returns how many vertices that is.
+// ``bucket_edges[0]`` is the number of out-edges of the queue. The kernel stops when more than `budget` edges
+// are to be relaxed in total. The remaining vertices become pending again. Returns their number.
 template <typename Distance, typename Weight>
-__global__ void PARALLEL(256) settle(
-    Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned,
-    Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits near,
-    Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> scout,
+__global__ void PARALLEL(256) relax_bucket(
+    Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, Distance limit,
+    u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits in_bucket, Array<u32> queue,
+    Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> bucket_edges,
     Votes<u64> votes, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
     if (first_of_grid()) next_length[0] = 0;
     grid.sync();
-    u64 left = settle_queue(
-        edges, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue,
-        length, next_queue, next_length, scout
+    u64 left = relax_queue(
+        edges, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
+        queue, length, next_queue, next_length, bucket_edges
     );
     votes.sum(first_of_grid() ? left : 0);
 }
 
-// Where the bucket that holds `nearest` ends: above it, whatever is lost in rounding.
+// The end of the bucket that contains `nearest`. The end is above `nearest` in spite of rounding.
 template <typename Distance> __device__ inline Distance bucket_end(double nearest, double delta, Distance far) {
     double end = most((floor(nearest / delta) + 1) * delta, nextafter(nearest, infinite()));
     if (!(end < (double)far)) return far;
     Distance limit = (Distance)end;
-    return limit < end ? limit + 1 : limit;  // whole numbers are rounded up
+    return limit < end ? limit + 1 : limit;  // round up integers
 }
 
-// Settle one bucket after the other, as many as `most_buckets`, and launch nothing and ask nobody in between.
+// Relax up to `max_buckets` buckets of width `delta`, in the order of their distances.
 //
-// `nearest` and `next_nearest` hold zero before and after: here the blocks agree on the least distance, by the
-// greatest of the complements of its bits. Returns (awake, edges, left, waiting); see algorithms/sssp/kernels_cpu.py.
+// The kernel stops when a bucket leaves vertices over. `nearest` and `next_nearest` are zero before and
+// after. In them the blocks compute the smallest distance, as the maximum of the complements of its bits.
+// Returns (vertices, edges, left, waiting): the vertices that were in the buckets, their out-edges, the
+// vertices that the last bucket left over, and 1 if a vertex is still pending.
 template <typename Distance, typename Weight>
-__global__ void PARALLEL(256) settle_buckets(
+__global__ void PARALLEL(256) relax_buckets(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,
-    Distance far, u64 budget, u64 most_buckets, Array<Distance> distance, Array<u32> parent, Bits pending,
-    Bits near, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
-    Array<u64> scout, Array<u64> nearest, Array<u64> next_nearest, Votes<u64, u64, u64, u64> votes, Grid grid,
-    Pieces pieces
+    Distance far, u64 budget, u64 max_buckets, Array<Distance> distance, Array<u32> parent, Bits pending,
+    Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
+    Array<u64> bucket_edges, Array<u64> nearest, Array<u64> next_nearest, Votes<u64, u64, u64, u64> votes,
+    Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
     Array<const Distance> known = {distance.at, distance.length};
-    u64 awake = 0, edges = 0, left = 0, waiting = 1;
+    u64 vertices = 0, edges = 0, left = 0, waiting = 1;
     for (u64 bucket = 0; left == 0; bucket++) {
-        double lowest = over_block(lowest_of_thread(owned, known, pending), Min());
+        double lowest = over_block(min_pending_of_thread(owned, known, pending), Min());
         if (threadIdx.x == 0 && lowest < infinite())
             atomicMax(nearest.at, ~(u64)__double_as_longlong(lowest));
         grid.sync();
@@ -231,36 +242,38 @@ __global__ void PARALLEL(256) settle_buckets(
             waiting = 0;
             break;
         }
-        if (bucket == most_buckets) {
-            grid.sync();  // until all have read it
+        if (bucket == max_buckets) {
+            grid.sync();  // all blocks have read it
             if (first_of_grid()) nearest[0] = 0;
             break;
         }
         Distance limit = bucket_end(__longlong_as_double((long long)~agreed), delta, far);
-        Collected own = collect_nearer(offsets, owned, limit, known, pending, near, queue, length, scout);
-        awake += own.awake;
+        BucketSize own = fill_bucket_of_thread(
+            offsets, owned, limit, known, pending, in_bucket, queue, length, bucket_edges
+        );
+        vertices += own.vertices;
         edges += own.edges;
         grid.sync();
-        if (first_of_grid()) nearest[0] = 0;  // all have read it
+        if (first_of_grid()) nearest[0] = 0;  // all blocks have read it
         swap(nearest, next_nearest);
-        left = settle_queue(
-            loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue,
-            length, next_queue, next_length, scout
+        left = relax_queue(
+            loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
+            queue, length, next_queue, next_length, bucket_edges
         );
     }
     bool first = first_of_grid();
-    votes.sum(awake, edges, first ? left : 0, first ? waiting : 0);
+    votes.sum(vertices, edges, first ? left : 0, first ? waiting : 0);
 }
 
 // ---- sweeps ----------------------------------------------------------------------------------------
 
-// Let each vertex look for a shorter way to it over its in-edges.
+// Lower the distance of each vertex by its in-edges.
 //
-// No pending vertex is nearer than `floor`, so an edge matters only if it leads from there to a lower
-// distance: of the others not even the target is read. A row's best so far is in shared memory. Rows that
-// are shared by several warps leave their parent to be found later, for the warps cannot agree on one.
-// Afterwards those are pending that were lowered. Warps share the rows in their own way, without `blocks`.
-// Returns scout.
+// `floor` is a lower bound of the distances of pending vertices. An edge can lower a distance only if ``floor
+// + weight`` is below the distance; the target of another edge is not read. The best distance of a row is in
+// shared memory. If several warps process a row, its parent becomes NO_VERTEX and is found later. Afterwards,
+// the vertices with a lowered distance are pending. `blocks` is unused. Returns the number of in-edges of
+// these vertices.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) sweep(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u32> blocks,
@@ -269,68 +282,71 @@ __global__ void PARALLEL(256) sweep(
     __shared__ Distance best_of_rows[256];
     __shared__ u32 parent_of_rows[256];
     Distance* best = best_of_rows + threadIdx.x / WARP * WARP;
-    u32* through_whom = parent_of_rows + threadIdx.x / WARP * WARP;
+    u32* parents = parent_of_rows + threadIdx.x / WARP * WARP;
 
     u64 owned = offsets.length - 1;
     for (u64 h = thread_of_grid(); h < (owned + 31) / 32; h += threads_of_grid())
         pending.half(h) &= ~range_mask(h, 0, owned);
     grid.sync();
 
-    u64 scout = 0;
+    u64 lowered_edges = 0;
     over_rows(offsets, [&](Rows& rows) {
-        Distance had = rows.some ? distance[rows.v] : 0;
-        u32 farther = __ballot_sync(ALL, had > floor);
+        Distance old = rows.some ? distance[rows.v] : 0;
+        u32 farther = __ballot_sync(ALL, old > floor);
         if (farther == 0) return;
-        best[lane()] = had;
+        best[lane()] = old;
         __syncwarp();
-        Few few;
-        while (rows.next(farther, few)) {
+        EdgeBatch batch;
+        while (rows.next(farther, batch)) {
             Weight weight[AHEAD];
             u32 target[AHEAD];
-            Distance bound[AHEAD], near[AHEAD], through[AHEAD];
+            Distance bound[AHEAD], neighbour_distance[AHEAD], candidate[AHEAD];
             bool matters[AHEAD];
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++) {
-                weight[k] = few.wanted[k] ? pass(weights, few.edge[k]) : 0;
-                bound[k] = best[few.row[k]];
+                weight[k] = batch.wanted[k] ? read_streaming(weights, batch.edge[k]) : 0;
+                bound[k] = best[batch.row[k]];
             }
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++) {
-                matters[k] = few.wanted[k] && longer(floor, weight[k]) < bound[k];
-                target[k] = matters[k] ? read_once(targets, few.edge[k]) : 0;
+                matters[k] = batch.wanted[k] && longer(floor, weight[k]) < bound[k];
+                target[k] = matters[k] ? read_once(targets, batch.edge[k]) : 0;
             }
             bool lowers = false;
 #pragma unroll
-            for (u32 k = 0; k < AHEAD; k++) near[k] = matters[k] ? distance[target[k]] : bound[k];
+            for (u32 k = 0; k < AHEAD; k++)
+                neighbour_distance[k] = matters[k] ? distance[target[k]] : bound[k];
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++) {
-                through[k] = longer(near[k], weight[k]);
-                matters[k] = matters[k] && through[k] < bound[k];
+                candidate[k] = longer(neighbour_distance[k], weight[k]);
+                matters[k] = matters[k] && candidate[k] < bound[k];
                 lowers = lowers || matters[k];
             }
             if (!__any_sync(ALL, lowers)) continue;
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++)
-                if (matters[k]) fetch_min(best[few.row[k]], through[k]);
+                if (matters[k]) fetch_min(best[batch.row[k]], candidate[k]);
             __syncwarp();
-            // Where several edges are as good, any of them will do; the last to come is it.
+            // If several edges give the same distance, the last write decides the parent.
 #pragma unroll
             for (u32 k = 0; k < AHEAD; k++)
-                if (matters[k] && best[few.row[k]] == through[k])
-                    atomicExch(through_whom + few.row[k], near[k] < through[k] ? target[k] : NOBODY);
+                if (matters[k] && best[batch.row[k]] == candidate[k]) {
+                    u32 by = neighbour_distance[k] < candidate[k] ? target[k] : NO_VERTEX;
+                    atomicExch(parents + batch.row[k], by);
+                }
             __syncwarp();
         }
         Distance found = best[lane()];
-        if (found < had && rows.whole) {
+        if (found < old && rows.whole) {
             distance[rows.v] = found;
-            parent[rows.v] = through_whom[lane()];
+            parent[rows.v] = parents[lane()];
             pending.set(rows.v);
-            scout += rows.degree;
-        } else if (found < had && found < fetch_min(distance[rows.v], found)) {
-            parent[rows.v] = NOBODY;
-            if (!pending.set(rows.v)) scout += rows.degree;
+            lowered_edges += rows.degree;
+        } else if (found < old && found < fetch_min(distance[rows.v], found)) {
+            parent[rows.v] = NO_VERTEX;
+            if (!pending.set(rows.v)) lowered_edges += rows.degree;
         }
         __syncwarp();
     });
-    votes.sum(scout);
+    votes.sum(lowered_edges);
 }

@@ -1,11 +1,14 @@
-"""Shortest paths: settle a bucket along out-edges, or sweep over in-edges.
+"""Shortest paths: relax the out-edges of a bucket, or sweep over the in-edges of all vertices.
 
-`distance` (L + M,) is uint32 or float64 and holds `far` where unreached; lengths from `far` on do not fit.
-`weights` has an unsigned or non-negative value for each edge. `parent` (L,) uint32 is a local number, or
-`NOBODY` where it must still be found. `pending` is a bitmap over L + M: owned vertices that were lowered and
-have not been relaxed since, and mirrors that were lowered and whose owner was not told. `queue` (L,) uint32
-lists ``length[0]`` vertices of the bucket being settled, `near` is the bitmap of them. `awake` counts the
-vertices that were lowered or taken up, `scout` the edges out of them.
+Arrays for L owned vertices and M mirrors:
+
+- `distance` (L + M,) uint32 or float64: `far` if unreached. Longer paths cannot be represented.
+- `weights`: an unsigned integer or non-negative float for each edge.
+- `parent` (L,) uint32: a local number, or `NO_VERTEX` if it is not yet known.
+- `pending`: a bitmap of L + M bits. It flags owned vertices whose distance fell since they were last relaxed,
+  and mirrors whose distance fell since they were last pushed to their owners.
+- `queue` (L,) uint32: ``length[0]`` vertices of the current bucket; `in_bucket` is their bitmap.
+- `bucket_edges` (1,) uint64: the number of out-edges of the queue.
 """
 
 from __future__ import annotations
@@ -19,28 +22,31 @@ from evener.kernels.cpu.chunks import runs
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES, lighter, prefetch
-from evener.kernels.cpu.work_queue import FEW_EDGES, SHARES, first_turn, run_of_queue, take
+from evener.kernels.cpu.work_queue import FEW_EDGES, WORKERS, new_counter, queue_chunk, take_chunk
 
-__all__ = ["begin", "collect", "lowest", "settle", "settle_buckets", "sweep"]
+__all__ = ["begin", "fill_bucket", "min_pending", "relax_bucket", "relax_buckets", "sweep"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
-_NOBODY = np.uint32(0xFFFFFFFF)
-# Vertices of the queue that a thread takes at a time, at most.
-_QUEUE_RUN = np.uint64(32)
-# Vertices of the queue whose rows are asked for before they are needed (uniform 20: 12% of the search).
-_SOON = np.uint64(4)
-# Words of 64 vertices handed to a thread at a time.
-_WORD_RUN = np.uint64(64)
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
+# Largest chunk of the queue, in vertices.
+_QUEUE_CHUNK = np.uint64(32)
+# Distance of the prefetch in the queue, in vertices.
+_PREFETCH_AHEAD = np.uint64(4)
+# Words of 64 vertices in a chunk.
+_WORD_CHUNK = np.uint64(64)
 
 
 @serial
 def begin(source, distance, pending):
-    """Start at `source`, `NOBODY` where another partition owns it. Returns awake."""
-    if source == _NOBODY:
+    """Set the distance of `source` to 0 and flag it as pending.
+
+    `source` is `NO_VERTEX` if another partition owns it. Returns the number of pending vertices.
+    """
+    if source == _NO_VERTEX:
         return _ZERO
     s = np.uint64(source)
     distance[s] = 0
@@ -52,10 +58,10 @@ def begin(source, distance, pending):
 
 
 @inline_step
-def _lowest_run(owned, distance, pending, first, last):
+def _min_pending_chunk(owned, distance, pending, first, last):
     lowest = np.inf
     for w in range(first, last):
-        word = pending[w] & range_mask(w, _ZERO, owned)  # without mirrors
+        word = pending[w] & range_mask(w, _ZERO, owned)  # excludes mirrors
         while word != _ZERO:
             v = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
@@ -64,25 +70,28 @@ def _lowest_run(owned, distance, pending, first, last):
 
 
 @parallel
-def lowest(owned, distance, pending):
-    """The least distance of a pending vertex; infinite if there is none."""
+def min_pending(owned, distance, pending):
+    """Return the smallest distance of a pending owned vertex, infinity if there is none."""
     least = np.inf
     words = words_of(owned)
-    for r in prange(runs(words, _WORD_RUN)):
-        first = np.uint64(r) * _WORD_RUN
+    for r in prange(runs(words, _WORD_CHUNK)):
+        first = np.uint64(r) * _WORD_CHUNK
         least = min(
-            least, _lowest_run(np.uint64(owned), distance, pending, first, min(first + _WORD_RUN, words))
+            least,
+            _min_pending_chunk(np.uint64(owned), distance, pending, first, min(first + _WORD_CHUNK, words)),
         )
     return least
 
 
 @inline_step
-def _collect_run(offsets, owned, limit, distance, pending, near, queue, length, scout, first, last):
+def _fill_bucket_chunk(
+    offsets, owned, limit, distance, pending, in_bucket, queue, length, bucket_edges, first, last
+):
     buffer = np.empty(64, np.uint32)
-    awake = _ZERO
+    vertices = _ZERO
     edges = _ZERO
     for w in range(first, last):
-        word = pending[w] & range_mask(w, _ZERO, owned)  # without mirrors
+        word = pending[w] & range_mask(w, _ZERO, owned)  # excludes mirrors
         taken = _ZERO
         held = 0
         while word != _ZERO:
@@ -96,72 +105,73 @@ def _collect_run(offsets, owned, limit, distance, pending, near, queue, length, 
                 held += 1
         if held > 0:
             pending[w] &= ~taken
-            near[w] |= taken
+            in_bucket[w] |= taken
             append(buffer, held, queue, length)
-            awake += np.uint64(held)
-    fetch_add(scout, _ZERO, edges)
-    return awake, edges
+            vertices += np.uint64(held)
+    fetch_add(bucket_edges, _ZERO, edges)
+    return vertices, edges
 
 
 @parallel
-def collect(offsets, owned, limit, distance, pending, near, queue, length, scout):
-    """Move the pending vertices nearer than `limit` to the queue, adding their edges to ``scout[0]``.
+def fill_bucket(offsets, owned, limit, distance, pending, in_bucket, queue, length, bucket_edges):
+    """Move the pending vertices with a distance below `limit` to the queue.
 
-    Returns (awake, scout).
+    Adds their out-edges to ``bucket_edges[0]``. Returns (vertices, edges): the moved vertices and their
+    out-edges.
     """
-    awake = _ZERO
+    vertices = _ZERO
     edges = _ZERO
     words = words_of(owned)
-    for r in prange(runs(words, _WORD_RUN)):
-        first = np.uint64(r) * _WORD_RUN
-        a, s = _collect_run(
-            offsets, np.uint64(owned), limit, distance, pending, near, queue, length, scout, first,
-            min(first + _WORD_RUN, words),
+    for r in prange(runs(words, _WORD_CHUNK)):
+        first = np.uint64(r) * _WORD_CHUNK
+        a, s = _fill_bucket_chunk(
+            offsets, np.uint64(owned), limit, distance, pending, in_bucket, queue, length, bucket_edges,
+            first, min(first + _WORD_CHUNK, words),
         )  # fmt: skip
-        awake += a
+        vertices += a
         edges += s
-    return awake, edges
+    return vertices, edges
 
 
 @inline_step
-def _relax_run(
-    offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue, length,
+def _relax_chunk(
+    offsets, targets, weights, owned, limit, distance, parent, pending, in_bucket, queue, next_queue, length,
     first, last,
 ):  # fmt: skip
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
-    scout = _ZERO
+    bucket_edges = _ZERO
     for i in range(first, last):
         u = np.uint64(queue[i])
-        # Whoever lowers a vertex looks at its `near` bit afterwards, and here it is cleared before the
-        # distance is read: so either that is the lowered one, or the vertex comes to the next queue.
-        fetch_and(near, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))
-        parent[u] = _NOBODY
-        if i + _SOON < last:
-            prefetch(offsets, queue[i + _SOON])
+        # Clear the bit before reading the distance. A thread that lowers the distance tests the bit
+        # afterwards. So this thread reads the new distance, or the other thread queues the vertex again.
+        fetch_and(in_bucket, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))
+        parent[u] = _NO_VERTEX
+        if i + _PREFETCH_AHEAD < last:
+            prefetch(offsets, queue[i + _PREFETCH_AHEAD])
         if i + _ONE < last:
             e = offsets[queue[i + _ONE]]
             prefetch(targets, e)
             prefetch(weights, e)
             prefetch(targets, e + _LANES)
             prefetch(weights, e + _LANES)
-        so_far = load(distance, u)
+        own_distance = load(distance, u)
         for e in range(offsets[u], offsets[u + _ONE]):
             v = np.uint64(targets[e])
-            through = so_far + weights[e]
-            # Reading first leaves one edge in seven to the atomic operation.
-            if not through < distance[v] or not through < fetch_min(distance, v, through):
+            candidate = own_distance + weights[e]
+            # The plain comparison avoids most atomic operations.
+            if not candidate < distance[v] or not candidate < fetch_min(distance, v, candidate):
                 continue
             bit = _ONE << (v & _LOW_BITS)
-            if through >= limit or v >= owned:
+            if candidate >= limit or v >= owned:
                 if not pending[v >> _SIX] & bit:
                     fetch_or(pending, v >> _SIX, bit)
                 continue
             if pending[v >> _SIX] & bit:
                 fetch_and(pending, v >> _SIX, ~bit)
-            if load(near, v >> _SIX) & bit or fetch_or(near, v >> _SIX, bit) & bit:
+            if load(in_bucket, v >> _SIX) & bit or fetch_or(in_bucket, v >> _SIX, bit) & bit:
                 continue
-            scout += offsets[v + _ONE] - offsets[v]
+            bucket_edges += offsets[v + _ONE] - offsets[v]
             buffer[held] = v
             held += 1
             if held == BUFFER:
@@ -169,73 +179,73 @@ def _relax_run(
                 held = 0
     if held > 0:
         append(buffer, held, next_queue, length)
-    return scout
+    return bucket_edges
 
 
 @inline_step
-def _relax_share(
-    offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, queued, next_queue,
-    length, turn,
+def _relax_worker(
+    offsets, targets, weights, owned, limit, distance, parent, pending, in_bucket, queue, queued, next_queue,
+    length, counter,
 ):  # fmt: skip
-    scout = _ZERO
-    run = run_of_queue(offsets, queue, queued, _QUEUE_RUN)
-    first = take(turn, run)
+    bucket_edges = _ZERO
+    chunk = queue_chunk(offsets, queue, queued, _QUEUE_CHUNK)
+    first = take_chunk(counter, chunk)
     while first < queued:
-        scout += _relax_run(
-            offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue,
-            length, first, min(first + run, queued),
+        bucket_edges += _relax_chunk(
+            offsets, targets, weights, owned, limit, distance, parent, pending, in_bucket, queue, next_queue,
+            length, first, min(first + chunk, queued),
         )  # fmt: skip
-        first = take(turn, run)
-    return scout
+        first = take_chunk(counter, chunk)
+    return bucket_edges
 
 
 @inline_step
-def _put_back(queue, length, near, pending):
+def _put_back(queue, length, in_bucket, pending):
     for i in range(length[_ZERO]):
         v = np.uint64(queue[i])
-        near[v >> _SIX] &= ~(_ONE << (v & _LOW_BITS))
+        in_bucket[v >> _SIX] &= ~(_ONE << (v & _LOW_BITS))
         pending[v >> _SIX] |= _ONE << (v & _LOW_BITS)
     length[_ZERO] = _ZERO
 
 
 @parallel
-def settle(
-    offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue, length,
-    next_queue, next_length, scout,
+def relax_bucket(
+    offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket, queue, length,
+    next_queue, next_length, bucket_edges,
 ):  # fmt: skip
-    """Relax the queued vertices, and those that come nearer than `limit` by it, until there are none.
+    """Relax the queued vertices and all vertices whose distance falls below `limit`.
 
-    ``scout[0]`` edges lead out of the queue. Gives up before it has relaxed more than `budget`; what is left
-    is pending again. Returns how many vertices that is.
+    ``bucket_edges[0]`` is the number of out-edges of the queue. The kernel stops when more than `budget`
+    edges are to be relaxed in total. The remaining vertices become pending again. Returns their number.
     """
     owned = np.uint64(owned)
     budget = np.uint64(budget)
-    turn = first_turn()
-    edges = scout[_ZERO]
+    counter = new_counter()
+    edges = bucket_edges[_ZERO]
     relaxed = edges
-    scout[_ZERO] = _ZERO
+    bucket_edges[_ZERO] = _ZERO
     while length[_ZERO] > _ZERO and relaxed <= budget:
         queued = length[_ZERO]
         next_length[_ZERO] = _ZERO
-        few = queued <= _QUEUE_RUN and edges < FEW_EDGES
+        few = queued <= _QUEUE_CHUNK and edges < FEW_EDGES
         edges = _ZERO
         if few:
-            edges += _relax_run(
-                offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, next_queue,
-                next_length, _ZERO, queued,
+            edges += _relax_chunk(
+                offsets, targets, weights, owned, limit, distance, parent, pending, in_bucket, queue,
+                next_queue, next_length, _ZERO, queued,
             )  # fmt: skip
         else:
-            turn[_ZERO] = _ZERO
-            for _ in prange(SHARES):
-                edges += _relax_share(
-                    offsets, targets, weights, owned, limit, distance, parent, pending, near, queue, queued,
-                    next_queue, next_length, turn,
+            counter[_ZERO] = _ZERO
+            for _ in prange(WORKERS):
+                edges += _relax_worker(
+                    offsets, targets, weights, owned, limit, distance, parent, pending, in_bucket, queue,
+                    queued, next_queue, next_length, counter,
                 )  # fmt: skip
         relaxed += edges
         length[_ZERO] = next_length[_ZERO]
         queue, next_queue = next_queue, queue
     left = length[_ZERO]
-    _put_back(queue, length, near, pending)
+    _put_back(queue, length, in_bucket, pending)
     return left
 
 
@@ -245,58 +255,60 @@ def _bucket_end(nearest, delta, far, distance):
     if not end < np.float64(far):
         return distance.dtype.type(far)
     limit = distance.dtype.type(end)
-    return distance.dtype.type(limit + _ONE) if limit < end else limit  # whole numbers are rounded up
+    return distance.dtype.type(limit + _ONE) if limit < end else limit  # round up integers
 
 
 @serial
-def settle_buckets(
-    offsets, targets, weights, owned, delta, far, budget, most_buckets, distance, parent, pending, near,
-    queue, length, next_queue, next_length, scout, nearest, next_nearest,  # noqa: ARG001 - the last are a GPU's
+def relax_buckets(
+    offsets, targets, weights, owned, delta, far, budget, max_buckets, distance, parent, pending, in_bucket,
+    queue, length, next_queue, next_length, bucket_edges, nearest, next_nearest,  # noqa: ARG001 - only the GPU uses the last two
 ):  # fmt: skip
-    """Settle one bucket of width `delta` after the other, the nearest first, as many as `most_buckets`.
+    """Relax up to `max_buckets` buckets of width `delta`, in the order of their distances.
 
-    Each as `settle` does, so it stops when that gives up. A GPU keeps notes in `nearest` and `next_nearest`.
-    Returns (awake, edges, left, waiting): the vertices that were collected, the edges out of them, how many
-    the last bucket left, and 1 if any vertex is pending still.
+    The kernel stops when `relax_bucket` leaves vertices over. `nearest` and `next_nearest` are temporary
+    memory of the GPU kernel. Returns (vertices, edges, left, waiting): the vertices that were in the buckets,
+    their out-edges, the vertices that the last bucket left over, and 1 if a vertex is still pending.
     """
-    awake = _ZERO
+    vertices = _ZERO
     edges = _ZERO
     left = _ZERO
     waiting = _ONE
     buckets = _ZERO
     while left == _ZERO:
-        least = lowest(owned, distance, pending)
+        least = min_pending(owned, distance, pending)
         if least == np.inf:
             waiting = _ZERO
-        if least == np.inf or buckets == np.uint64(most_buckets):
+        if least == np.inf or buckets == np.uint64(max_buckets):
             break
         buckets += _ONE
         limit = _bucket_end(least, delta, far, distance)
-        found, leading_out = collect(offsets, owned, limit, distance, pending, near, queue, length, scout)
-        awake += found
+        found, leading_out = fill_bucket(
+            offsets, owned, limit, distance, pending, in_bucket, queue, length, bucket_edges
+        )
+        vertices += found
         edges += leading_out
-        left = settle(
-            offsets, targets, weights, owned, limit, budget, distance, parent, pending, near, queue, length,
-            next_queue, next_length, scout,
+        left = relax_bucket(
+            offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket, queue,
+            length, next_queue, next_length, bucket_edges,
         )  # fmt: skip
-    return awake, edges, left, waiting
+    return vertices, edges, left, waiting
 
 
 # ---- sweeps -------------------------------------------------------------------------------------
 
 
 @inline_step
-def _sweep_run(offsets, targets, weights, floor, distance, parent, pending, first, last):
-    scout = _ZERO
+def _sweep_chunk(offsets, targets, weights, floor, distance, parent, pending, first, last):
+    lowered_edges = _ZERO
     enough = np.uint64(len(weights)) >= _LANES
     for w in range(first >> _SIX, words_of(last)):
         inside = range_mask(w, first, last)
         lowered = _ZERO
         for v in range(max(first, w << _SIX), min(last, (w + _ONE) << _SIX)):
-            had = distance[v]
-            if had <= floor:
+            old = distance[v]
+            if old <= floor:
                 continue
-            best = had
+            best = old
             e = offsets[v]
             stop = offsets[v + _ONE]
             while e < stop:
@@ -306,43 +318,46 @@ def _sweep_run(offsets, targets, weights, floor, distance, parent, pending, firs
                 while mask != _ZERO:
                     i = e + trailing_zeros(mask)
                     mask &= mask - _ONE
-                    near = distance[targets[i]]
-                    through = near + weights[i]
-                    if through < best:
-                        best = distance.dtype.type(through)
-                        parent[v] = targets[i] if near < best else _NOBODY
+                    neighbour_distance = distance[targets[i]]
+                    candidate = neighbour_distance + weights[i]
+                    if candidate < best:
+                        best = distance.dtype.type(candidate)
+                        parent[v] = targets[i] if neighbour_distance < best else _NO_VERTEX
                 e += _LANES
-            if best < had:
+            if best < old:
                 distance[v] = best
                 lowered |= _ONE << (v & _LOW_BITS)
-                scout += stop - offsets[v]
+                lowered_edges += stop - offsets[v]
         fetch_and(pending, w, ~inside | lowered)
         fetch_or(pending, w, lowered)
-    return scout
+    return lowered_edges
 
 
 @inline_step
-def _sweep_share(offsets, targets, weights, blocks, floor, distance, parent, pending, turn):
-    scout = _ZERO
-    b = take(turn, _ONE)
+def _sweep_worker(offsets, targets, weights, blocks, floor, distance, parent, pending, counter):
+    lowered_edges = _ZERO
+    b = take_chunk(counter, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
-        scout += _sweep_run(
+        lowered_edges += _sweep_chunk(
             offsets, targets, weights, floor, distance, parent, pending, np.uint64(blocks[b]),
             np.uint64(blocks[b + _ONE]),
         )  # fmt: skip
-        b = take(turn, _ONE)
-    return scout
+        b = take_chunk(counter, _ONE)
+    return lowered_edges
 
 
 @parallel
 def sweep(offsets, targets, weights, blocks, floor, distance, parent, pending):
-    """Let each vertex look for a shorter way to it over its in-edges.
+    """Lower the distance of each vertex by its in-edges.
 
-    No pending vertex is nearer than `floor`, so an edge matters only if it leads from there to a lower
-    distance. Afterwards those are pending that were lowered. Returns scout.
+    `floor` is a lower bound of the distances of pending vertices. An edge can lower a distance only if
+    ``floor + weight`` is below the distance. Afterwards, the vertices with a lowered distance are pending.
+    Returns the number of in-edges of these vertices.
     """
-    turn = first_turn()
-    scout = _ZERO
-    for _ in prange(SHARES):
-        scout += _sweep_share(offsets, targets, weights, blocks, floor, distance, parent, pending, turn)
-    return scout
+    counter = new_counter()
+    lowered_edges = _ZERO
+    for _ in prange(WORKERS):
+        lowered_edges += _sweep_worker(
+            offsets, targets, weights, blocks, floor, distance, parent, pending, counter
+        )
+    return lowered_edges

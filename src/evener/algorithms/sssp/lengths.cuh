@@ -1,11 +1,11 @@
-// Lengths of paths, as uint32 or float64: sums that equal the CPU's to the bit, and lowering one in place.
+// Path lengths as uint32 or float64: sums bitwise equal to the CPU's, and an atomic minimum.
 
 #pragma once
 
 #include "common.cuh"
 
-// A path one edge longer. No integer distance or weight reaches 2^31, so a weight of any type fits in 32 bits
-// and no sum wraps; a sum of floating numbers is rounded once.
+// The length of a path extended by one edge. Integer distances and weights are below 2^31, so a sum does not
+// overflow. A sum of floats is rounded once.
 template <typename Weight> __device__ inline u32 longer(u32 length, Weight weight) {
     return length + (u32)weight;
 }
@@ -13,9 +13,9 @@ template <typename Weight> __device__ inline double longer(double length, Weight
     return length + (double)weight;
 }
 
-// The lesser of a length and what is at `place`, put there; returns what was there before.
+// Atomically store the minimum of `place` and `length`. Returns the old value.
 __device__ inline u32 fetch_min(u32& place, u32 length) { return atomicMin(&place, length); }
-// The bits of numbers that are not negative, infinity among them, are in the numbers' order.
+// Non-negative floats, including infinity, compare like their bit patterns.
 __device__ inline double fetch_min(double& place, double length) {
     u64 bits = (u64)__double_as_longlong(length);
     return __longlong_as_double((long long)atomicMin((u64*)&place, bits));

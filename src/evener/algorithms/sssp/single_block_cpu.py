@@ -1,6 +1,6 @@
-"""Shortest paths over a narrow frontier: one thread takes the nearest vertex first, as Dijkstra does.
+"""Shortest paths for a narrow frontier: Dijkstra's algorithm on one thread.
 
-Arrays are those of `algorithms/sssp/kernels_cpu.py`.
+`evener.algorithms.sssp.kernels_cpu` describes the arrays.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from evener.kernels.cpu.bits import population, range_mask, trailing_zeros, word
 from evener.kernels.cpu.heap import drop_first, push
 from evener.kernels.cpu.jit import inline_step, serial
 
-__all__ = ["settle"]
+__all__ = ["dijkstra"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NOBODY = np.uint32(0xFFFFFFFF)
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 @inline_step
-def _pending_in_heap(owned, distance, pending, keys, vertices, most):
-    """Put the pending vertices into a heap; returns how many there are, or `most` + 1 if there are more."""
+def _pending_in_heap(owned, distance, pending, keys, vertices, max_pending):
+    """Push the pending vertices to a heap. Return their number, at most `max_pending` + 1."""
     held = _ZERO
     for w in range(words_of(owned)):
         held += population(pending[w] & range_mask(w, _ZERO, owned))
-        if held > most:
-            return most + _ONE
+        if held > max_pending:
+            return max_pending + _ONE
     held = _ZERO
     for w in range(words_of(owned)):
         word = pending[w] & range_mask(w, _ZERO, owned)
@@ -40,46 +40,46 @@ def _pending_in_heap(owned, distance, pending, keys, vertices, most):
 
 
 @serial
-def settle(offsets, targets, weights, owned, most, most_edges, distance, parent, pending):
-    """Relax the pending vertices by one thread, the nearest first (Dijkstra), while they are few.
+def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance, parent, pending):
+    """Relax the pending vertices in the order of their distances, while they are few.
 
-    Gives up when more than `most` of them wait, those that were lowered again counted again, before a vertex
-    with more edges than that, and after `most_edges` in all. What is left is pending. Returns (waiting,
-    edges).
+    The kernel stops when the heap would have more than `max_pending` entries, before a vertex with more than
+    `max_pending` edges, or after `max_edges` edges. A vertex whose distance falls twice has two entries. The
+    remaining vertices are pending. Returns (entries, edges): the entries of the heap and the relaxed edges.
     """
     owned = np.uint64(owned)
-    most = np.uint64(most)
-    keys = np.empty(most + _ONE, distance.dtype)
-    vertices = np.empty(most + _ONE, np.uint32)
-    held = _pending_in_heap(owned, distance, pending, keys, vertices, most)
+    max_pending = np.uint64(max_pending)
+    keys = np.empty(max_pending + _ONE, distance.dtype)
+    vertices = np.empty(max_pending + _ONE, np.uint32)
+    held = _pending_in_heap(owned, distance, pending, keys, vertices, max_pending)
     edges = _ZERO
-    while _ZERO < held <= most and edges <= np.uint64(most_edges):
+    while _ZERO < held <= max_pending and edges <= np.uint64(max_edges):
         u = np.uint64(vertices[_ZERO])
-        so_far = keys[_ZERO]
+        own_distance = keys[_ZERO]
         bit = _ONE << (u & _LOW_BITS)
-        if not pending[u >> _SIX] & bit or distance[u] < so_far:
-            drop_first(keys, vertices, held)  # it was nearer, and is relaxed
+        if not pending[u >> _SIX] & bit or distance[u] < own_distance:
+            drop_first(keys, vertices, held)  # an old entry of a vertex that has been relaxed
             held -= _ONE
             continue
         first = offsets[u]
         last = offsets[u + _ONE]
-        if last - first > most:
+        if last - first > max_pending:
             break
         drop_first(keys, vertices, held)
         held -= _ONE
         pending[u >> _SIX] &= ~bit
-        parent[u] = _NOBODY
+        parent[u] = _NO_VERTEX
         edges += last - first
         for e in range(first, last):
             v = np.uint64(targets[e])
-            through = so_far + weights[e]
-            if not through < distance[v]:
+            candidate = own_distance + weights[e]
+            if not candidate < distance[v]:
                 continue
-            distance[v] = through
+            distance[v] = candidate
             pending[v >> _SIX] |= _ONE << (v & _LOW_BITS)
-            if held < most:
+            if held < max_pending:
                 push(keys, vertices, held, distance[v], v)
                 held += _ONE
             else:
-                held = most + _ONE  # one too many, which is pending all the same
+                held = max_pending + _ONE  # the heap is full; the vertex is pending
     return held, edges

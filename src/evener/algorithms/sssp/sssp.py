@@ -241,13 +241,13 @@ def _settle_together(
     while (nearest := _nearest(engine, s.distance, s.pending)) < math.inf:
         end = _bucket_end(nearest, delta, far)
         _, edges = engine.compute(
-            kernels.collect, offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
+            kernels.fill_bucket, offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
             s.scout, count_next_active=True,
         )  # fmt: skip
         engine.superstep("settle", edges=edges)
         # distance = distance min (bucket min.+ A), until the bucket is empty
         left = engine.compute(
-            kernels.settle, offsets, targets, weights, engine.owned, end, budget, s.distance, s.parent,
+            kernels.relax_bucket, offsets, targets, weights, engine.owned, end, budget, s.distance, s.parent,
             s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
         )  # fmt: skip
         engine.push(s.distance, "min", changed=s.pending)
@@ -271,7 +271,7 @@ def _settle_single(
         if few:
             engine.superstep("narrow", edges=explored)
             waiting, explored = engine.compute(
-                single_block_kernels.settle, offsets, targets, weights, engine.owned, tuning.narrow,
+                single_block_kernels.dijkstra, offsets, targets, weights, engine.owned, tuning.narrow,
                 narrow_edges, s.distance, s.parent, s.pending, count_next_active=True,
             )  # fmt: skip
             few = explored > 0 and waiting <= tuning.narrow
@@ -280,7 +280,7 @@ def _settle_single(
         # The vertices of the last buckets; those of the next ones are not known.
         engine.superstep("settle", active=engine.scalar(taken), edges=explored)
         taken, explored, left, waiting = engine.compute(
-            kernels.settle_buckets, offsets, targets, weights, engine.owned, delta, far, budget,
+            kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget,
             tuning.buckets, s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue,
             s.next_length, s.scout, nearest, next_nearest, count_active=True,
         )  # fmt: skip
@@ -334,20 +334,23 @@ def _find_parents(
     )
     if left:
         rooted, waiting = engine.bitmaps(2)
-        engine.compute(tree_kernels.begin_plateaus, engine.owned, far, distance, parent, rooted, waiting)
+        engine.compute(
+            tree_kernels.begin_zero_weight_levels, engine.owned, far, distance, parent, rooted, waiting
+        )
     while left:
         engine.superstep("plateaus")
         engine.pull(rooted)
         left -= engine.compute(
-            tree_kernels.adopt, offsets, targets, weights, *engine.out[:2], unsigned(engine.out_weights),
-            engine.owned, distance, parent, rooted, waiting, queue, count_next_active=True,
+            tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
+            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue,
+            count_next_active=True,
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
 
 
 def _nearest(engine: Engine, distance: PartitionedArray, pending: PartitionedArray) -> float:
-    return float(engine.compute(kernels.lowest, engine.owned, distance, pending, reduce=min))
+    return float(engine.compute(kernels.min_pending, engine.owned, distance, pending, reduce=min))
 
 
 def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np.uint32 | np.float64:

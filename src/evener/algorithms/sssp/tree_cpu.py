@@ -1,10 +1,11 @@
-"""The tree of shortest paths: a parent for each vertex whose distance is known and whose parent is not.
+"""The tree of shortest paths: find a parent for each vertex that has a distance but no parent.
 
-Arrays are those of `sssp`, and what its threads do by turns they do here too. A parent is nearer than its
-child, except on a plateau: a vertex reached only over edges of no length has no nearer neighbour, and any two
-of its neighbours might name each other. So a plateau is searched breadth first from its vertices that have a
-parent, the `rooted` ones; `rooted` and `waiting` are bitmaps over L + M, and a mirror is waiting when its
-owner is to look for a parent. Rare, and one pass over the plateaus' edges: one thread does.
+`evener.algorithms.sssp.kernels_cpu` describes the arrays. A parent is nearer than its child, except on a
+*zero-weight level*: vertices of equal distance that edges of weight 0 connect. On such a level, two vertices
+could become each other's parents. A breadth-first search over the zero-weight edges prevents cycles. It
+starts at the vertices of the level that have a parent. The bitmap `attached` (L + M bits) flags vertices that
+have a parent. The bitmap `candidates` (L + M bits) flags vertices that may have an attached neighbour. Zero
+weights are rare, so these kernels use one thread.
 """
 
 from __future__ import annotations
@@ -15,41 +16,41 @@ from numba import prange
 from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES
-from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["adopt", "begin_plateaus", "find_parents"]
+__all__ = ["attach_zero_weight", "begin_zero_weight_levels", "find_parents"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
-_NOBODY = np.uint32(0xFFFFFFFF)
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 @inline_step
-def _find_parents_run(offsets, targets, weights, out_degree, source, far, distance, parent, first, last):
+def _find_parents_chunk(offsets, targets, weights, out_degree, source, far, distance, parent, first, last):
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
     for v in range(first, last):
-        mine = distance[v]
-        edges += np.uint64(out_degree[v]) if mine < far else _ZERO
+        own_distance = distance[v]
+        edges += np.uint64(out_degree[v]) if own_distance < far else _ZERO
         if v == np.uint64(source):
             parent[v] = source
-        if parent[v] != _NOBODY:
+        if parent[v] != _NO_VERTEX:
             continue
-        # Without a branch on each edge, neighbours are fetched many at a time.
+        # The loop has no branch per edge, so that the reads of several distances overlap.
         e = offsets[v]
         stop = offsets[v + _ONE]
         found = stop
         while e < stop and found == stop:
             for i in range(e, min(e + _LANES, stop)):
-                near = distance[targets[i]]
-                tight = (near + weights[i] == mine) | (mine == far)
-                found = i if tight & (near < mine) else found
+                neighbour_distance = distance[targets[i]]
+                tight = (neighbour_distance + weights[i] == own_distance) | (own_distance == far)
+                found = i if tight & (neighbour_distance < own_distance) else found
             e += _LANES
-        if mine == far:
+        if own_distance == far:
             beyond += np.uint64(found != stop)
         elif found != stop:
             parent[v] = targets[found]
@@ -59,37 +60,40 @@ def _find_parents_run(offsets, targets, weights, out_degree, source, far, distan
 
 
 @inline_step
-def _find_parents_share(offsets, targets, weights, blocks, out_degree, source, far, distance, parent, turn):
+def _find_parents_worker(
+    offsets, targets, weights, blocks, out_degree, source, far, distance, parent, counter
+):
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
-    b = take(turn, _ONE)
+    b = take_chunk(counter, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
-        x, y, z = _find_parents_run(
+        x, y, z = _find_parents_chunk(
             offsets, targets, weights, out_degree, source, far, distance, parent, np.uint64(blocks[b]),
             np.uint64(blocks[b + _ONE]),
         )  # fmt: skip
         left += x
         beyond += y
         edges += z
-        b = take(turn, _ONE)
+        b = take_chunk(counter, _ONE)
     return left, beyond, edges
 
 
 @parallel
 def find_parents(offsets, targets, weights, blocks, out_degree, source, far, distance, parent):
-    """Give each reached vertex without a parent an in-neighbour that is nearer, if one is as tight.
+    """Set the parent of each reached vertex without one to a nearer in-neighbour on a shortest path.
 
-    Returns how many found none (an edge of no length leads to them), how many unreached vertices have a
-    reached in-neighbour (they are too far, or their edge is infinite), and the edges out of reached vertices.
+    Returns (left, beyond, edges): the reached vertices without such a neighbour, the unreached vertices with
+    a reached in-neighbour, and the out-edges of the reached vertices. A vertex is left if only zero-weight
+    edges reach it. A vertex is beyond if its distance cannot be represented or its edge has infinite weight.
     """
-    turn = first_turn()
+    counter = new_counter()
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
-    for _ in prange(SHARES):
-        x, y, z = _find_parents_share(
-            offsets, targets, weights, blocks, out_degree, source, far, distance, parent, turn
+    for _ in prange(WORKERS):
+        x, y, z = _find_parents_worker(
+            offsets, targets, weights, blocks, out_degree, source, far, distance, parent, counter
         )
         left += x
         beyond += y
@@ -97,7 +101,7 @@ def find_parents(offsets, targets, weights, blocks, out_degree, source, far, dis
     return left, beyond, edges
 
 
-# ---- plateaus: edges of no length ---------------------------------------------------------------
+# ---- zero-weight levels -------------------------------------------------------------------------
 
 
 @inline_step
@@ -106,46 +110,47 @@ def _set(bits, v):
 
 
 @serial
-def begin_plateaus(owned, far, distance, parent, rooted, waiting):
-    """Mark the reached vertices that have a parent as rooted, the others as waiting."""
+def begin_zero_weight_levels(owned, far, distance, parent, attached, candidates):
+    """Flag the vertices with a parent as attached, and the other reached vertices as candidates."""
     for v in range(np.uint64(owned)):
-        if parent[v] != _NOBODY:
-            _set(rooted, v)
+        if parent[v] != _NO_VERTEX:
+            _set(attached, v)
         elif distance[v] != far:
-            _set(waiting, v)
+            _set(candidates, v)
 
 
 @inline_step
-def _rooted_neighbour(offsets, targets, weights, distance, rooted, v):
+def _attached_neighbour(offsets, targets, weights, distance, attached, v):
     for e in range(offsets[v], offsets[v + _ONE]):
         u = targets[e]
-        if distance[u] == distance[v] and is_set(rooted, u) and distance[u] + weights[e] == distance[v]:
+        if distance[u] == distance[v] and is_set(attached, u) and distance[u] + weights[e] == distance[v]:
             return u
-    return _NOBODY
+    return _NO_VERTEX
 
 
 @serial
-def adopt(
-    in_offsets, in_targets, in_weights, offsets, targets, weights, owned, distance, parent, rooted, waiting,
-    queue,
+def attach_zero_weight(
+    in_offsets, in_targets, in_weights, offsets, targets, weights, owned, distance, parent, attached,
+    candidates, queue,
 ):  # fmt: skip
-    """Root the waiting vertices that have a rooted neighbour on their plateau, and all they lead to.
+    """Attach each candidate with an attached neighbour on its level, then all vertices that it leads to.
 
-    Returns how many became rooted; mirrors that should become so are waiting.
+    Sets the parent of each vertex that it attaches. Mirrors that it reaches become candidates. Returns the
+    number of vertices that it attached.
     """
     owned = np.uint64(owned)
     length = _ZERO
     for w in range((owned + _LOW_BITS) >> _SIX):
         mask = range_mask(w, _ZERO, owned)
-        word = waiting[w] & mask & ~rooted[w]
-        waiting[w] &= ~mask
+        word = candidates[w] & mask & ~attached[w]
+        candidates[w] &= ~mask
         while word != _ZERO:
             v = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
-            u = _rooted_neighbour(in_offsets, in_targets, in_weights, distance, rooted, v)
-            if u != _NOBODY:
+            u = _attached_neighbour(in_offsets, in_targets, in_weights, distance, attached, v)
+            if u != _NO_VERTEX:
                 parent[v] = u
-                _set(rooted, v)
+                _set(attached, v)
                 queue[length] = v
                 length += _ONE
     head = _ZERO
@@ -154,11 +159,11 @@ def adopt(
         head += _ONE
         for e in range(offsets[u], offsets[u + _ONE]):
             v = np.uint64(targets[e])
-            if is_set(rooted, v) or distance[v] != distance[u] or distance[u] + weights[e] != distance[v]:
+            if is_set(attached, v) or distance[v] != distance[u] or distance[u] + weights[e] != distance[v]:
                 continue
-            _set(rooted, v)
+            _set(attached, v)
             if v >= owned:
-                _set(waiting, v)
+                _set(candidates, v)
                 continue
             parent[v] = u
             queue[length] = v

@@ -1,7 +1,8 @@
-"""Shortest paths: Graph500's validation rules for SSSP, in the precision of the answer.
+"""Verify shortest paths by the validation rules of Graph500, in the precision of the answer.
 
-The tree rules are those of BFS (`tree.py`). Besides, a vertex lies exactly as far as its parent plus the
-weight of an edge between them, and no edge offers a shorter way: together, every distance is shortest.
+`evener.algorithms.verification_tree` checks the rules of the tree. Two more rules make every distance
+shortest. The distance of a vertex is the distance of its parent plus the weight of an edge between them. No
+edge gives a shorter distance.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms import verification_cpu as kernels
+from evener.algorithms.sssp import verify_cpu as kernels
 from evener.algorithms.verification import (
-    broken,
     column,
     edge_blocks,
+    fail,
     first_true,
-    ran_without,
+    none_found,
     source_number,
     vertex_numbers,
 )
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-# One addition rounds by half a unit in the last place, the weight it adds by another half, and whoever
-# rounds to the answer's type at the end by one more on each side of the comparison.
+# Rounding errors of a comparison, in units in the last place.
 _ROUNDINGS = 4
 
 
@@ -39,31 +39,29 @@ def check(answer: Answer) -> None:
     graph, source = answer.graph, source_number(answer)
     raw = column(answer, "distance")
     if raw.dtype.kind not in "iuf":
-        broken(answer, "distances are numbers", f"they are {raw.dtype}")
+        fail(answer, "distances are numbers", f"found {raw.dtype}")
     tolerance = _ROUNDINGS * float(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
     distance = raw.astype(np.float64)
     if not (distance >= 0).all():
         v = first_true(~(distance >= 0))
-        broken(
-            answer, "no distance is negative or NaN", f"vertex {graph.ids[v]} is at {distance[v]}, not >= 0"
-        )
+        fail(answer, "no distance is negative or NaN", f"vertex {graph.ids[v]} is at {distance[v]}, not >= 0")
     parent = vertex_numbers(answer, "parent")
     check_tree(answer, source, distance, parent, reached=np.isfinite(distance))
 
     weights = np.ones(graph.m, dtype=np.uint8) if graph.weights is None else graph.weights
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
-    kernels.loose_parent(
+    kernels.find_wrong_parent(
         graph.offsets, graph.targets, weights, not graph.directed, parent, distance, tolerance, blocks, first
     )
-    if not ran_without(first):
-        _tell_loose_parent(answer, weights, parent, distance, int(first.min()))
-    kernels.shorter_path(graph.offsets, graph.targets, weights, distance, tolerance, blocks, first)
-    if not ran_without(first):
-        _tell_shorter_path(answer, weights, distance, tolerance, int(first.min()))
+    if not none_found(first):
+        _fail_wrong_parent(answer, weights, parent, distance, int(first.min()))
+    kernels.find_shorter_path(graph.offsets, graph.targets, weights, distance, tolerance, blocks, first)
+    if not none_found(first):
+        _fail_shorter_path(answer, weights, distance, tolerance, int(first.min()))
 
 
-def _tell_loose_parent(
+def _fail_wrong_parent(
     answer: Answer, weights: NDArray[Any], parent: NDArray[np.uint32], distance: NDArray[np.float64], v: int
 ) -> None:
     graph, u = answer.graph, int(parent[v])
@@ -71,16 +69,16 @@ def _tell_loose_parent(
     between = weights[row][graph.targets[row] == v]
     mine, theirs = graph.ids[v], graph.ids[u]
     if len(between) == 0:
-        detail = f"vertex {mine} has parent {theirs}, but no edge leads from it to {mine}"
-        broken(answer, "each tree edge is an edge of the graph (rule 5)", detail)
+        detail = f"vertex {mine} has parent {theirs}, but no edge joins them"
+        fail(answer, "each tree edge is an edge of the graph (rule 5)", detail)
     detail = (
-        f"vertex {mine} is at {distance[v]}, its parent {theirs} at {distance[u]} "
-        f"and the edge between them weighs {between.min()}, which makes {distance[u] + between.min()}"
+        f"vertex {mine} has distance {distance[v]}, but its parent {theirs} has distance {distance[u]} "
+        f"and the edge has weight {between.min()}, in total {distance[u] + between.min()}"
     )
-    broken(answer, "a vertex is as far as its parent plus their edge (rule 2)", detail)
+    fail(answer, "a distance is the parent's distance plus the edge's weight (rule 2)", detail)
 
 
-def _tell_shorter_path(
+def _fail_shorter_path(
     answer: Answer, weights: NDArray[Any], distance: NDArray[np.float64], tolerance: float, v: int
 ) -> None:
     graph = answer.graph
@@ -89,7 +87,7 @@ def _tell_shorter_path(
     heads = graph.targets[row]
     e = first_true(distance[heads] > through * (1 + tolerance))
     w = heads[e]
-    edge = f"vertex {graph.ids[w]} is at {distance[w]}, but at {through[e]} through {graph.ids[v]}"
+    edge = f"vertex {graph.ids[w]} has distance {distance[w]}, but {through[e]} through {graph.ids[v]}"
     if np.isinf(distance[w]):
-        broken(answer, "the tree spans all that the source reaches (rule 4)", edge)
-    broken(answer, "no edge offers a shorter way (rule 3)", edge)
+        fail(answer, "the tree contains all vertices that the source reaches (rule 4)", edge)
+    fail(answer, "no edge gives a shorter distance (rule 3)", edge)

@@ -1,7 +1,11 @@
-"""Weakly connected components: linking vertices into trees, flattening the trees, naming them.
+"""Weakly connected components: link vertices into trees, flatten the trees, and label them.
 
-`component` (L + M,) uint32 holds a vertex of the same tree with a number no larger than one's own, itself at
-the root. `label` (L + M,) uint32 holds a vertex number of the whole graph.
+Arrays for L owned vertices and M mirrors:
+
+- `component` (L + M,) uint32: the parent of a vertex in its tree, which has a smaller number. A root is its
+  own parent. A tree is flat if the parent of every vertex is the root.
+- `label` (L + M,) uint32: a global vertex number.
+- `owner_label` (L + M,) uint32: the label of a vertex in its owner's partition.
 """
 
 from __future__ import annotations
@@ -12,34 +16,34 @@ from numba import prange
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
 from evener.kernels.cpu.chunks import runs
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
     "begin",
     "boundary_pairs",
-    "commonest",
+    "broadcast_labels",
     "compress",
     "count_roots",
     "edges_between",
+    "find_giant",
     "link_one",
     "link_rest",
+    "min_labels",
     "rename",
-    "smallest",
-    "spread",
 ]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-# Vertices that a thread looks at, or takes, at a time.
-_RUN = np.uint64(1 << 11)
-# Pairs a thread collects before it takes room in the shared list.
+# Vertices in a chunk.
+_CHUNK = np.uint64(1 << 11)
+# Pairs a thread collects before it appends them to the shared list.
 _BUFFER = 256
-# Vertices asked which tree is the largest.
+# Vertices in the sample for the largest tree.
 _SAMPLE = np.uint64(1 << 10)
 
 
 @inline_step
-def _begin_run(vertices, component, label, first, last):
+def _begin_chunk(vertices, component, label, first, last):
     for v in range(first, last):
         component[v] = v
         label[v] = vertices[v]
@@ -47,83 +51,83 @@ def _begin_run(vertices, component, label, first, last):
 
 @parallel
 def begin(vertices, component, label):
-    """Make every vertex and mirror a tree of its own, named by its number in the graph."""
-    for r in prange(runs(len(component), _RUN)):
-        first = np.uint64(r) * _RUN
-        _begin_run(vertices, component, label, first, min(first + _RUN, np.uint64(len(component))))
+    """Make each vertex and mirror a tree of its own, labelled with its global number."""
+    for r in prange(runs(len(component), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _begin_chunk(vertices, component, label, first, min(first + _CHUNK, np.uint64(len(component))))
 
 
 @inline_step
 def _link(component, u, v):
-    """Join the trees of `u` and `v`: hang the root with the larger number under the other (Afforest)."""
+    """Join the trees of `u` and `v`: make the smaller root the parent of the larger root (Afforest)."""
     a = load(component, u)
     b = load(component, v)
     while a != b:
         high = max(a, b)
         low = min(a, b)
-        above = load(component, high)
-        if above == low:
+        parent = load(component, high)
+        if parent == low:
             return
-        if above == high and compare_and_swap(component, high, high, low):
+        if parent == high and compare_and_swap(component, high, high, low):
             return
         a = load(component, load(component, high))
         b = load(component, low)
 
 
 @inline_step
-def _link_one_share(offsets, targets, rows, k, component, turn):
-    first = take(turn, _RUN)
+def _link_one_worker(offsets, targets, rows, k, component, counter):
+    first = take_chunk(counter, _CHUNK)
     while first < rows:
-        for v in range(first, min(first + _RUN, rows)):
+        for v in range(first, min(first + _CHUNK, rows)):
             e = offsets[v] + k
             if e < offsets[v + _ONE]:
                 _link(component, v, targets[e])
-        first = take(turn, _RUN)
+        first = take_chunk(counter, _CHUNK)
 
 
 @parallel
 def link_one(offsets, targets, rows, k, component):
-    """Link each vertex with its `k`-th neighbour; the first are the ones of highest degree."""
-    turn = first_turn()
-    for _ in prange(SHARES):
-        _link_one_share(offsets, targets, np.uint64(rows), np.uint64(k), component, turn)
+    """Link each vertex with its `k`-th neighbour. The first neighbours have the highest degrees."""
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _link_one_worker(offsets, targets, np.uint64(rows), np.uint64(k), component, counter)
 
 
 @inline_step
-def _compress_run(component, first, last):
+def _compress_chunk(component, first, last):
     for v in range(first, last):
         root = load(component, v)
-        above = load(component, root)
-        while root != above:
-            root = above
-            above = load(component, root)
+        parent = load(component, root)
+        while root != parent:
+            root = parent
+            parent = load(component, root)
         component[v] = root
 
 
 @parallel
 def compress(component):
-    """Make every vertex point to its root."""
-    for r in prange(runs(len(component), _RUN)):
-        first = np.uint64(r) * _RUN
-        _compress_run(component, first, min(first + _RUN, np.uint64(len(component))))
+    """Flatten the trees: make the root the parent of every vertex."""
+    for r in prange(runs(len(component), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _compress_chunk(component, first, min(first + _CHUNK, np.uint64(len(component))))
 
 
 @inline_step
-def _link_rest_share(offsets, targets, owned, linked, giant, component, turn):
-    first = take(turn, _RUN)
+def _link_rest_worker(offsets, targets, owned, skip, giant, component, counter):
+    first = take_chunk(counter, _CHUNK)
     while first < owned:
-        for v in range(first, min(first + _RUN, owned)):
+        for v in range(first, min(first + _CHUNK, owned)):
             if load(component, v) != giant:
-                for e in range(offsets[v] + linked, offsets[v + _ONE]):
+                for e in range(offsets[v] + skip, offsets[v + _ONE]):
                     _link(component, v, targets[e])
-        first = take(turn, _RUN)
+        first = take_chunk(counter, _CHUNK)
 
 
 @serial
-def commonest(component, rows, giant):
-    """``giant[0]``: a tree that holds most of the vertices, if one does, from a sample of them.
+def find_giant(component, rows, giant):
+    """Set ``giant[0]`` to the tree that contains the majority of a sample of vertices, if there is one.
 
-    The vote is Boyer and Moore's. Rows from `rows` on have no edge and are not asked.
+    The kernel uses the majority vote of Boyer and Moore. Rows from `rows` on are empty and not sampled.
     """
     step = np.uint64(rows) // _SAMPLE + _ONE
     lead = 0
@@ -137,52 +141,58 @@ def commonest(component, rows, giant):
 
 
 @parallel
-def link_rest(offsets, targets, owned, linked, giant, component):
-    """Link every vertex outside the tree ``giant[0]`` with its neighbours from the `linked`-th on.
+def link_rest(offsets, targets, owned, skip, giant, component):
+    """Link each vertex outside the tree ``giant[0]`` with its neighbours from the `skip`-th on.
 
-    Most vertices share that tree by now. Where a neighbour does not, it will link to them itself, so they are
-    skipped. A neighbour sees a directed edge from its other end: both directions must be given one `giant`,
-    for an edge between two in it is skipped from both its ends.
+    The vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
+    For a directed graph, call the kernel for out-edges and in-edges with the same `giant`.
     """
-    turn = first_turn()
-    for _ in prange(SHARES):
-        _link_rest_share(
-            offsets, targets, np.uint64(owned), np.uint64(linked), np.uint32(giant[_ZERO]), component, turn
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _link_rest_worker(
+            offsets, targets, np.uint64(owned), np.uint64(skip), np.uint32(giant[_ZERO]), component, counter
         )
 
 
 @inline_step
-def _edges_between_share(offsets, targets, rows, root, component, owner_label, name, turn):
+def _edges_between_worker(offsets, targets, rows, root, component, owner_label, giant_label, counter):
     found = _ZERO
-    first = take(turn, _RUN)
+    first = take_chunk(counter, _CHUNK)
     while first < rows:
-        for v in range(first, min(first + _RUN, rows)):
+        for v in range(first, min(first + _CHUNK, rows)):
             if component[v] == root:
                 for e in range(offsets[v], offsets[v + _ONE]):
-                    found += np.uint64(owner_label[targets[e]] == name)
-        first = take(turn, _RUN)
+                    found += np.uint64(owner_label[targets[e]] == giant_label)
+        first = take_chunk(counter, _CHUNK)
     return found
 
 
 @parallel
-def edges_between(offsets, targets, rows, giant, component, owner_label, name):
-    """How many edges lead from the tree of ``giant[0]`` to a vertex that is in its owner's tree `name`.
+def edges_between(offsets, targets, rows, giant, component, owner_label, giant_label):
+    """Count the edges from the tree of ``giant[0]`` to vertices with the owner label `giant_label`.
 
-    Trees are flat. Rows from `rows` on are not looked at.
+    The trees must be flat. Rows from `rows` on are ignored.
     """
     found = _ZERO
     if rows > 0:
         root = component[giant[_ZERO]]
-        turn = first_turn()
-        for _ in prange(SHARES):
-            found += _edges_between_share(
-                offsets, targets, np.uint64(rows), root, component, owner_label, np.uint32(name), turn
+        counter = new_counter()
+        for _ in prange(WORKERS):
+            found += _edges_between_worker(
+                offsets,
+                targets,
+                np.uint64(rows),
+                root,
+                component,
+                owner_label,
+                np.uint32(giant_label),
+                counter,
             )
     return found
 
 
 @inline_step
-def _smallest_run(component, label, first, last):
+def _min_labels_chunk(component, label, first, last):
     for v in range(first, last):
         root = component[v]
         if label[v] < load(label, root):
@@ -190,25 +200,25 @@ def _smallest_run(component, label, first, last):
 
 
 @parallel
-def smallest(component, label):
-    """``label[root] = min`` of the labels in its tree. Trees are flat."""
-    for r in prange(runs(len(component), _RUN)):
-        first = np.uint64(r) * _RUN
-        _smallest_run(component, label, first, min(first + _RUN, np.uint64(len(component))))
+def min_labels(component, label):
+    """Set the label of each root to the smallest label in its tree. The trees must be flat."""
+    for r in prange(runs(len(component), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _min_labels_chunk(component, label, first, min(first + _CHUNK, np.uint64(len(component))))
 
 
 @inline_step
-def _spread_run(component, label, first, last):
+def _broadcast_chunk(component, label, first, last):
     for v in range(first, last):
         label[v] = label[component[v]]
 
 
 @parallel
-def spread(component, label):
-    """``label[v] = label[root of v]``."""
-    for r in prange(runs(len(component), _RUN)):
-        first = np.uint64(r) * _RUN
-        _spread_run(component, label, first, min(first + _RUN, np.uint64(len(component))))
+def broadcast_labels(component, label):
+    """Set the label of each vertex to the label of its root. The trees must be flat."""
+    for r in prange(runs(len(component), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _broadcast_chunk(component, label, first, min(first + _CHUNK, np.uint64(len(component))))
 
 
 @inline_step
@@ -220,20 +230,20 @@ def _append(buffer, held, pairs, length):
 
 
 @inline_step
-def _pairs_run(component, label, owner_label, pairs, length, first, last):
+def _pairs_chunk(component, label, owner_label, pairs, length, first, end):
     buffer = np.empty((_BUFFER, 2), np.uint32)
     held = 0
-    previous = np.uint32(0)
-    previous_owner = np.uint32(0)
-    for v in range(first, last):
-        mine = label[v]
-        theirs = owner_label[v]
-        if mine == theirs or (mine == previous and theirs == previous_owner) or component[v] == v:
+    last = np.uint32(0)
+    last_owner = np.uint32(0)
+    for v in range(first, end):
+        own = label[v]
+        owner = owner_label[v]
+        if own == owner or (own == last and owner == last_owner) or component[v] == v:
             continue
-        previous = mine
-        previous_owner = theirs
-        buffer[held, 0] = mine
-        buffer[held, 1] = theirs
+        last = own
+        last_owner = owner
+        buffer[held, 0] = own
+        buffer[held, 1] = owner
         held += 1
         if held == _BUFFER:
             _append(buffer, held, pairs, length)
@@ -244,52 +254,52 @@ def _pairs_run(component, label, owner_label, pairs, length, first, last):
 
 @parallel
 def boundary_pairs(owned, component, label, owner_label, pairs, length):
-    """List the pairs of labels that a mirror's tree has here and at its owner, runs of one pair once.
+    """List the pairs (label, owner label) of mirrors whose two labels differ.
 
-    `pairs` (M, 2) uint32 receives ``length[0]`` of them. A mirror that is a root has nobody in its tree: it
-    has only been linked with owned vertices, whose numbers are smaller, if at all.
+    `pairs` (M, 2) uint32 receives ``length[0]`` pairs, which may repeat. A mirror that is a root is skipped:
+    its tree has no other vertex, because owned vertices have smaller numbers.
     """
     mirrors = np.uint64(len(label)) - np.uint64(owned)
-    for r in prange(runs(mirrors, _RUN)):
-        first = np.uint64(owned) + np.uint64(r) * _RUN
-        _pairs_run(
-            component, label, owner_label, pairs, length, first, min(first + _RUN, np.uint64(len(label)))
+    for r in prange(runs(mirrors, _CHUNK)):
+        first = np.uint64(owned) + np.uint64(r) * _CHUNK
+        _pairs_chunk(
+            component, label, owner_label, pairs, length, first, min(first + _CHUNK, np.uint64(len(label)))
         )
 
 
 @inline_step
-def _rename_run(label, before, after, first, last):
-    count = np.uint64(len(before))
+def _rename_chunk(label, old_labels, new_labels, first, last):
+    count = np.uint64(len(old_labels))
     old = label[first]
     new = old
     for v in range(first, last):
-        if v == first or label[v] != old:  # most have the same
+        if v == first or label[v] != old:  # consecutive labels are mostly equal
             old = label[v]
             low = _ZERO
             high = count
             while low < high:
                 middle = (low + high) >> _ONE
-                if before[middle] < old:
+                if old_labels[middle] < old:
                     low = middle + _ONE
                 else:
                     high = middle
-            new = after[low] if low < count and before[low] == old else old
+            new = new_labels[low] if low < count and old_labels[low] == old else old
         label[v] = new
 
 
 @parallel
-def rename(connected, label, before, after):
-    """Replace each label found in `before`, ascending, by its partner in `after`.
+def rename(connected, label, old_labels, new_labels):
+    """Replace each label in `old_labels`, which is sorted, by the entry of `new_labels` at the same index.
 
-    Those of vertices from `connected` on, which have no edge, and of mirrors are left alone.
+    Vertices from `connected` on, which have no edge, and mirrors keep their labels.
     """
-    for r in prange(runs(connected, _RUN)):
-        first = np.uint64(r) * _RUN
-        _rename_run(label, before, after, first, min(first + _RUN, np.uint64(connected)))
+    for r in prange(runs(connected, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _rename_chunk(label, old_labels, new_labels, first, min(first + _CHUNK, np.uint64(connected)))
 
 
 @inline_step
-def _count_roots_run(vertices, label, first, last):
+def _count_roots_chunk(vertices, label, first, last):
     roots = _ZERO
     for v in range(first, last):
         roots += np.uint64(label[v] == vertices[v])
@@ -298,9 +308,9 @@ def _count_roots_run(vertices, label, first, last):
 
 @parallel
 def count_roots(owned, vertices, label):
-    """The number of owned vertices that carry their own number: one in each component."""
+    """Count the owned vertices labelled with their own number. Each component has one."""
     roots = _ZERO
-    for r in prange(runs(owned, _RUN)):
-        first = np.uint64(r) * _RUN
-        roots += _count_roots_run(vertices, label, first, min(first + _RUN, np.uint64(owned)))
+    for r in prange(runs(owned, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        roots += _count_roots_chunk(vertices, label, first, min(first + _CHUNK, np.uint64(owned)))
     return roots

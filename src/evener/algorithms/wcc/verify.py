@@ -1,7 +1,7 @@
-"""Weakly connected components: labels are equal across every edge, and name the smallest vertex.
+"""Verify weakly connected components.
 
-A union-find that shares nothing with the algorithm says which vertices belong together, so that two
-components under one label are found too.
+The vertices of an edge have the same label, and a label is the smallest vertex of its component. An
+independent union-find detects two components with the same label.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms import verification_cpu as kernels
-from evener.algorithms.verification import NONE, broken, edge_blocks, first_true, ran_without, vertex_numbers
+from evener.algorithms.verification import NONE, edge_blocks, fail, first_true, none_found, vertex_numbers
+from evener.algorithms.wcc import verify_cpu as kernels
 
 if TYPE_CHECKING:
     from evener.algorithms.verification import Answer
@@ -20,36 +20,36 @@ __all__ = ["check"]
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless `component` names the smallest vertex of each one's component."""
+    """Raise VerificationError unless `component` is the smallest vertex of each vertex's component."""
     graph = answer.graph
     ids = graph.ids
     label = vertex_numbers(answer, "component")
     numbers = np.arange(graph.n, dtype=np.uint32)
     if (label == NONE).any():
         v = first_true(label == NONE)
-        broken(answer, "every vertex has a component", f"vertex {ids[v]} has component -1")
+        fail(answer, "every vertex has a component", f"vertex {ids[v]} has component -1")
     if (label > numbers).any():
         v = first_true(label > numbers)
-        detail = f"vertex {ids[v]} has component {ids[label[v]]}, a larger one than itself"
-        broken(answer, "a component is named by its smallest vertex", detail)
+        detail = f"vertex {ids[v]} has component {ids[label[v]]}, which is larger than the vertex"
+        fail(answer, "a component is named after its smallest vertex", detail)
     apart = label[label] != label
     if apart.any():
         v = first_true(apart)
         named = label[v]
         detail = f"vertex {ids[v]} has component {ids[named]}, which itself has component {ids[label[named]]}"
-        broken(answer, "the vertex that names a component is in it", detail)
+        fail(answer, "the vertex that names a component is a member", detail)
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
-    kernels.divided_edge(graph.offsets, graph.targets, label, blocks, first)
-    if not ran_without(first):
+    kernels.find_label_mismatch(graph.offsets, graph.targets, label, blocks, first)
+    if not none_found(first):
         v = int(first.min())
         row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
         w = row[first_true(label[row] != label[v])]
         detail = f"vertex {ids[v]} has component {ids[label[v]]}, its neighbour {ids[w]} has {ids[label[w]]}"
-        broken(answer, "neighbours share a component", detail)
-    kernels.smallest_member(graph.offsets, graph.targets, numbers)
+        fail(answer, "neighbours share a component", detail)
+    kernels.union_find(graph.offsets, graph.targets, numbers)
     merged = numbers != label
     if merged.any():
         v = first_true(merged)
-        detail = f"vertex {ids[v]} has component {ids[label[v]]}, but no path joins them: its own is {{}}"
-        broken(answer, "one component a label", detail.format(ids[numbers[v]]))
+        detail = f"vertex {ids[v]} has component {ids[label[v]]}, but no path joins them; expected {{}}"
+        fail(answer, "one component per label", detail.format(ids[numbers[v]]))

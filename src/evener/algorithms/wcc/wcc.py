@@ -120,15 +120,15 @@ def _label(engine: Engine, m: int, *, directed: bool) -> PartitionedArray:
         engine.compute(kernels.link_one, offsets, targets, engine.out_rows, k, component)
         engine.compute(kernels.compress, component)
     giant = engine.counter()
-    engine.compute(kernels.commonest, component, engine.out_rows, giant)
+    engine.compute(kernels.find_giant, component, engine.out_rows, giant)
     engine.compute(kernels.link_rest, offsets, targets, engine.owned, LINKED_FIRST, giant, component)
     if directed:
         engine.compute(kernels.link_rest, *engine.in_[:2], engine.owned, 0, giant, component)
     engine.compute(kernels.compress, component)
 
     # label = min of the numbers in the tree
-    engine.compute(kernels.smallest, component, label)
-    engine.compute(kernels.spread, component, label)
+    engine.compute(kernels.min_labels, component, label)
+    engine.compute(kernels.broadcast_labels, component, label)
     if engine.routes:
         engine.superstep("merge", active=engine.owned)
         owner_label = engine.copy(label)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evener.elements.cuda.compile import architecture, compiled
 from evener.elements.cuda.device_errors import leak_forever
 from evener.elements.cuda.scratch import MOST_BLOCKS
-from evener.kernels.compile_clock import making_ready
+from evener.kernels.compile_clock import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +19,8 @@ __all__ = ["ModuleCache"]
 # Share of a multiprocessor's shared memory for tables; the rest is L1 cache.
 _SHARED_FOR_TABLES = 0.85
 # Kernels that gain nothing from L1 cache and use all of the shared memory.
-_TABLES_ALONE = ("pull.near",)
-# Bytes of shared memory of `pull.near` without its table, and the columns that 16 bits can number.
+_TABLES_ALONE = ("pull.local_sums",)
+# Bytes of shared memory of `pull.local_sums` without its table, and the columns that 16 bits can number.
 _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
 
@@ -75,7 +75,7 @@ class ModuleCache:
         from cupy.cuda import driver, function
 
         key = (self._index, file, tuple(sorted(types.items())))
-        with making_ready():
+        with compiling():
             if key not in _modules:
                 binary = compiled(file, types, self._architecture)
                 module = function.Module()

@@ -1,1 +1,1 @@
-"""CPU kernels, in Numba: loops over arrays that neither allocate, raise, log nor time."""
+"""CPU kernels in Numba: loops over arrays. They do not allocate, raise, log or time."""

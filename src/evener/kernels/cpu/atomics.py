@@ -1,9 +1,8 @@
 """Atomic read-modify-write on array elements, from LLVM's `atomicrmw` and `cmpxchg`.
 
-All are sequentially consistent. Most kernels need each update whole, and no order between updates of
-different elements; but where one thread clears a mark and then reads a value, while another lowers the value
-and then looks at the mark, one of them has to see what the other did. On x86 every such operation is a fence
-as it is, and a `load` any other load; AArch64 has to be asked for it.
+All operations are sequentially consistent. Some kernels need this order: one thread clears a flag and then
+reads a value, while another thread lowers the value and then reads the flag. At least one of the two threads
+must see the other's write. On x86 this order costs nothing extra; on AArch64 it needs special instructions.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ _ORDER = "seq_cst"
 
 
 def _element(context, builder, array_type, array, index_type, index):
-    """Address of ``array[index]``; unsigned indices only, so no wrap-around is taken."""
+    """Return the address of ``array[index]``. The index is unsigned and does not wrap around."""
     view = context.make_array(array_type)(context, builder, array)
     position = context.cast(builder, index, index_type, types.uintp)
     return cgutils.get_item_pointer(context, builder, array_type, view, [position], wraparound=False)
 
 
 def _read_modify_write(name, *, signed, unsigned, real=None):
-    """Build the intrinsic ``fetch_<name>(array, index, value) -> old value``."""
+    """Return the intrinsic ``fetch_<name>(array, index, value) -> old value``."""
 
     def fetch(typingctx, array, index, value):  # noqa: ARG001 - Numba's signature for an intrinsic
         element = array.dtype
@@ -35,7 +34,7 @@ def _read_modify_write(name, *, signed, unsigned, real=None):
             operand = context.cast(builder, args[2], signature.args[2], element)
             if isinstance(element, types.Float):
                 if real is None:
-                    msg = f"fetch_{name} takes integer arrays"
+                    msg = f"fetch_{name}: expected an integer array, found {element}"
                     raise TypeError(msg)
                 return builder.atomic_rmw(real, where, operand, _ORDER)
             op = signed if element.signed else unsigned
@@ -44,7 +43,7 @@ def _read_modify_write(name, *, signed, unsigned, real=None):
         return element(array, index, value), codegen
 
     fetch.__name__ = f"fetch_{name}"
-    fetch.__doc__ = f"Atomically {name} `value` into ``array[index]``; returns what was there before."
+    fetch.__doc__ = f"Atomically {name} `value` into ``array[index]`` and return the old value."
     return intrinsic(fetch)
 
 
@@ -57,7 +56,7 @@ fetch_max = _read_modify_write("max", signed="max", unsigned="umax")
 
 @intrinsic
 def compare_and_swap(typingctx, array, index, expected, desired):  # noqa: ARG001 - as above
-    """Set ``array[index]`` to `desired` if it holds `expected`; returns whether it did."""
+    """Set ``array[index]`` to `desired` if it equals `expected`. Return true if it was set."""
     element = array.dtype
 
     def codegen(context, builder, signature, args):
@@ -72,7 +71,7 @@ def compare_and_swap(typingctx, array, index, expected, desired):  # noqa: ARG00
 
 @intrinsic
 def load(typingctx, array, index):  # noqa: ARG001 - as above
-    """Read ``array[index]`` whole, and anew each time: the compiler may not keep an old copy."""
+    """Read ``array[index]`` atomically. The compiler must not reuse an earlier read."""
     element = array.dtype
 
     def codegen(context, builder, signature, args):

@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
-from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
     "count_rows",
@@ -316,15 +316,15 @@ def sort_buckets(records, halves, carried, starts, rows, base, bits, drop, targe
     Bucket ``b`` holds records ``starts[b]:starts[b + 1]`` and rows ``rows[b]:rows[b + 1]``. `halves` is
     `records` seen as uint32; `bits` is the number of bits of a target.
     """
-    turn = first_turn()
-    for _ in prange(SHARES):
-        b = take(turn, ONE)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        b = take_chunk(counter, ONE)
         while b < np.uint64(len(sizes)):
             sizes[b] = _sort_bucket(
                 records, halves, carried, starts[b], starts[b + ONE], rows[b], rows[b + ONE], base, bits,
                 drop, targets, weights, offsets,
             )  # fmt: skip
-            b = take(turn, ONE)
+            b = take_chunk(counter, ONE)
 
 
 @inline_step
@@ -341,15 +341,15 @@ def _place_bucket(halves, carried, first, size, row, row_end, position, targets,
 @parallel
 def place_buckets(halves, carried, starts, rows, sizes, positions, targets, weights, offsets):
     """Copy each sorted bucket to its final place, ``targets[positions[b]:]``, and move its row ends there."""
-    turn = first_turn()
-    for _ in prange(SHARES):
-        b = take(turn, ONE)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        b = take_chunk(counter, ONE)
         while b < np.uint64(len(sizes)):
             _place_bucket(
                 halves, carried, starts[b], sizes[b], rows[b], rows[b + ONE], positions[b], targets, weights,
                 offsets,
             )  # fmt: skip
-            b = take(turn, ONE)
+            b = take_chunk(counter, ONE)
 
 
 # ---- the rows of edges --------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import (
     clear_range,
-    gathered,
+    extract_bits,
     population,
     put_word,
     take_word,
@@ -91,7 +91,7 @@ def _pull_words(begin, held, before, flags, mirror_flags, first, last):
     collected = _ZERO
     for w in range(first, last):
         count = population(held[w])
-        word = gathered(flags[w], held[w])
+        word = extract_bits(flags[w], held[w])
         room = _SIXTY_FOUR - (mirror & _LOW_BITS)
         collected |= word << (mirror & _LOW_BITS)
         if count >= room:

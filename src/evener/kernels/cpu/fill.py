@@ -11,6 +11,6 @@ __all__ = ["fill"]
 
 @parallel
 def fill(words, word):
-    """``words[:] = word``, on all threads: so each first touches pages of its own."""
+    """Set ``words[:] = word`` on all threads, so that each thread is the first to touch its own pages."""
     for i in prange(len(words)):
         words[i] = word

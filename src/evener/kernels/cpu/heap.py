@@ -1,4 +1,4 @@
-"""A binary heap of vertices by a key, the least first, in two arrays that the caller has made."""
+"""A binary min-heap of vertices, ordered by key, in two arrays of the caller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ZERO = np.uint64(0)
 
 @inline_step
 def push(keys, vertices, held, key, vertex):
-    """Add a vertex to a heap of `held`."""
+    """Add a vertex to a heap of `held` vertices."""
     at = held
     while at > _ZERO:
         above = (at - _ONE) >> _ONE
@@ -29,7 +29,7 @@ def push(keys, vertices, held, key, vertex):
 
 @inline_step
 def drop_first(keys, vertices, held):
-    """Take the first of a heap of `held` out of it."""
+    """Remove the vertex with the smallest key from a heap of `held` vertices."""
     last = held - _ONE
     key = keys[last]
     vertex = vertices[last]

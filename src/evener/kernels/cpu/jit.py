@@ -1,4 +1,4 @@
-"""The ways a CPU kernel is compiled: parallel over blocks, serial, or inlined into another kernel."""
+"""Decorators that compile a CPU kernel: `parallel`, `serial`, and `inline_step` for the body of a loop."""
 
 from __future__ import annotations
 
@@ -20,51 +20,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "ENTERED_BY_MANY",
-    "KEEP",
-    "ONE_AT_A_TIME",
-    "can_keep",
+    "CACHE",
+    "PARALLEL_LOCK",
+    "THREAD_SAFE",
+    "can_cache",
     "inline_step",
     "parallel",
     "serial",
 ]
 
-# OpenMP's threads wait for one another awake, by default for milliseconds. Where other programs want the same
-# cores that stops both: placing R-MAT 20 on two busy cores took 22 s so, 4 s with a short wait (0.5 s alone).
+# OpenMP threads spin for milliseconds by default, which is slow if other programs use the same cores.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-# OpenMP costs 3.5 us a parallel call, Numba's own work queue 69 us and it cannot be entered by two threads
-# at once. A machine without GNU OpenMP, or a user's own choice, keeps Numba's order, and threads that were
-# launched before are those that there are.
+# OpenMP costs 3.5 us per parallel call, Numba's work queue 69 us; the work queue is also not thread-safe. The
+# choice of the user, and threads that Numba has already started, take precedence.
 try:
     _layer = numba.threading_layer()
-except ValueError:  # there are none yet
+except ValueError:  # Numba has not started threads yet
     if numba.config.THREADING_LAYER == "default" and "NUMBA_THREADING_LAYER" not in os.environ:
         with contextlib.suppress(OSError):
             ctypes.CDLL("libgomp.so.1")
             numba.config.THREADING_LAYER = "omp"
     _layer = str(numba.config.THREADING_LAYER).lower()
 
-# Whether several threads may run parallel kernels at the same time. Where not, Numba ends the process.
-ENTERED_BY_MANY = _layer in ("omp", "tbb", "threadsafe")
+# True if several threads may run parallel kernels at the same time. If false, Numba would end the process.
+THREAD_SAFE = _layer in ("omp", "tbb", "threadsafe")
 
-# Whose turn it is where they may not.
-ONE_AT_A_TIME = RLock()
+# Held by the thread that runs a parallel kernel, if `THREAD_SAFE` is false.
+PARALLEL_LOCK = RLock()
 
-# `fastmath` lets sums be taken in any order, so loops vectorise. `reassoc`, `contract`, `arcp` and `nsz` do
-# that; `nnan` and `ninf` are left out, because infinity is how an unreached vertex's distance is written.
+# These flags let LLVM reorder sums, so that loops vectorise. `nnan` and `ninf` are missing, because an
+# unreached vertex has the distance infinity.
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
-def can_keep(
+def can_cache(
     folder: Path, *, writable: Callable[[Path], bool] = lambda path: os.access(path, os.W_OK)
 ) -> bool:
-    """Whether Numba finds a place for compiled kernels: one named, beside the source, or the user's own.
+    """Return true if Numba can cache compiled kernels.
 
-    Without one it refuses to import what asks to be kept, so on a read-only system nothing must ask.
+    Numba writes them next to the source, to the user's cache folder, or to its CACHE_DIR. If it can write to
+    none of them, Numba refuses to import a kernel with ``cache=True``.
     """
     places = [folder]
     own = cache_folder()
-    # Where the name is empty or not absolute, Numba would go by it nonetheless, from the working directory.
+    # Numba would use an empty or relative XDG_CACHE_HOME from the working directory; `cache_folder` does not.
     if own is not None and Path(os.environ.get("XDG_CACHE_HOME", own)) == own:
         places.append(own / "numba")
     if numba.config.CACHE_DIR:
@@ -73,33 +72,32 @@ def can_keep(
     return any(map(writable, there))
 
 
-# Whether compiled kernels are kept.
-KEEP = can_keep(Path(__file__).parent)
+# True if compiled kernels are cached on disk.
+CACHE = can_cache(Path(__file__).parent)
 
-_parallel = njit(parallel=True, nogil=True, cache=KEEP, fastmath=_FASTMATH, error_model="numpy")
+_parallel = njit(parallel=True, nogil=True, cache=CACHE, fastmath=_FASTMATH, error_model="numpy")
 
 
 def parallel(function):
-    """A kernel whose loop over blocks runs on all threads of the element."""
+    """Compile a kernel whose `prange` loops run on all threads of the element."""
     kernel = _parallel(function)
-    return kernel if ENTERED_BY_MANY else _in_turn(kernel)
+    return kernel if THREAD_SAFE else _locked(kernel)
 
 
-def _in_turn(kernel):
-    """The kernel, for threads that wait for their turn; another kernel calls it as it is."""
+def _locked(kernel):
+    """Return a function that runs the kernel under `PARALLEL_LOCK`. Kernels call the kernel itself."""
 
     @wraps(kernel.py_func)
     def waiting(*args):
-        with ONE_AT_A_TIME:
+        with PARALLEL_LOCK:
             return kernel(*args)
 
     waiting._numba_type_ = kernel._numba_type_
     return waiting
 
 
-# A kernel on one thread.
-serial = njit(nogil=True, cache=KEEP, fastmath=_FASTMATH, error_model="numpy")
+# Compile a kernel that runs on one thread.
+serial = njit(nogil=True, cache=CACHE, fastmath=_FASTMATH, error_model="numpy")
 
-# The work on one block or vertex, compiled apart from the parallel loop around it: Numba's parallel passes
-# cost compile time in proportion to the body they see.
-inline_step = njit(nogil=True, cache=KEEP, fastmath=_FASTMATH, error_model="numpy", inline="never")
+# Compile the body of a parallel loop separately: Numba's parallel passes are slow on large bodies.
+inline_step = njit(nogil=True, cache=CACHE, fastmath=_FASTMATH, error_model="numpy", inline="never")

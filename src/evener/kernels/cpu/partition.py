@@ -7,7 +7,7 @@ from numba import prange
 
 from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.work_queue import SHARES, first_turn, take
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
     "NEEDED",
@@ -122,8 +122,8 @@ def _assign_slice(order, first, last, p, owner):
 @parallel
 def assign(order, p, owner):
     """``owner[v] = p`` for all `v` of `order`."""
-    for k in prange(SHARES):
-        first, last = slice_bound(len(order), k, SHARES), slice_bound(len(order), k + 1, SHARES)
+    for k in prange(WORKERS):
+        first, last = slice_bound(len(order), k, WORKERS), slice_bound(len(order), k + 1, WORKERS)
         _assign_slice(order, first, last, p, owner)
 
 
@@ -255,16 +255,16 @@ def renumber_rows(
     """
     base = bounds[blocks[0]]
     runs = np.uint64(len(blocks)) - _ONE
-    turn = first_turn()
-    for _ in prange(SHARES):
-        b = take(turn, _ONE)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        b = take_chunk(counter, _ONE)
         while b < runs:
             _renumber_run(
                 offsets, targets, weights, owned, bounds, position, np.uint64(blocks[b]),
                 np.uint64(blocks[b + _ONE]), base, np.uint32(first), np.uint32(vertices), bits, out,
                 out_weights, spare, spare_weights,
             )  # fmt: skip
-            b = take(turn, _ONE)
+            b = take_chunk(counter, _ONE)
 
 
 @parallel

@@ -1,8 +1,8 @@
-"""Two whole-graph checks of CSR rows read from a file: whether they ascend and whether they are symmetric.
+"""Checks of the CSR rows of a file: are the rows sorted, and is the graph symmetric.
 
-Symmetry is asked by a sum (a multiset hash): every edge (u, v, w) adds h(u, v, w) - h(v, u, w) modulo 2^64,
-which is 0 for a symmetric graph and, for any other, 0 with a chance of about 2^-64. It needs no memory,
-where a transpose needs as much as the graph.
+The symmetry check is a multiset hash: every edge (u, v, w) adds h(u, v, w) - h(v, u, w) modulo 2^64. The sum
+is 0 for a symmetric graph. For another graph it is 0 with probability about 2^-64. Unlike a transpose, the
+hash needs no memory.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _row_descents(offsets, targets, row):
 
 @parallel
 def asymmetry(offsets, targets, marks):
-    """0 if every edge has its opposite, with the same entry of `marks` (uint64[m], or empty)."""
+    """Return 0 if every edge has an opposite edge with the same entry of `marks` (uint64[m], or empty)."""
     total = np.uint64(0)
     for row in prange(np.uint64(len(offsets)) - _ONE):
         total += _row_asymmetry(offsets, targets, marks, np.uint64(row))
@@ -59,7 +59,7 @@ def asymmetry(offsets, targets, marks):
 
 @parallel
 def descents(offsets, targets):
-    """How many targets are smaller than the one before them in their row."""
+    """Return how many targets are smaller than their predecessor in the row."""
     count = np.uint64(0)
     for row in prange(np.uint64(len(offsets)) - _ONE):
         count += _row_descents(offsets, targets, np.uint64(row))

@@ -1,7 +1,7 @@
-"""Many edges at once: one vector comparison says which of the next edges are light enough to matter.
+"""Vector instructions: compare the weights of several edges with a bound, and prefetch.
 
-Written as LLVM vectors, which become the widest instructions the processor has. An intrinsic and not a
-function: Numba counts references to the arrays of a call, which cost more than the comparison.
+LLVM compiles its vectors to the widest instructions of the processor. `lighter` is an intrinsic because a
+Numba function would count references to its arrays, which costs more than the comparison.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ _WORD = ir.IntType(64)
 
 @intrinsic
 def lighter(typingctx, weights, first, stop, floor, bound):  # noqa: ARG001 - Numba's signature for an intrinsic
-    """Bit ``i`` says whether ``floor + weights[first + i] < bound``, for the `LANES` edges before `stop`.
+    """Return a mask: bit ``i`` is set if ``floor + weights[first + i] < bound``.
 
-    `weights` are unsigned or floating, at least `LANES` of them in all. `floor` and `bound` have the type in
-    which sums are formed: float64, or an unsigned integer that holds every weight and every sum.
+    The mask covers up to `LANES` edges, from `first` to before `stop`. `weights` has an unsigned or floating
+    type and at least `LANES` entries. `floor` and `bound` have the type of the sums: float64, or an unsigned
+    integer type that represents every weight and every sum.
     """
     narrow, wide = weights.dtype, floor
 
@@ -31,7 +32,7 @@ def lighter(typingctx, weights, first, stop, floor, bound):  # noqa: ARG001 - Nu
         of_sums = ir.VectorType(context.get_value_type(wide), LANES)
         view = context.make_array(signature.args[0])(context, builder, args[0])
         start, end = (context.cast(builder, args[i], signature.args[i], types.uint64) for i in (1, 2))
-        # The last edges of the array are compared with those before them, which are then shifted out.
+        # Near the end of the array, load the last LANES weights and shift out those before `first`.
         final = builder.sub(cgutils.unpack_tuple(builder, view.shape, 1)[0], _WORD(LANES))
         position = _least(builder, start, final)
         where = builder.bitcast(builder.gep(view.data, [position]), of_weights.as_pointer())
@@ -54,7 +55,7 @@ def _least(builder, a, b):
 
 
 def _converted(builder, lanes, narrow, wide, vector):
-    """The weights in the type of the sums."""
+    """Convert the weights to the type of the sums."""
     if isinstance(wide, types.Float) and isinstance(narrow, types.Integer):
         return builder.uitofp(lanes, vector)
     if narrow.bitwidth == wide.bitwidth:
@@ -71,7 +72,7 @@ def _splat(builder, value, vector):
 
 @intrinsic
 def prefetch(typingctx, array, index):  # noqa: ARG001 - as above
-    """Ask for the cache line of ``array[index]``, which may lie outside."""
+    """Prefetch the cache line of ``array[index]``. The index may be out of bounds."""
 
     def codegen(context, builder, signature, args):
         view = context.make_array(signature.args[0])(context, builder, args[0])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from evener.kernels.cpu.jit import KEEP, inline_step, parallel
+from evener.kernels.cpu.jit import CACHE, inline_step, parallel
 
 __all__ = [
     "FIELDS",
@@ -52,7 +52,7 @@ _MOST = np.int64(22)
 _ROOM = np.uint64((1 << 64) // 10 - 1)  # a mantissa up to here takes one digit more
 
 # No fastmath here: a reciprocal instead of the division would not be exact.
-_exact_step = njit(nogil=True, cache=KEEP, error_model="numpy", inline="never")
+_exact_step = njit(nogil=True, cache=CACHE, error_model="numpy", inline="never")
 
 
 @inline_step

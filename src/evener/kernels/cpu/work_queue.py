@@ -1,10 +1,8 @@
-"""Turns: runs of work that threads take as they come free.
+"""Dynamic scheduling: threads take chunks of work from a shared counter.
 
-OpenMP deals the iterations of a `prange` out beforehand, to each thread the same number of them in one piece,
-and where vertices are sorted by degree the first piece can be most of the work. So a kernel whose runs are
-far from equal makes its `prange` one of `SHARES`, and each share takes the next run by raising ``turn[0]``,
-until there are none. On two threads of R-MAT 20: a bottom-up step of breadth-first search 1.8 times as fast
-as on one, not 1.2; shortest paths 50 ms, not 77.
+OpenMP splits a `prange` into equal parts before the loop starts. Where vertices are sorted by degree, the
+first part can contain most of the work. A kernel with uneven work therefore runs a `prange` over `WORKERS`.
+Each worker takes the next chunk by an atomic add to ``counter[0]``, until no chunk is left.
 """
 
 from __future__ import annotations
@@ -16,84 +14,83 @@ import numpy as np
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.jit import inline_step
 
-__all__ = ["FEW_EDGES", "SHARES", "first_turn", "part_of_queue", "parts_of_queue", "run_of_queue", "take"]
+__all__ = ["FEW_EDGES", "WORKERS", "new_counter", "queue_chunk", "queue_part", "split_queue", "take_chunk"]
 
-# No fewer than an element has threads, nor than it has on a larger machine that is given the kernels compiled
-# here. (Asking Numba for the number inside a kernel would keep it from keeping that.) Each costs about 50 ns.
-SHARES = max(128, os.cpu_count() or 1)
-# Edges that are worth a turn, which costs 100 ns where threads contend for it: they take some 5 us.
-_ENOUGH = np.uint64(1 << 10)
+# Iterations of the worker loop, at least one per thread. A constant, because compiled kernels are cached.
+WORKERS = max(128, os.cpu_count() or 1)
+# Edges in a chunk, at least: the atomic add costs 100 ns under contention.
+_CHUNK_EDGES = np.uint64(1 << 10)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-# Of a queue of no more than so many vertices, long rows are taken by pieces of so many edges, some 25 us:
-# a turn costs next to nothing beside that. More vertices are work enough for all threads as they are.
-_FEW = np.uint64(64)
-_PIECE = np.uint64(1 << 13)
-# A step over fewer edges is done by one thread: waking the others costs 3.5 us, and far more where they share
-# their cores with other programs. Betweenness from all of 1000 vertices took two such threads 14.5 s, and
-# 1.2 s so.
+# Vertices. A longer queue is never split within rows.
+_SHORT_QUEUE = np.uint64(64)
+# Edges in a piece of a long row.
+_PIECE_EDGES = np.uint64(1 << 13)
+# Edges. A step over fewer edges runs on one thread, because waking the others costs more.
 FEW_EDGES = np.uint64(1 << 12)
 
 
 @inline_step
-def first_turn():
-    """A counter of what has been taken."""
+def new_counter():
+    """Return a counter (uint64[1]) that starts at 0."""
     return np.zeros(1, np.uint64)
 
 
 @inline_step
-def run_of_queue(offsets, queue, queued, most):
-    """How many vertices of a queue to take at a time: `most`, or fewer if the first of them are hubs.
+def queue_chunk(offsets, queue, queued, largest):
+    """Return how many vertices of a queue to take at a time.
 
-    A queue may be no more than some hubs. A step down from seven of R-MAT 24's took one of 15 threads 7 ms.
+    The result is `largest`, or less if the first `largest` vertices have many edges.
     """
-    first = min(queued, most)
+    first = min(queued, largest)
     edges = _ONE
     for i in range(first):
         u = np.uint64(queue[i])
         edges += offsets[u + _ONE] - offsets[u]
-    return min(max(first * _ENOUGH // edges, _ONE), most)
+    return min(max(first * _CHUNK_EDGES // edges, _ONE), largest)
 
 
 @inline_step
-def parts_of_queue(offsets, queue, queued, most):
-    """How a queue is shared out: whether by pieces of rows, how many parts it has, how many to take at once.
+def split_queue(offsets, queue, queued, largest):
+    """Return how to split a queue: (split rows into pieces?, number of parts, parts to take at a time).
 
-    Parts are vertices, unless there are few, and one with a long row among them: a step down may be from four
-    hubs of a million edges each, of which one took a thread 3.5 ms. See `run_of_queue` for vertices.
+    A part is a vertex. If the queue is short and has a long row, a part is a piece of a row.
     """
     longest = _ZERO
     parts = _ZERO
-    if queued <= _FEW:
+    if queued <= _SHORT_QUEUE:
         for i in range(queued):
             u = np.uint64(queue[i])
             length = offsets[u + _ONE] - offsets[u]
             longest = max(longest, length)
-            parts += (length + _PIECE - _ONE) // _PIECE
-    if longest > _PIECE:
+            parts += (length + _PIECE_EDGES - _ONE) // _PIECE_EDGES
+    if longest > _PIECE_EDGES:
         return True, parts, _ONE
-    return False, queued, run_of_queue(offsets, queue, queued, most)
+    return False, queued, queue_chunk(offsets, queue, queued, largest)
 
 
 @inline_step
-def part_of_queue(offsets, queue, pieces, part):
-    """A part of a queue, a vertex or one of `pieces` of rows: the vertex, and edges from where to where."""
-    if not pieces:
+def queue_part(offsets, queue, in_pieces, part):
+    """Return part number `part` of a queue: (vertex, first edge, end of the edges).
+
+    `in_pieces` is the first result of `split_queue`.
+    """
+    if not in_pieces:
         u = np.uint64(queue[part])
         return u, offsets[u], offsets[u + _ONE]
     i = _ZERO
     while True:
         u = np.uint64(queue[i])
         begin, end = offsets[u], offsets[u + _ONE]
-        own = (end - begin + _PIECE - _ONE) // _PIECE
-        if part < own:
-            begin += part * _PIECE
-            return u, begin, min(begin + _PIECE, end)
-        part -= own
+        pieces = (end - begin + _PIECE_EDGES - _ONE) // _PIECE_EDGES
+        if part < pieces:
+            begin += part * _PIECE_EDGES
+            return u, begin, min(begin + _PIECE_EDGES, end)
+        part -= pieces
         i += _ONE
 
 
 @inline_step
-def take(turn, run):
-    """Take the next `run` vertices, words or blocks; returns the first, past the end where none is left."""
-    return fetch_add(turn, np.uint64(0), run)
+def take_chunk(counter, size):
+    """Take the next `size` items and return the first of them, which is past the end if none is left."""
+    return fetch_add(counter, np.uint64(0), size)

@@ -1,1 +1,1 @@
-"""CUDA kernels, in CUDA C++: for each file of `evener.kernels.cpu` a ``.cu`` file with the same functions."""
+"""CUDA kernels in C++: a ``.cu`` file and the file of its name in `evener.kernels.cpu` share kernel names."""

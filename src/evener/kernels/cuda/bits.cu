@@ -2,7 +2,7 @@
 
 #include "common.cuh"
 
-// How many bits of ``begin:end`` are set.
+// Returns the number of set bits in ``begin:end``.
 __global__ void PARALLEL(256) count_range(Bits words, u64 begin, u64 end, Votes<u64> votes) {
     u64 count = 0;
     for (u64 h = begin / 32 + thread_of_grid(); h < (end + 31) / 32; h += threads_of_grid())
@@ -10,7 +10,7 @@ __global__ void PARALLEL(256) count_range(Bits words, u64 begin, u64 end, Votes<
     votes.sum(count);
 }
 
-// ``out = words``.
+// Copy `words` to `out`.
 __global__ void PARALLEL(256) copy(Bits words, Bits out) {
     copy_all(words, out);
 }

@@ -1,28 +1,27 @@
-// Rows shared among warps: eight neighbouring ones at a time, and long ones in pieces.
+// Rows distributed among warps: eight consecutive rows at a time, and long rows in pieces.
 
 #pragma once
 
 #include "common.cuh"
 #include "edges.cuh"
 
-// Rows that a warp takes side by side. Rows lie in descending degree, or nearly: the fewer are taken
-// together, the more evenly the long ones at the front are dealt out. Eight fill a sector of a list of
-// vertices.
+// Consecutive rows of a warp. Long rows come first, so few consecutive rows balance the load; eight fill a
+// sector.
 constexpr u32 OCTET = 8;
 
-// A warp's batch is one row for each lane, in four octets that lie far apart. This is the first row of it;
-// the batches of a warp are at an end where this is.
+// The first row of a warp's batch, which has one row per lane in four distant octets. The warp is done when
+// the first row is past the last row.
 __device__ inline u64 first_of_batch(u64 batch) {
     return (batch * (WARP / OCTET) * warps_of_grid() + warp_of_grid()) * OCTET;
 }
 
-// This lane's row of the warp's batch, which may lie behind the last row.
+// This lane's row of the warp's batch. The row may be past the last row.
 __device__ inline u64 row_of_batch(u64 batch) {
     return first_of_batch(batch) + lane() / OCTET * warps_of_grid() * OCTET + lane() % OCTET;
 }
 
-// Rows of more than LONG edges, which warps put aside at first and share piece by piece in the end. Make one
-// at the start of a kernel. A row is put aside once in a launch, so the list never comes round to its start.
+// Rows of more than LONG edges. Warps defer them and process them in pieces at the end. A kernel constructs
+// one at its start. A launch defers each row at most once, so the list does not wrap around.
 struct LongRows {
     Pieces pieces;
     Grid grid;
@@ -31,9 +30,9 @@ struct LongRows {
         if (first_of_grid()) *pieces.count_of_next_launch = 0;
     }
 
-    // Put aside the first `count` pieces of row `v`, of PIECE edges each. All lanes come here together, those
-    // without a long row with no pieces.
-    __device__ void put_aside(u32 v, u32 count) const {
+    // Defer the first `count` pieces of row `v`, of PIECE edges each. All lanes call it together; a lane
+    // without a long row passes 0.
+    __device__ void defer(u32 v, u32 count) const {
         u32 waiting = __ballot_sync(ALL, count > 0);
         if (waiting == 0) return;
         u64 end = count;
@@ -53,8 +52,8 @@ struct LongRows {
         }
     }
 
-    // Calls ``visit(v, begin, end)`` for the edges ``begin:end`` of each piece, with all lanes of a warp.
-    // All blocks come here, and meet once: what was written before, all see.
+    // Call ``visit(v, begin, end)`` for the edges ``begin:end`` of each piece, with all lanes of a warp. All
+    // blocks call it. It contains one grid barrier, so earlier writes are visible to all threads.
     template <typename Visit> __device__ void over(Array<const u64> offsets, Visit visit) const {
         grid.sync();
         u64 ready = look(*pieces.count);
@@ -67,5 +66,5 @@ struct LongRows {
     }
 };
 
-// How many pieces a row of so many edges has, if it is long.
+// The number of pieces of a row of `edges` edges, 0 if the row is not long.
 __device__ inline u32 pieces_of(u64 edges) { return edges > LONG ? (u32)((edges + PIECE - 1) / PIECE) : 0; }

@@ -1,17 +1,18 @@
-// Columns: edges sorted into blocks of columns, for sums that a GPU takes one block after another. Arrays are
-// those of kernels/cpu/column_blocks.py, which says how they are laid out.
+// Sort edges into column blocks. kernels/cpu/column_blocks.py describes the layout.
 
 #include "common.cuh"
 #include "tiles.cuh"
 
-// Blocks of columns that are looked at. Edges in those beyond are far.
+// Largest number of column blocks. Edges to later columns are in the remainder.
 constexpr u32 MOST_BLOCKS = 8192;
+// One more than the largest column.
+constexpr u64 END_COLUMN = 1ull << 32;
 
 struct Max {
     template <typename T> __device__ T operator()(T a, T b) const { return most(a, b); }
 };
 
-// The first of the edges ``begin:end`` whose target is `column` or above.
+// The first of the edges ``begin:end`` with a target of at least `column`.
 __device__ inline u64 first_from(Tiered<u32> targets, u64 begin, u64 end, u64 column) {
     while (begin < end) {
         u64 middle = begin + (end - begin) / 2;
@@ -21,12 +22,12 @@ __device__ inline u64 first_from(Tiered<u32> targets, u64 begin, u64 end, u64 co
     return begin;
 }
 
-// The edges of one lane of a tile, this thread's: every `stride`-th from `first` to before `last`.
+// The edges of this thread's lane of a tile: every `stride`-th edge from `first` to before `last`.
 struct LaneEdges {
     u64 first, last;
     u32 stride;
 
-    // Those that lead to the columns ``from:to``.
+    // The lane's edges to the columns ``from:to``.
     __device__ LaneEdges(
         Array<const u64> offsets, Tiered<u32> targets, u32 row, u32 width, u64 from, u64 to
     ) : first(0), last(0), stride(width) {
@@ -34,16 +35,16 @@ struct LaneEdges {
         if (v + 1 >= offsets.length) return;
         u64 begin = offsets[v], end = offsets[v + 1];
         first = from == 0 ? begin : first_from(targets, begin, end, from);
-        last = to > NOBODY ? end : first_from(targets, first, end, to);
-        // An edge's number in its row says which lane has it.
+        last = to >= END_COLUMN ? end : first_from(targets, first, end, to);
+        // Edge number e of a row belongs to lane ``e % width``.
         u32 here = (u32)((first - begin) % width), own = threadIdx.x % width;
         first += own >= here ? own - here : own + width - here;
     }
     __device__ u32 count() const { return first < last ? (u32)((last - first - 1) / stride + 1) : 0; }
 };
 
-// Where this thread's lane comes when those with more steps come first: its slice and its place in that, the
-// step its slice begins at and how many that has.
+// The rank of this thread's lane when lanes are sorted by steps, most steps first: its slice, its place in
+// the slice, and the slice's first step and number of steps.
 struct Ranked {
     u32 slice, place, begin, steps;
 
@@ -56,7 +57,7 @@ struct Ranked {
         __syncthreads();
         u32 before = 0;
         for (u32 first = 0; first < LANES; first += WARP) {
-            // Each thread of a warp reads one of WARP, and tells the others.
+            // Each lane reads one value and broadcasts it.
             u32 own_read = steps_of[first + lane()];
             for (u32 i = 0; i < WARP; i++) {
                 u32 other = __shfl_sync(ALL, own_read, i);
@@ -77,18 +78,18 @@ struct Ranked {
     __device__ void put_lane(u64 item, Array<u8> order) const {
         order[item * LANES + place * SLICES + slice] = (u8)threadIdx.x;
     }
-    // The lane's first word; each of the others is WARP further on.
+    // The lane's first word. Its other words follow at distances of WARP.
     __device__ u64 word(u64 start) const { return (start + begin) * WARP + place; }
 };
 
-// Whether a column lies outside the blocks that are near for a tile.
-struct Far {
-    const u32* near;
+// Tests if a column is outside the local blocks of a tile.
+struct Remainder {
+    const u32* local;
     u32 columns, blocks;
 
     __device__ bool operator()(u32 target) const {
         u32 k = target / columns;
-        return k >= blocks || !(near[k / 32] >> (k % 32) & 1);
+        return k >= blocks || !(local[k / 32] >> (k % 32) & 1);
     }
     __device__ u32 count_in(Tiered<u32> targets, LaneEdges edges) const {
         u32 count = 0;
@@ -97,8 +98,8 @@ struct Far {
     }
 };
 
-// How many lanes each row has, for each run of LANES rows: so many that none has much over `lane_edges` edges
-// in a block.
+// Writes the number of lanes per row for each run of LANES rows. With this number, a lane has at most about
+// `lane_edges` edges in a block.
 __global__ void PARALLEL(256) widths(
     Array<const u64> offsets, u32 lane_edges, u32 columns, Array<u32> width
 ) {
@@ -114,10 +115,10 @@ __global__ void PARALLEL(256) widths(
     }
 }
 
-// Sets the bits of the blocks in which a tile has `fewest` edges or more, and clears those of all others.
+// Sets the bit of each block in which a tile has at least `fewest` edges. Clears the other bits.
 __global__ void PARALLEL(256) choose(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
-    u32 columns, u32 blocks, u32 fewest, Array<u32> near
+    u32 columns, u32 blocks, u32 fewest, Array<u32> local
 ) {
     __shared__ u32 count[MOST_BLOCKS];
     u64 rows = offsets.length - 1, words = (blocks + 31) / 32;
@@ -133,14 +134,14 @@ __global__ void PARALLEL(256) choose(
         __syncthreads();
         for (u64 word = threadIdx.x / WARP; word < words; word += blockDim.x / WARP) {
             u32 bits = __ballot_sync(ALL, count[word * 32 + lane()] >= fewest);
-            if (lane() == 0) near[t * words + word] = bits;
+            if (lane() == 0) local[t * words + word] = bits;
         }
         __syncthreads();
     }
 }
 
-// Where the slices of each item end, counted in steps of two edges a lane.
-__global__ void PARALLEL(256) measure_near(
+// Writes where the slices of each local item end, in steps of two edges per lane.
+__global__ void PARALLEL(256) measure_local(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
     Array<const u32> tile, Array<const u32> block, u32 columns, Array<u32> ends
 ) {
@@ -152,8 +153,8 @@ __global__ void PARALLEL(256) measure_near(
     }
 }
 
-// Writes the items that were measured, from step ``starts[i]`` on.
-__global__ void PARALLEL(256) fill_near(
+// Writes the words and the lane order of each local item, from step ``starts[i]`` on.
+__global__ void PARALLEL(256) fill_local(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
     Array<const u32> tile, Array<const u32> block, u32 columns, Array<const u64> starts, Array<u8> order,
     Array<u32> pairs
@@ -173,38 +174,38 @@ __global__ void PARALLEL(256) fill_near(
     }
 }
 
-// Where the slices of each tile's far edges end, counted in steps of one edge a lane.
-__global__ void PARALLEL(256) measure_far(
+// Writes where the slices of each remainder end, in steps of one edge per lane.
+__global__ void PARALLEL(256) measure_remainder(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
-    Array<const u32> tile, u32 columns, u32 blocks, Array<const u32> near, Array<u32> ends
+    Array<const u32> tile, u32 columns, u32 blocks, Array<const u32> local, Array<u32> ends
 ) {
     u64 words = (blocks + 31) / 32;
     for (u64 item = blockIdx.x; item < tile.length; item += gridDim.x) {
         u32 t = tile[item];
-        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], 0, (u64)NOBODY + 1);
-        Far far{near.at + t * words, columns, blocks};
-        Ranked(far.count_in(targets, own)).put_end(item, ends);
+        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], 0, END_COLUMN);
+        Remainder remainder{local.at + t * words, columns, blocks};
+        Ranked(remainder.count_in(targets, own)).put_end(item, ends);
     }
 }
 
-// Writes the far edges that were measured, from step ``starts[i]`` on.
-__global__ void PARALLEL(256) fill_far(
+// Writes the words and the lane order of each remainder, from step ``starts[i]`` on.
+__global__ void PARALLEL(256) fill_remainder(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
-    Array<const u32> tile, u32 columns, u32 blocks, Array<const u32> near, Array<const u64> starts,
+    Array<const u32> tile, u32 columns, u32 blocks, Array<const u32> local, Array<const u64> starts,
     Array<u8> order, Array<u32> singles
 ) {
     u64 words = (blocks + 31) / 32;
     for (u64 item = blockIdx.x; item < tile.length; item += gridDim.x) {
         u32 t = tile[item];
-        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], 0, (u64)NOBODY + 1);
-        Far far{near.at + t * words, columns, blocks};
-        Ranked ranked(far.count_in(targets, own));
+        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], 0, END_COLUMN);
+        Remainder remainder{local.at + t * words, columns, blocks};
+        Ranked ranked(remainder.count_in(targets, own));
         ranked.put_lane(item, order);
         u64 word = ranked.word(starts[item]), end = word + (u64)ranked.steps * WARP;
         for (u64 e = own.first; e < own.last; e += own.stride) {
             u32 target = read(targets, e);
-            if (far(target)) singles[word] = target, word += WARP;
+            if (remainder(target)) singles[word] = target, word += WARP;
         }
-        for (; word < end; word += WARP) singles[word] = NOBODY;
+        for (; word < end; word += WARP) singles[word] = NO_TARGET;
     }
 }

@@ -1,10 +1,10 @@
-// What all kernels share: types, arrays as they are passed, bitmaps, votes, barriers.
+// Shared by all kernels: types, array arguments, bitmaps, results, barriers.
 //
-// A kernel has the name and the arguments of its twin in kernels/cpu. Those of the types `Votes`, `Grid`,
-// `Pieces` and `Shared` come after them and are filled in by the launcher. A kernel marked SERIAL runs on one
-// thread; one marked BLOCK(t) on a block of t threads; one marked PARALLEL(t) on as many blocks of t threads as
-// the GPU can hold at once, so its loops stride over the work by the whole grid, and its blocks may wait for one
-// another; PARALLEL(t, b) spares registers until a multiprocessor holds b of them.
+// A kernel has the name and the arguments of the CPU kernel of the same name. After these arguments come
+// parameters of the types `Votes`, `Grid`, `Pieces` and `Shared`, which the launcher fills in. A SERIAL
+// kernel runs on one thread, a BLOCK(t) kernel on one block of t threads. A PARALLEL(t) kernel runs on as
+// many blocks of t threads as the GPU can hold at once: its loops stride by the whole grid, and its blocks
+// may wait for each other. PARALLEL(t, b) limits the registers so that a multiprocessor holds b blocks.
 
 #pragma once
 
@@ -15,15 +15,15 @@ typedef unsigned long long u64;
 typedef int i32;
 
 #define SERIAL __launch_bounds__(1)
-// The only block leaves no registers to another.
+// A single block may use all registers.
 #define BLOCK(threads) __launch_bounds__(threads, 1)
 #define PARALLEL(...) __launch_bounds__(__VA_ARGS__)
 
-constexpr u32 NOBODY = 0xFFFFFFFFu;
+constexpr u32 NO_VERTEX = 0xFFFFFFFFu;  // in the place of a vertex number
 constexpr u32 WARP = 32;
 constexpr u32 ALL = 0xFFFFFFFFu;
 
-// ---- where a thread is -----------------------------------------------------------------------------
+// ---- thread numbers --------------------------------------------------------------------------------
 
 __device__ inline u32 lane() { return threadIdx.x % WARP; }
 __device__ inline u64 thread_of_grid() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
@@ -43,65 +43,66 @@ template <typename T> __device__ inline void swap(T& a, T& b) {
 
 // ---- arrays ----------------------------------------------------------------------------------------
 
-// A one-dimensional array: NumPy's `a[i]` and `len(a)`.
+// A one-dimensional array. `a[i]` and `a.length` are NumPy's `a[i]` and `len(a)`.
 template <typename T> struct Array {
     T* at;
     u64 length;
     __device__ T& operator[](u64 i) const { return at[i]; }
 };
 
-// Read what no kernel is writing, and keep it near.
+// Read a value that no thread writes during the kernel, through the read-only cache.
 template <typename T> __device__ inline T read(Array<const T> array, u64 i) { return __ldg(array.at + i); }
-// Read what is needed once, and let it not push anything out of the L1 cache.
+// Read a value that is needed once, without allocating a line in the L1 cache.
 __device__ inline u32 read_once(const u32* place) {
     u32 value;
     asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(value) : "l"(place));
     return value;
 }
-// Edges, of which those before `split` lie in the host's memory and are read across the bus: both addresses
-// are where edge 0 would be. No 32 that begin at a multiple of 32 lie on both sides of `split`.
+// Edges in two memories: those before `split` in host memory, the others in device memory. Both pointers are
+// the address that edge 0 would have. `split` is a multiple of 32.
 template <typename T> struct Tiered {
-    const T* near;
-    const T* far;
+    const T* device;
+    const T* host;
     u64 split;
     u64 length;
-    const T* heads;  // the first HEAD edges of each of the first `headed` rows, which are far
-    u64 headed;
-    __device__ const T* at(u64 e) const { return (e < split ? far : near) + e; }
+    const T* prefix;  // copies of the first PREFIX_EDGES edges of each of the first `prefixed_rows` rows
+    u64 prefixed_rows;
+    __device__ const T* at(u64 e) const { return (e < split ? host : device) + e; }
     __device__ T operator[](u64 e) const { return *at(e); }
 };
 template <typename T> __device__ inline T read(Tiered<T> edges, u64 e) { return __ldg(edges.at(e)); }
 
-// Edge `e` of row `v`, which begins at `begin`, for those who look at the first few of many rows: where a row
-// is in the host's memory these are at hand. HEAD is that of evener/partition/footprint.py.
-constexpr u32 HEAD = 4;
+// Read edge `e` of row `v`, which begins at edge `begin`. If the row is in host memory, its first edges are
+// read from a copy in device memory. PREFIX_EDGES equals the constant in evener/partition/footprint.py.
+constexpr u32 PREFIX_EDGES = 4;
 template <typename T> __device__ inline T read_first(Tiered<T> edges, u64 v, u64 begin, u64 e) {
-    return v < edges.headed && e - begin < HEAD ? __ldg(edges.heads + v * HEAD + (e - begin)) : read(edges, e);
+    if (v >= edges.prefixed_rows || e - begin >= PREFIX_EDGES) return read(edges, e);
+    return __ldg(edges.prefix + v * PREFIX_EDGES + (e - begin));
 }
 __device__ inline u32 read_once(Tiered<u32> edges, u64 e) { return read_once(edges.at(e)); }
 
-// Read past the L1 cache what other blocks write while this kernel runs.
+// Read, bypassing the L1 cache, a value that other blocks write while the kernel runs.
 template <typename T> __device__ inline T look(T& place) { return *(volatile T*)&place; }
 
 // ---- bitmaps ---------------------------------------------------------------------------------------
 
-// Bit `i` is bit ``i & 63`` of uint64 word ``i >> 6``, so also bit ``i & 31`` of the uint32 half ``i >> 5``:
-// one warp's worth. `words` counts uint64 words.
+// Bit `i` is bit ``i & 63`` of uint64 word ``i >> 6``, which is bit ``i & 31`` of the uint32 half ``i >> 5``.
+// A half has one bit per lane of a warp. `words` counts uint64 words.
 struct Bits {
     u32* halves;
     u64 words;
     __device__ u64 length() const { return words * 2; }
     __device__ u32& half(u64 h) const { return halves[h]; }
     __device__ bool test(u64 i) const { return halves[i >> 5] >> (i & 31) & 1; }
-    // Set or clear a bit; whether it was set before.
+    // Set or clear a bit atomically. Return true if it was set before.
     __device__ bool set(u64 i) const { return atomicOr(halves + (i >> 5), 1u << (i & 31)) >> (i & 31) & 1; }
     __device__ bool clear(u64 i) const { return atomicAnd(halves + (i >> 5), ~(1u << (i & 31))) >> (i & 31) & 1; }
 };
 
-// Whether bit `i` is set, past the L1 cache, while others set and clear bits.
+// True if bit `i` is set; bypasses the L1 cache, because other blocks change bits.
 __device__ inline bool look(Bits bits, u64 i) { return look(bits.half(i >> 5)) >> (i & 31) & 1; }
 
-// The bits of half `h` that lie in ``begin:end``.
+// The mask of the bits of half `h` that are in ``begin:end``.
 __device__ inline u32 range_mask(u64 h, u64 begin, u64 end) {
     u64 first = h * 32, last = first + 32;
     if (end <= first || begin >= last) return 0;
@@ -111,12 +112,12 @@ __device__ inline u32 range_mask(u64 h, u64 begin, u64 end) {
     return mask;
 }
 
-// ``out = words``, by the whole grid.
+// Copy `words` to `out` with the whole grid.
 __device__ inline void copy_all(Bits words, Bits out) {
     for (u64 h = thread_of_grid(); h < words.length(); h += threads_of_grid()) out.half(h) = words.half(h);
 }
 
-// ``words = 0``, by the whole grid.
+// Clear `words` with the whole grid.
 __device__ inline void clear_all(Bits words) {
     for (u64 h = thread_of_grid(); h < words.length(); h += threads_of_grid()) words.half(h) = 0;
 }
@@ -130,14 +131,14 @@ struct Min {
     template <typename T> __device__ T operator()(T a, T b) const { return least(a, b); }
 };
 
-// The values of `width` neighbouring lanes, a power of two, combined; all of them receive it.
+// Combine the values of `width` consecutive lanes, a power of two. All of these lanes receive the result.
 template <typename T, typename Combine>
 __device__ inline T across(T value, Combine combine, u32 width = WARP) {
     for (u32 step = width / 2; step > 0; step /= 2) value = combine(value, __shfl_xor_sync(ALL, value, step));
     return value;
 }
 
-// The values of all threads of the block, combined in a fixed order; thread 0 receives it.
+// Combine the values of all threads of the block in a fixed order. Thread 0 receives the result.
 template <typename T, typename Combine> __device__ inline T over_block(T value, Combine combine) {
     if (blockDim.x == 1) return value;
     __shared__ T of_warp[WARP];
@@ -156,9 +157,9 @@ template <typename T, typename Combine> __device__ inline T over_block(T value, 
     return value;
 }
 
-// The sum over the threads of the block before this one, and `total`, that of all of them. With 32 threads
-// or more.
-__device__ inline u32 sum_before(u32 value, u32& total) {
+// Return the sum over the threads of the block before this thread, and set `total` to the sum over all
+// threads. The block has at least 32 threads.
+__device__ inline u32 exclusive_sum(u32 value, u32& total) {
     __shared__ u32 of_warp[WARP];
     u32 sum = value;
     for (u32 step = 1; step < WARP; step *= 2) {
@@ -181,8 +182,8 @@ __device__ inline u32 sum_before(u32 value, u32& total) {
     return sum - value + (threadIdx.x < WARP ? 0 : of_warp[threadIdx.x / WARP - 1]);
 }
 
-// Room for this thread's value in a shared list, `length` values long; threads of a warp that come here
-// together ask once.
+// Reserve a place for this thread's value in a shared list of ``length[0]`` values. The active threads of a
+// warp share one atomic add.
 __device__ inline u64 room_for_one(Array<u64> length) {
     u32 here = __activemask();
     u32 before = __popc(here & ((1u << lane()) - 1));
@@ -193,15 +194,15 @@ __device__ inline u64 room_for_one(Array<u64> length) {
 
 __device__ inline void append(Array<u32> queue, Array<u64> length, u32 v) { queue[room_for_one(length)] = v; }
 
-// ---- votes -----------------------------------------------------------------------------------------
+// ---- results ---------------------------------------------------------------------------------------
 
-// What a kernel returns: up to four numbers, each made of those of all threads. Every thread of every block
-// calls `sum` or `minimum` once, as the last thing it does. Blocks are combined in a fixed order by the one
-// that comes last, so the same numbers give the same vote.
+// The results of a kernel: up to four numbers, each reduced over all threads. Every thread of every block
+// calls `sum` or `minimum` once, as its last action. The last block combines the blocks in a fixed order, so
+// equal inputs give bitwise equal results.
 template <typename... T> struct Votes {
-    u64* of_block;  // four for each block
+    u64* of_block;  // four results per block
     u32* blocks_done;
-    u64* answer;  // in the host's memory
+    u64* answer;  // in host memory
 
     __device__ void sum(T... own) const { collect(Sum(), own...); }
     __device__ void minimum(T... own) const { collect(Min(), own...); }
@@ -223,7 +224,7 @@ template <typename... T> struct Votes {
         if (threadIdx.x == 0) *blocks_done = 0;
         __threadfence_system();
     }
-    // Number `k` of every block, combined.
+    // Combine result `k` of all blocks.
     template <typename V, typename Combine> __device__ V of_all(u32 k, Combine combine, V) const {
         __shared__ V of_thread[1024];
         u32 count = least(blockDim.x, gridDim.x);
@@ -247,24 +248,26 @@ template <typename... T> struct Votes {
         return *(V*)&bits;
     }
     template <typename V> __device__ static void put(u64* place, V value) {
-        static_assert(sizeof(V) == 8, "a vote is a u64 or a double");
+        static_assert(sizeof(V) == 8, "a result must be a u64 or a double");
         if (threadIdx.x == 0) *(volatile u64*)place = *(u64*)&value;
     }
 };
 
 // ---- barriers --------------------------------------------------------------------------------------
 
-// All blocks of the grid. One that takes it is launched so that they all run at the same time.
+// A barrier for all blocks of the grid. The launcher starts a kernel with a `Grid` so that all blocks run at
+// once.
 struct Grid {
     u32* arrivals;
-    u64* sums;  // three pairs; see `Agreement`
+    u64* sums;  // three pairs of sums; see `GridSum`
 
-    // Wait until every thread of the grid is here; what each wrote before, all see after.
+    // Wait until every thread of the grid is here. Writes before the barrier are visible to all threads after
+    // it.
     __device__ void sync() const {
         __syncthreads();
         if (threadIdx.x == 0) {
-            // Together the blocks add 2^31, so the top bit turns over when the last is here, and the count
-            // is ready for the next time.
+            // The blocks add 2^31 in total, so the top bit flips when the last block arrives, and the counter
+            // is ready for the next barrier.
             u32 own = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
             __threadfence();
             u32 before = atomicAdd(arrivals, own);
@@ -281,19 +284,19 @@ struct Sums {
     u64 second;
 };
 
-// Sums over all threads of the grid that all of them learn in the middle of a kernel, again and again, in three
-// pairs by turns: while one is summed up, the next is cleared, which all have read before they came.
-struct Agreement {
+// Sums over all threads of the grid, which all threads receive in the middle of a kernel. Successive sums
+// rotate through three pairs: while the threads add to one pair, the next pair is cleared.
+struct GridSum {
     Grid grid;
     u32 turn;
 
-    // All threads make one together; what each wrote before, all see after.
-    __device__ Agreement(Grid grid) : grid(grid), turn(0) {
+    // All threads construct it together. It contains a grid barrier.
+    __device__ GridSum(Grid grid) : grid(grid), turn(0) {
         if (first_of_grid()) grid.sums[0] = grid.sums[1] = 0;
         grid.sync();
     }
 
-    // All threads come here together; what each wrote before, all see after.
+    // All threads call it together. It contains a grid barrier.
     __device__ Sums sum(u64 first, u64 second) {
         u32 next = (turn + 2) % 6;
         if (first_of_grid()) grid.sums[next] = grid.sums[next + 1] = 0;
@@ -308,7 +311,7 @@ struct Agreement {
     }
 };
 
-// All the shared memory that a block can have, beside what it declares.
+// All the shared memory of a block, except for the memory that the kernel declares.
 struct Shared {
     u32 bytes;
 };

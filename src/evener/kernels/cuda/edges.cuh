@@ -1,16 +1,17 @@
-// The edges of some vertices, shared evenly among all threads whatever the vertices' degrees.
+// The edges of listed vertices, distributed evenly among all threads for any degrees.
 
 #pragma once
 
 #include "common.cuh"
 
-// A row of more edges than LONG is cut into pieces of PIECE, which blocks go over one at a time.
+// Edges. A row of more than LONG edges is cut into pieces of PIECE edges; a block processes one piece at a
+// time.
 constexpr u32 LONG = 512;
 constexpr u32 PIECE = 1024;
 
-// A list of pieces of long rows: vertex in the upper 32 bits, number of the piece in the lower. It is used
-// as a ring, with room for twice the pieces of all rows. The count begins at zero in every launch, as the
-// launch before has cleared it: they alternate.
+// A list of pieces of long rows: the vertex in the upper 32 bits, the number of the piece in the lower 32
+// bits. The list is a ring with room for twice the pieces of all rows. Launches alternate between two
+// counters, and each launch clears the counter of the next launch.
 struct Pieces {
     u64* list;
     u64 capacity;
@@ -18,8 +19,8 @@ struct Pieces {
     u64* count_of_next_launch;
 };
 
-// Goes over the edges of listed vertices. Make one at the start of a kernel, and use it as often as needed: all
-// blocks meet (`grid.sync`) between one use and the next, and no list has a vertex twice.
+// A loop over the edges of listed vertices. A kernel constructs one at its start and may use it several
+// times, with a grid barrier (`grid.sync`) between uses. A list must not contain a vertex twice.
 struct EdgeLoop {
     Pieces pieces;
     Grid grid;
@@ -29,9 +30,9 @@ struct EdgeLoop {
         if (first_of_grid()) *pieces.count_of_next_launch = 0;
     }
 
-    // Calls ``visit(u, e)`` for every edge e of every vertex ``u = list[i]``, ``begin <= i < end``, and
-    // ``meet(u)`` once for each vertex before its first edges. All blocks of 256 threads come here together,
-    // and meet once inside; what is done with the last edges, they do not wait for.
+    // Call ``meet(u)`` once and then ``visit(u, e)`` for every edge e of each vertex ``u = list[i]``, ``begin
+    // <= i < end``. All blocks of 256 threads call it together. It contains a grid barrier, but does not wait
+    // for the visits to the last edges.
     template <typename Meet, typename Visit>
     __device__ void over(Array<const u64> offsets, const u32* list, u64 begin, u64 end, Meet meet, Visit visit) {
         __shared__ u32 vertex[256];
@@ -40,18 +41,18 @@ struct EdgeLoop {
         u64 rows = most<u64>(1, least<u64>(256, (end - begin) / gridDim.x));
         for (u64 chunk = begin + blockIdx.x * rows; chunk < end; chunk += gridDim.x * rows) {
             u64 i = chunk + threadIdx.x;
-            u32 u = NOBODY, degree = 0;
+            u32 u = NO_VERTEX, degree = 0;
             u64 start = 0;
             if (threadIdx.x < rows && i < end) {
                 u = list[i];
                 meet(u);
                 start = offsets[u];
                 u64 edges = offsets[(u64)u + 1] - start;
-                if (edges > LONG) put_aside(u, edges);
+                if (edges > LONG) defer(u, edges);
                 else degree = (u32)edges;
             }
             u32 total;
-            u32 first = sum_before(degree, total);
+            u32 first = exclusive_sum(degree, total);
             vertex[threadIdx.x] = u;
             row[threadIdx.x] = start;
             before[threadIdx.x] = first;
@@ -81,7 +82,7 @@ struct EdgeLoop {
     }
 
   private:
-    __device__ void put_aside(u32 u, u64 edges) {
+    __device__ void defer(u32 u, u64 edges) {
         u64 count = (edges + PIECE - 1) / PIECE;
         u64 first = atomicAdd(pieces.count, count);
         for (u64 p = 0; p < count; p++) pieces.list[(first + p) % pieces.capacity] = (u64)u << 32 | p;

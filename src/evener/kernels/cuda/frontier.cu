@@ -1,16 +1,17 @@
-// A frontier as a queue of vertices and as a bitmap, and from one to the other. Arrays are those of
-// kernels/cpu/frontier.py.
+// Convert a frontier between a queue of vertices and a bitmap. kernels/cpu/frontier.py describes the arrays.
 
 #include "frontier.cuh"
 
-// Turn the queue into a bitmap; `frontier` is clear.
+// Set the bit of each vertex of the queue and empty the queue. `frontier` is clear before.
 __global__ void PARALLEL(256) to_bits(Array<const u32> queue, Array<u64> length, Bits frontier, Grid grid) {
     flag_queued(queue, look(length[0]), frontier);
-    grid.sync();  // until all have read it
+    grid.sync();  // all blocks have read the length
     if (first_of_grid()) length[0] = 0;
 }
 
-// Turn the owned part of the bitmap into a queue and clear it; returns the edges out of its vertices.
+// Append the owned vertices of the bitmap to the queue and clear the bitmap.
+//
+// Returns the number of out-edges of these vertices.
 __global__ void PARALLEL(256) to_queue(
     Array<const u64> offsets, u64 owned, Bits frontier, Array<u32> queue, Array<u64> length, Votes<u64> votes
 ) {

@@ -1,26 +1,28 @@
-// Pull: for each row the sums of its neighbours' values in the near blocks of columns, and of its far edges.
-// Arrays are those of kernels/cpu/column_blocks.py and kernels/cpu/pull.py.
+// Sum the values of each row's neighbours, over edges in column blocks. kernels/cpu/column_blocks.py
+// describes the layout. ``partial[places[i]:]`` receives the sums of item ``i``, one for each row of its
+// tile. `taken` (blocks + 1,) counts the items of each block that warps have taken; it is all zero before and
+// after.
 //
-// A value gathered from the L2 cache moves 32 bytes for 4, and a multiprocessor takes about one a cycle. A
-// block of columns lies in shared memory, which serves nine a cycle, and its edges take two bytes each. A warp
-// takes one tile's edges in one block at a time: a row, or a part of one, to a lane. Two values are added in
-// float32, all else in float64; what is written is a row's own and made in a fixed order, whoever makes it.
+// A gather from the L2 cache moves 32 bytes for a value of 4 bytes. The values of a column block fit in
+// shared memory, which is faster, and an edge needs only two bytes. A warp processes one item at a time; a
+// lane has a row or a part of a row. Two values are added in float32, all other sums are in float64. The
+// order of each sum is fixed, so the result does not depend on the warp that computes it.
 
 #include "common.cuh"
 #include "tiles.cuh"
 
-// Words of an item that a lane has under way.
-constexpr u32 NEAR_AHEAD = 8, FAR_AHEAD = 8;
-// What an item costs beside its steps, in steps: 70 ns on an H200, where a step takes 5 ns.
+// Words of an item that a lane reads ahead.
+constexpr u32 LOCAL_AHEAD = 8, REMAINDER_AHEAD = 8;
+// Cost of an item in addition to its steps, in steps.
 constexpr u32 ITEM_WORK = 14;
 
-__device__ inline u32 pass(const u32* place) { return __ldcs(place); }
+__device__ inline u32 read_streaming(const u32* place) { return __ldcs(place); }
 
-__device__ inline float at_place(const float* table, u32 place) {
+__device__ inline float at_address(const float* table, u32 place) {
     return *(const float*)((const char*)table + place);
 }
 
-// The items of one kind, and what a warp has to know of one: each lane has its part of that.
+// All items, and the description of one item, of which each lane holds a part.
 struct Items {
     Array<const u32> width;
     Array<const u64> starts;
@@ -40,26 +42,26 @@ struct Item {
         end = lane() < SLICES ? items.ends[i * SLICES + lane()] : ALL;
         width = items.width[i];
     }
-    // All lanes ask.
+    // All lanes call it.
     __device__ u32 steps() const { return __shfl_sync(ALL, end, SLICES - 1); }
 };
 
-// The sums of a warp's slices as they become known, and where they go. All lanes use it together.
+// Accumulates the sums of an item's slices and writes the sums of its rows. All lanes use it together.
 struct Slices {
     double sum;
 
-    // `stage` is the warp's room for the sums of all lanes.
+    // `stage` is the warp's buffer for the sums of all lanes.
     __device__ Slices(float* stage, const Item& item)
         : sum(0), stage(stage), order(item.order), end(item.end), slice(0) {
         until = __shfl_sync(ALL, end, 0);
     }
-    // Before the edges of step `step` are added.
+    // Call it before adding the edges of step `step`.
     __device__ void at(u32 step) {
         if (step != until) return;
         put();
         until = __shfl_sync(ALL, end, slice);
     }
-    // Add up the lanes of each row.
+    // Write the sum of the lanes of each row.
     __device__ void finish(u32 width, float* out) {
         while (slice < SLICES) put();
         __syncwarp();
@@ -98,8 +100,10 @@ struct Slices {
     }
 };
 
-// The block of columns for this block of threads to work at, NOBODY if all that there is has been taken: they
-// spread over what is left in proportion to the work. All threads call it.
+constexpr u32 NO_BLOCK = 0xFFFFFFFFu;
+
+// Return the next column block for this block of threads, or NO_BLOCK if all items are taken. Blocks of
+// threads spread over the column blocks in proportion to the remaining work. All threads call it.
 __device__ inline u32 next_block(Array<const u32> block_items, Array<const u64> starts, Array<u32> taken) {
     __shared__ u32 picked;
     u32 blocks = (u32)block_items.length - 1, each = (blocks + blockDim.x - 1) / blockDim.x;
@@ -109,23 +113,23 @@ __device__ inline u32 next_block(Array<const u32> block_items, Array<const u64> 
         u32 at = begin + least(look(taken[k]), end - begin);
         return at == end ? 0 : (u32)(starts[end] - starts[at]) + ITEM_WORK * (end - at);
     };
-    // Others go on taking, so it is asked once.
+    // Other warps take items meanwhile, so each thread reads a counter only once.
     u32 own = 0, all = 0, heaviest = first, most_left = 0;
     for (u32 k = first; k < last; k++) {
         u32 left = left_in(k);
         own += left;
         if (left > most_left) most_left = left, heaviest = k;
     }
-    u32 before = sum_before(own, all);
+    u32 before = exclusive_sum(own, all);
     u32 wanted = (u32)((u64)all * (2 * blockIdx.x + 1) / (2 * gridDim.x));
-    if (threadIdx.x == 0) picked = NOBODY;
+    if (threadIdx.x == 0) picked = NO_BLOCK;
     __syncthreads();
     if (own != 0 && before <= wanted && wanted - before < own) picked = heaviest;
     __syncthreads();
     return picked;
 }
 
-// Leaves `taken` as it was, when no block of threads takes any more. All threads call it, last.
+// Clear `taken` when the last block of threads is done. All threads call it last.
 __device__ inline void clear_taken(Array<u32> taken) {
     __shared__ bool last;
     __syncthreads();
@@ -139,22 +143,22 @@ __device__ inline void clear_taken(Array<u32> taken) {
         for (u32 k = threadIdx.x; k <= done; k += blockDim.x) taken[k] = 0;
 }
 
-// The sums over the edges of each item. Warps take items as they come free, in the block of columns that lies
-// in their shared memory.
-__global__ void PARALLEL(1024) near(
+// Writes the sums of each local item. Block ``k`` has the items ``block_items[k]:block_items[k + 1]``. Idle
+// warps take the next item of the column block that is in their shared memory.
+__global__ void PARALLEL(1024) local_sums(
     Array<const u32> block_items, Array<const u32> width, Array<const u64> starts, Array<const u32> ends,
     Array<const u8> order, Array<const u64> places, Array<const u32> pairs, u32 columns,
     Array<const float> values, Array<float> partial, Array<u32> taken, Shared shared
 ) {
     float* table = shared_memory<float>();
-    // Behind the block's values, a zero stands for edges that are none, and each warp has its stage.
+    // The table has a zero after the block's values, for "no edge". The stages of the warps follow.
     float* stage = table + columns + WARP + threadIdx.x / WARP * LANES;
     u32 nothing = pair_of(columns, columns);
     if (threadIdx.x < WARP) table[columns + threadIdx.x] = 0;
     Items items{width, starts, ends, order, places};
     for (;;) {
         u32 block = next_block(block_items, starts, taken);
-        if (block == NOBODY) break;
+        if (block == NO_BLOCK) break;
         u64 first = (u64)block * columns, count = least<u64>(columns, values.length - first);
         const float4* four = (const float4*)(values.at + first);
 #pragma unroll 4
@@ -163,17 +167,17 @@ __global__ void PARALLEL(1024) near(
             u64 i = count - 1 - threadIdx.x;
             table[i] = values[first + i];
         }
-        // An item is taken while the one before the one before it is at work, so that what has to be known of
-        // it, and then its first words, are there in time.
+        // A warp takes an item two items ahead, so that the item's description and first words arrive in
+        // time.
         auto take = [&]() { return lane() == 0 ? atomicAdd(&taken[block], 1u) : 0; };
         u32 begin = block_items[block], there = block_items[block + 1] - begin;
         u32 number = __shfl_sync(ALL, take(), 0), after = take();
         Item item(items, begin + number, number < there);
         u32 steps = item.steps();
         const u32* word = pairs.at + item.start * WARP + lane();
-        u32 ahead[NEAR_AHEAD];
+        u32 ahead[LOCAL_AHEAD];
 #pragma unroll
-        for (u32 j = 0; j < NEAR_AHEAD; j++) ahead[j] = j < steps ? pass(word + j * WARP) : nothing;
+        for (u32 j = 0; j < LOCAL_AHEAD; j++) ahead[j] = j < steps ? read_streaming(word + j * WARP) : nothing;
         __syncthreads();
         while (number < there) {
             number = __shfl_sync(ALL, after, 0);
@@ -182,28 +186,28 @@ __global__ void PARALLEL(1024) near(
             Slices slices(stage, item);
             auto add = [&](u32 step, const u32* pair) {
 #pragma unroll
-                for (u32 j = 0; j < NEAR_AHEAD; j++) {
+                for (u32 j = 0; j < LOCAL_AHEAD; j++) {
                     slices.at(step + j);
-                    float low = at_place(table, place_of_low(pair[j]));
-                    slices.sum += low + at_place(table, place_of_high(pair[j]));
+                    float low = at_address(table, low_address(pair[j]));
+                    slices.sum += low + at_address(table, high_address(pair[j]));
                 }
             };
-            u32 step = 0, here[NEAR_AHEAD];
-            for (; step + NEAR_AHEAD < steps; step += NEAR_AHEAD) {
+            u32 step = 0, here[LOCAL_AHEAD];
+            for (; step + LOCAL_AHEAD < steps; step += LOCAL_AHEAD) {
 #pragma unroll
-                for (u32 j = 0; j < NEAR_AHEAD; j++) {
-                    u32 then = step + NEAR_AHEAD + j;
+                for (u32 j = 0; j < LOCAL_AHEAD; j++) {
+                    u32 then = step + LOCAL_AHEAD + j;
                     here[j] = ahead[j];
-                    ahead[j] = then < steps ? pass(word + then * WARP) : nothing;
+                    ahead[j] = then < steps ? read_streaming(word + then * WARP) : nothing;
                 }
                 add(step, here);
             }
             steps = next.steps();
             word = pairs.at + next.start * WARP + lane();
 #pragma unroll
-            for (u32 j = 0; j < NEAR_AHEAD; j++) {
+            for (u32 j = 0; j < LOCAL_AHEAD; j++) {
                 here[j] = ahead[j];
-                ahead[j] = j < steps ? pass(word + j * WARP) : nothing;
+                ahead[j] = j < steps ? read_streaming(word + j * WARP) : nothing;
             }
             add(step, here);
             slices.finish(item.width, partial.at + item.place);
@@ -214,9 +218,9 @@ __global__ void PARALLEL(1024) near(
     clear_taken(taken);
 }
 
-// The sums over the far edges of each item, whose values are gathered from global memory. The longest items
-// come first and are dealt out in turn: counting those taken cost a tenth of the time.
-__global__ void PARALLEL(256) far(
+// Writes the sums of each remainder, with gathers from global memory. The items are sorted, longest first,
+// and assigned to warps round-robin.
+__global__ void PARALLEL(256) remainder_sums(
     Array<const u32> width, Array<const u64> starts, Array<const u32> ends, Array<const u8> order,
     Array<const u64> places, Array<const u32> singles, Array<const float> values, Array<float> partial
 ) {
@@ -229,20 +233,21 @@ __global__ void PARALLEL(256) far(
         number += warps_of_grid();
         Item next(items, number, number < there);
         Slices slices(stage, item);
-        u32 steps = item.steps(), ahead[FAR_AHEAD];
+        u32 steps = item.steps(), ahead[REMAINDER_AHEAD];
         const u32* word = singles.at + item.start * WARP + lane();
 #pragma unroll
-        for (u32 j = 0; j < FAR_AHEAD; j++) ahead[j] = j < steps ? pass(word + j * WARP) : NOBODY;
-        for (u32 step = 0; step < steps; step += FAR_AHEAD) {
-            float value[FAR_AHEAD];
+        for (u32 j = 0; j < REMAINDER_AHEAD; j++)
+            ahead[j] = j < steps ? read_streaming(word + j * WARP) : NO_TARGET;
+        for (u32 step = 0; step < steps; step += REMAINDER_AHEAD) {
+            float value[REMAINDER_AHEAD];
 #pragma unroll
-            for (u32 j = 0; j < FAR_AHEAD; j++) {
-                value[j] = ahead[j] == NOBODY ? 0 : read(values, ahead[j]);
-                u32 then = step + FAR_AHEAD + j;
-                ahead[j] = then < steps ? pass(word + then * WARP) : NOBODY;
+            for (u32 j = 0; j < REMAINDER_AHEAD; j++) {
+                value[j] = ahead[j] == NO_TARGET ? 0 : read(values, ahead[j]);
+                u32 then = step + REMAINDER_AHEAD + j;
+                ahead[j] = then < steps ? read_streaming(word + then * WARP) : NO_TARGET;
             }
 #pragma unroll
-            for (u32 j = 0; j < FAR_AHEAD; j++) {
+            for (u32 j = 0; j < REMAINDER_AHEAD; j++) {
                 slices.at(step + j);
                 slices.sum += value[j];
             }

@@ -1,33 +1,34 @@
-// All rows in order, with their edges shared evenly among warps whatever the rows' degrees.
+// All rows in order, with their edges distributed evenly among warps for any degrees.
 //
-// All edges lie on one line, with a gap behind those of each row for the row's own work. A warp takes a
-// stretch of the line, finds by a search which row it begins in, and goes over its rows 32 at a time, a row
-// to a lane. The edges of neighbouring rows are neighbours in memory, so the lanes read them side by side,
-// whichever row they are of: one edge takes one lane, and a row of millions is many warps' to share.
+// The edges of all rows form a line, with a gap after each row for the row's own work. A warp takes a stretch
+// of the line, finds the stretch's first row by a search, and processes 32 rows at a time, one row per lane.
+// The edges of consecutive rows are consecutive in memory, so the lanes read consecutive edges, whatever row
+// an edge belongs to. Several warps share a long row.
 
 #pragma once
 
 #include "common.cuh"
 
-// The gap behind a row: 32 short rows cost a warp about what 128 edges do, four reads one after another.
+// The gap after a row, in edges: 32 short rows cost a warp about as much as 128 edges.
 constexpr u64 ROW_WORK = 4;
-// How long a stretch is: the search for its first row, five reads one after another, should cost little
-// beside it, and a warp have several, for they are not equally hard. On a small graph it has one.
+// Length of a stretch, in edges, and stretches per warp. Long stretches amortise the search; several balance
+// the load.
 constexpr u64 SHORTEST_STRETCH = 256, LONGEST_STRETCH = 2048, STRETCHES = 8;
-// Edges that a lane reads at a time.
+// Edges that a lane reads ahead.
 constexpr u32 AHEAD = 4;
 
-// Some edges of a warp's rows, AHEAD for each lane: edge ``edge[k]`` of lane ``row[k]``'s row, if `wanted`.
-struct Few {
+// A batch of edges of a warp's rows, AHEAD edges per lane. ``edge[k]`` belongs to the row of lane ``row[k]``.
+// An entry counts only if ``wanted[k]``.
+struct EdgeBatch {
     u64 edge[AHEAD];
     u32 row[AHEAD];
     bool wanted[AHEAD];
 };
 
-// Where row `v` begins on the line.
+// The place on the line where row `v` begins.
 __device__ inline u64 place_of(Array<const u64> offsets, u64 v) { return offsets[v] + v * ROW_WORK; }
 
-// The row in which `place` lies; `place` is the same for all lanes.
+// The row that contains `place`. All lanes pass the same place.
 __device__ inline u64 row_at(Array<const u64> offsets, u64 place) {
     u64 low = 0, high = offsets.length - 1;  // place_of(low) <= place < place_of(high)
     while (high - low > 1) {
@@ -40,15 +41,15 @@ __device__ inline u64 row_at(Array<const u64> offsets, u64 place) {
     return low;
 }
 
-// 32 rows, one for each lane, and those of their edges that lie in a stretch. All lanes use it together.
+// 32 rows, one per lane, and the part of their edges that is in a stretch. All lanes use it together.
 struct Rows {
     u64 v;       // this lane's row
-    u64 degree;  // its edges, whether in the stretch or not
-    bool some;   // whether it has edges in the stretch
-    bool whole;  // whether it has no edges elsewhere
-    bool more;   // whether rows follow in the stretch
+    u64 degree;  // all edges of the row
+    bool some;   // the row has edges in the stretch
+    bool whole;  // the row has no edges outside the stretch
+    bool more;   // more rows follow in the stretch
 
-    // Row `row` and those after it, in the stretch ``from:to``.
+    // The rows from `row` on, in the stretch ``from:to``.
     __device__ Rows(Array<const u64> offsets, u64 row, u64 from, u64 to) : v(row + lane()), at(0) {
         u64 rows = offsets.length - 1;
         u64 first = offsets[least(v, rows)], next = offsets[least(v + 1, rows)];
@@ -59,11 +60,11 @@ struct Rows {
         degree = next - first;
         some = exists && mine < beyond;
         whole = exists && mine == first && beyond == next;
-        // The rows that exist are the first of the 32, and among them is the first.
+        // The existing rows are a nonempty prefix of the 32 rows.
         u32 count = __popc(__ballot_sync(ALL, exists));
         u64 place_after = next + (v + 1) * ROW_WORK;
         more = count == WARP && __shfl_sync(ALL, place_after, WARP - 1) < to;
-        // A warp's reads should begin where a line of memory does.
+        // Align the warp's reads to memory lines.
         base = __shfl_sync(ALL, mine, 0) & ~(u64)(WARP - 1);
         begin = (u32)(mine - base);
         end = (u32)(beyond - base);
@@ -74,8 +75,8 @@ struct Rows {
     // The row of lane `k`.
     __device__ u64 row_of_lane(u32 k) const { return v - lane() + k; }
 
-    // Goes on to the next edges of the rows whose bits are set in `rows`; false if there are none.
-    __device__ bool next(u32 rows, Few& few) {
+    // Fill `batch` with the next edges of the rows whose bits are set in `rows`. Return false if none is left.
+    __device__ bool next(u32 rows, EdgeBatch& batch) {
         u32 left = rows & __ballot_sync(ALL, some && at < end);
         if (left == 0) return false;
         u32 row = __ffs(left) - 1;
@@ -87,21 +88,21 @@ struct Rows {
             u32 place = at + k * WARP + lane();
             u32 of = row;
             if (!all_of_one) of = ended_before(place);
-            few.edge[k] = base + place;
-            few.row[k] = of;
-            few.wanted[k] = place >= from && place < stop && (rows >> of & 1);
+            batch.edge[k] = base + place;
+            batch.row[k] = of;
+            batch.wanted[k] = place >= from && place < stop && (rows >> of & 1);
         }
         at += AHEAD * WARP;
         return true;
     }
 
   private:
-    u64 base;        // edges are counted from this one on:
-    u32 begin, end;  // this lane's,
-    u32 stop;        // the end of all lanes',
-    u32 at;          // and where `next` goes on
+    u64 base;        // the edge from which the next four members count
+    u32 begin, end;  // this lane's edges
+    u32 stop;        // the end of all lanes' edges
+    u32 at;          // the first edge of the next batch
 
-    // How many of the first 31 rows end at `place` or before it.
+    // The number of rows, among the first 31, that end at or before `place`.
     __device__ u32 ended_before(u32 place) const {
         u32 count = 0;
 #pragma unroll
@@ -111,8 +112,8 @@ struct Rows {
     }
 };
 
-// Calls ``visit(rows)`` with `Rows` for all rows; one whose edges lie in several stretches comes several
-// times. All threads of the grid call it, and those of a warp call `visit` together.
+// Call ``visit(rows)`` with `Rows` for all rows. A row with edges in several stretches is visited several
+// times. All threads of the grid call it; the threads of a warp call `visit` together.
 template <typename Visit> __device__ inline void over_rows(Array<const u64> offsets, Visit visit) {
     u64 all = place_of(offsets, offsets.length - 1);
     u64 length = least(LONGEST_STRETCH, most(SHORTEST_STRETCH, all / (warps_of_grid() * STRETCHES)));
@@ -126,5 +127,5 @@ template <typename Visit> __device__ inline void over_rows(Array<const u64> offs
     }
 }
 
-// Read an edge's weight, which is needed once, and let it not stay in the caches.
-template <typename T> __device__ inline T pass(Tiered<T> edges, u64 e) { return __ldcs(edges.at(e)); }
+// Read a value of an edge that is needed once, with a streaming load.
+template <typename T> __device__ inline T read_streaming(Tiered<T> edges, u64 e) { return __ldcs(edges.at(e)); }

@@ -1,22 +1,21 @@
-// A narrow level: the edges of a few vertices, gone through by one block.
+// A narrow level: one block processes the edges of a few vertices.
 
 #pragma once
 
 #include "common.cuh"
 
-// A row of more edges than this is gone through by the whole block, not by a part of a warp, if it is among
-// the first MOST_LONG that are found in its level: of 4096 edges, which algorithms call narrow, there are 15
-// at most, and there is room for those of four times as many.
+// Edges. The whole block processes a longer row, if the row is among the first MOST_LONG long rows of its
+// level.
 constexpr u32 LONG_ROW = 256;
 constexpr u32 MOST_LONG = 64;
 
-// Calls ``visit(u, e)`` for every edge e of every vertex ``u = list[i]``, ``begin <= i < end``, which have
-// `edges` in all.
+// Call ``visit(u, e)`` for every edge e of each vertex ``u = list[i]``, ``begin <= i < end``. These vertices
+// have `edges` edges in total.
 //
-// As many lanes go through a row as the rows have edges on average, a quarter of them at a time; then the
-// block goes through the long ones, end to end as if they were one. All threads of the block come here
-// together, and what was written before, all see. They have to meet before they come again, and before what
-// `visit` wrote is read.
+// First, groups of lanes process one row each; a group has about a quarter as many lanes as a row has edges
+// on average. Then the block processes the long rows as if they were one row. All threads of the block call
+// it together, and earlier writes are visible to all of them. The threads need a barrier before the next
+// call, and before they read the values that `visit` wrote.
 template <typename Visit> __device__ inline void over_narrow(
     Array<const u64> offsets, const u32* list, u64 begin, u64 end, u64 edges, Visit visit
 ) {
@@ -28,7 +27,7 @@ template <typename Visit> __device__ inline void over_narrow(
     u32 lanes = 1;
     while (lanes < WARP && 4 * lanes * (end - begin) < edges) lanes *= 2;
     u32 part = threadIdx.x % lanes;
-    u32 of_row = ALL >> (WARP - lanes) << (lane() - part);  // the lanes that share this one's row
+    u32 of_row = ALL >> (WARP - lanes) << (lane() - part);  // the lanes that process the same row
     for (u64 i = begin + threadIdx.x / lanes; i < end; i += blockDim.x / lanes) {
         u32 u = look(list[i]);
         u64 first = offsets[u], stop = offsets[(u64)u + 1];
@@ -46,7 +45,7 @@ template <typename Visit> __device__ inline void over_narrow(
     __syncthreads();
 
     u32 rows = least(found, MOST_LONG);
-    u64 next = threadIdx.x;  // this thread's next edge, counted from the start of the row
+    u64 next = threadIdx.x;  // this thread's next edge, relative to the start of the row
     for (u32 k = 0; k < rows; k++) {
         u32 u = long_rows[k];
         u64 first = offsets[u], length = offsets[(u64)u + 1] - first;

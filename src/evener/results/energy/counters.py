@@ -1,6 +1,6 @@
-"""Counters of joules: RAPL's, as Linux shows it under ``/sys/class/powercap``, and NVML's.
+"""Energy counters: RAPL under ``/sys/class/powercap`` on Linux, and NVML for GPUs.
 
-Both count everything that runs on a device, whoever started it.
+Both count everything that runs on a device, including other programs.
 """
 
 from __future__ import annotations
@@ -13,34 +13,33 @@ from typing import Any, Protocol
 
 from evener.errors import first_clause
 
-__all__ = ["BETWEEN_READINGS", "Counter", "NotMeasuredError", "Rapl", "of_gpu"]
+__all__ = ["BETWEEN_READINGS", "Counter", "NotMeasuredError", "Rapl", "gpu_counter"]
 
-# Seconds between readings in a run: RAPL's counters wrap, at 200 watts after some 20 minutes, and power is
-# to be summed up.
+# Seconds between readings. RAPL's counters wrap after minutes, and power is integrated over time.
 BETWEEN_READINGS = 0.1
 
 _POWERCAP = Path("/sys/class/powercap")
 
 
 class NotMeasuredError(Exception):
-    """There is no counter, or it cannot be read: a clause that says so."""
+    """No counter exists, or it cannot be read. The message is a clause with the reason."""
 
 
 class Counter(Protocol):
-    """Something that counts joules, or tells watts that can be summed up."""
+    """A device's energy counter, or its power integrated over time."""
 
-    least_step: float  # seconds that its readings are apart in a run, where these make it up
+    min_step: float  # seconds between readings that are integrated over time, else 0
 
-    def look(self) -> object:
-        """What it shows; something else after its next update."""
+    def raw(self) -> object:
+        """Return the raw reading, which changes with each update of the counter."""
         ...
 
-    def read(self) -> float:
-        """Joules since it was made."""
+    def joules(self) -> float:
+        """Return the joules since the counter was opened."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release the counter's resources."""
         ...
 
 
@@ -48,31 +47,31 @@ class Counter(Protocol):
 
 
 class Rapl:
-    """The energy counters of the processors' packages, summed; microjoules that wrap."""
+    """The energy counters of the processor packages, summed. They count microjoules and wrap."""
 
-    least_step = 0.0
+    min_step = 0.0
 
     def __init__(self) -> None:
         zones = [folder for folder in sorted(_POWERCAP.glob("intel-rapl:*")) if _is_package(folder)]
         if not zones:
-            raise NotMeasuredError("the machine shows no RAPL counter")
+            raise NotMeasuredError("the machine has no RAPL counter")
         self._files = [zone / "energy_uj" for zone in zones]
         try:
             self._last = [int(file.read_text()) for file in self._files]
             self._ranges = [int((zone / "max_energy_range_uj").read_text()) for zone in zones]
         except PermissionError as error:
-            msg = f"{error.filename} may not be read by this user; let root make it readable"
+            msg = f"{error.filename} is not readable by this user; ask root to make it readable"
             raise NotMeasuredError(msg) from error
         except (OSError, ValueError) as error:
             raise NotMeasuredError(f"its RAPL counter cannot be read ({first_clause(error)})") from error
         self._microjoules = 0
 
-    def look(self) -> object:
-        """The raw counters."""
+    def raw(self) -> object:
+        """Return the raw counters."""
         return [file.read_text() for file in self._files]
 
-    def read(self) -> float:
-        """Joules since it was made."""
+    def joules(self) -> float:
+        """Return the joules since the counter was opened."""
         for place, file in enumerate(self._files):
             now = int(file.read_text())
             passed = now - self._last[place]
@@ -81,11 +80,11 @@ class Rapl:
         return self._microjoules / 1e6
 
     def close(self) -> None:
-        """Do nothing: no file is left open."""
+        """Do nothing: no file is open."""
 
 
 def _is_package(zone: Path) -> bool:
-    """Whether a zone is a whole package: not a part of one, and not the platform that contains them."""
+    """Return true for the zone of a whole package, not of a part or of the platform."""
     try:
         return (zone / "name").read_text().startswith("package")
     except OSError:
@@ -96,54 +95,54 @@ def _is_package(zone: Path) -> bool:
 
 
 class _GpuEnergy:
-    """A GPU's own energy counter: millijoules since the driver was loaded."""
+    """A GPU's energy counter, in millijoules since the driver was loaded."""
 
-    least_step = 0.0
+    min_step = 0.0
 
     def __init__(self, nvml: Any, gpu: Any) -> None:
         self._nvml, self._gpu = nvml, gpu
-        self._first = self.look()
+        self._first = self.raw()
 
-    def look(self) -> int:
-        """Millijoules."""
+    def raw(self) -> int:
+        """Return millijoules."""
         return int(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._gpu))
 
-    def read(self) -> float:
-        """Joules since it was made."""
-        return (self.look() - self._first) / 1e3
+    def joules(self) -> float:
+        """Return the joules since the counter was opened."""
+        return (self.raw() - self._first) / 1e3
 
     def close(self) -> None:
-        """Let go of the library, which counts those who use it."""
+        """Shut down NVML, which counts its users."""
         self._nvml.nvmlShutdown()
 
 
 class _GpuPower:
-    """A GPU's power, summed up: for GPUs that have no energy counter."""
+    """A GPU's power integrated over time, for GPUs without an energy counter."""
 
-    least_step = BETWEEN_READINGS
+    min_step = BETWEEN_READINGS
 
     def __init__(self, nvml: Any, gpu: Any) -> None:
         self._nvml, self._gpu = nvml, gpu
-        self._joules, self._watts, self._at = 0.0, self.look() / 1e3, perf_counter()
+        self._joules, self._watts, self._at = 0.0, self.raw() / 1e3, perf_counter()
 
-    def look(self) -> int:
-        """Milliwatts."""
+    def raw(self) -> int:
+        """Return milliwatts."""
         return int(self._nvml.nvmlDeviceGetPowerUsage(self._gpu))
 
-    def read(self) -> float:
-        """Joules since it was made."""
-        watts, now = self.look() / 1e3, perf_counter()
+    def joules(self) -> float:
+        """Return the joules since the counter was opened."""
+        watts, now = self.raw() / 1e3, perf_counter()
         self._joules += (self._watts + watts) / 2 * (now - self._at)
         self._watts, self._at = watts, now
         return self._joules
 
     def close(self) -> None:
-        """Let go of the library, which counts those who use it."""
+        """Shut down NVML, which counts its users."""
         self._nvml.nvmlShutdown()
 
 
-def of_gpu(index: int) -> Counter:
-    """The counter of the GPU that CUDA calls `index`, or the power that stands in for it."""
+def gpu_counter(index: int) -> Counter:
+    """Return the energy counter of the GPU with CUDA number `index`, or its integrated power."""
     try:
         nvml = import_module("pynvml")
     except ImportError as error:
@@ -153,7 +152,7 @@ def of_gpu(index: int) -> Counter:
     except nvml.NVMLError as error:
         raise NotMeasuredError(f"NVML cannot be used ({first_clause(error)})") from error
     try:
-        return _counter_of(nvml, index)
+        return _open_counter(nvml, index)
     except BaseException as error:
         nvml.nvmlShutdown()
         if isinstance(error, nvml.NVMLError):
@@ -161,25 +160,25 @@ def of_gpu(index: int) -> Counter:
         raise
 
 
-def _counter_of(nvml: Any, index: int) -> Counter:
-    gpu = nvml.nvmlDeviceGetHandleByPciBusId(_bus(index))
-    if _divided(nvml, gpu):
-        raise NotMeasuredError("the GPU is divided into instances, which have no counter of their own")
+def _open_counter(nvml: Any, index: int) -> Counter:
+    gpu = nvml.nvmlDeviceGetHandleByPciBusId(_bus_id(index))
+    if _has_instances(nvml, gpu):
+        raise NotMeasuredError("the GPU is divided into MIG instances, which have no counter of their own")
     for kind in (_GpuEnergy, _GpuPower):
         with suppress(nvml.NVMLError_NotSupported):
             return kind(nvml, gpu)
-    raise NotMeasuredError("the GPU tells neither its energy nor its power")
+    raise NotMeasuredError("the GPU reports neither its energy nor its power")
 
 
-def _divided(nvml: Any, gpu: Any) -> bool:
+def _has_instances(nvml: Any, gpu: Any) -> bool:
     try:
         return bool(nvml.nvmlDeviceGetMigMode(gpu)[0])
     except nvml.NVMLError_NotSupported:
         return False
 
 
-def _bus(index: int) -> str:
-    """Where the GPU sits: NVML counts all of the machine's, CUDA those that it is shown, in its own order."""
+def _bus_id(index: int) -> str:
+    """Return the PCI bus id of a GPU. NVML and CUDA number the GPUs differently."""
     import cupy
 
     try:

@@ -1,7 +1,8 @@
-"""Energy: the joules that a machine's processors and GPUs took while something ran, from their own counters.
+"""Energy: the joules that a machine's processors and GPUs use during a run, from their own counters.
 
-The host is read from RAPL, as Linux shows it under ``/sys/class/powercap``; GPUs from NVML. Both count
-everything that runs there, whoever started it. What no counter tells is said to be not measured, and why.
+RAPL measures the host, as Linux exposes it under ``/sys/class/powercap``. NVML measures GPUs. Both count
+everything that runs on a device. A device without a readable counter is reported as not measured, with the
+reason.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError, first_clause
-from evener.results.energy.counters import BETWEEN_READINGS, NotMeasuredError, Rapl, of_gpu
+from evener.results.energy.counters import BETWEEN_READINGS, NotMeasuredError, Rapl, gpu_counter
 from evener.results.report.units import seconds_text
 
 if TYPE_CHECKING:
@@ -29,28 +30,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Energy", "Meter"]
 
-# A counter shows the last of its own updates, so either end of a run is off by up to one of its steps. With
-# this many steps in a run, the joules are off by a tenth at most.
-_LEAST_STEPS = 10
-# Updates watched to learn a counter's step, and the seconds after which one that stands still is given up:
-# RAPL's come each millisecond, NVML's each 20 to 100.
-_UPDATES_WATCHED, _MOST_WATCHING = 6, 1.0
-# Seconds between looks while watching.
-_LOOK = 0.0005
+# Counter steps in a run, at least. A reading can be off by one step at each end of the run.
+_MIN_STEPS = 10
+# Updates watched to measure a counter's step, and the seconds after which a counter without updates is given
+# up.
+_UPDATES_WATCHED, _MAX_WATCH_SECONDS = 6, 1.0
+# Seconds between polls while watching.
+_POLL_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What a run took, by device: "host" for the processors of the machine, "cuda:0" for a GPU.
+    """The energy of a run by device: "host" for the processors of the machine, "cuda:0" for a GPU.
 
     Attributes
     ----------
     joules : mapping of str to float or None
-        None where it is not measured.
+        None for a device that is not measured.
     reasons : mapping of str to str
-        For each device that is not measured, a clause that says why.
+        The reason, as a clause, for each device that is not measured.
     seconds : float
-        How long it was measured.
+        The time of the measurement.
 
     Examples
     --------
@@ -65,11 +65,11 @@ class Energy:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """The devices that are measured."""
+        """The measured devices."""
         return tuple(device for device, joules in self.joules.items() if joules is not None)
 
     def of(self, elements: Iterable[Element | str]) -> Energy:
-        """The same for the host and those GPUs alone that are among `elements`."""
+        """Return the energy of the host and of the GPUs among `elements`."""
         kept = ["host", *(f"cuda:{index}" for index in _gpus_among(elements))]
         joules = {device: self.joules[device] for device in kept if device in self.joules}
         reasons = {device: self.reasons[device] for device in kept if device in self.reasons}
@@ -77,40 +77,40 @@ class Energy:
 
     @property
     def total(self) -> float | None:
-        """Joules of all devices that are measured, None if there is none."""
+        """Joules of all measured devices, None if no device is measured."""
         known = [joules for joules in self.joules.values() if joules is not None]
         return sum(known) if known else None
 
     @property
     def watts(self) -> float | None:
-        """The mean power of these devices, None where nothing is measured."""
+        """The mean power of the measured devices, None if no device is measured."""
         joules = self.total
         return joules / self.seconds if joules and self.seconds else None
 
 
 class Meter:
-    """Measures the joules that the host and GPUs take while a block runs.
+    """Measures the joules that the host and GPUs use while a block runs.
 
     Parameters
     ----------
     elements : iterable of Element or str, optional
-        What runs: ``partitioned.elements``, or names like "cuda:0". All CPU elements are the host, which is
-        always measured, as it drives the GPUs too.
+        The elements that run: ``partitioned.elements``, or names such as "cuda:0". All CPU elements are the
+        host. The host is always measured, because it also drives the GPUs.
 
     Attributes
     ----------
     energy : Energy
-        What was measured, when the block is done.
+        The measurement, after the block.
 
     Raises
     ------
     ArgumentError
-        For a name that is not an element's.
+        If a name is not the name of an element.
 
     Notes
     -----
-    Entering the block takes up to a second: each counter is watched, to learn how often it moves. A block
-    shorter than ten of its steps is not measured by it.
+    Entering the block costs up to a second, in which the meter measures how often each counter updates. A
+    block shorter than ten updates of a counter is not measured by this counter.
 
     Examples
     --------
@@ -119,16 +119,16 @@ class Meter:
     >>> placed = ev.partition(ev.read("grid:20x20"))
     >>> with Meter(placed.elements) as meter:
     ...     r = ev.bfs(placed, source=0)
-    >>> r.energy = meter.energy  # so that r.explain() and r.report(...) tell it
+    >>> r.energy = meter.energy  # r.explain() and r.report(...) show it
     >>> meter.joules["host"] is None or meter.joules["host"] > 0
     True
     """
 
     def __init__(self, elements: Iterable[Element | str] = ()) -> None:
         makers: dict[str, Callable[[], Counter]] = {"host": Rapl}
-        makers |= {f"cuda:{index}": partial(of_gpu, index) for index in _gpus_among(elements)}
+        makers |= {f"cuda:{index}": partial(gpu_counter, index) for index in _gpus_among(elements)}
         self._makers = makers
-        self._gauges: dict[str, _Gauge] = {}
+        self._states: dict[str, _CounterState] = {}
         self._stopped = threading.Event()
         self._reader = threading.Thread()
         self._began = 0.0
@@ -136,17 +136,17 @@ class Meter:
 
     @property
     def joules(self) -> Mapping[str, float | None]:
-        """Joules by device, None where they are not measured."""
+        """Joules by device, None where a device is not measured."""
         return self.energy.joules
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Why a device is not measured."""
+        """The reason for each device that is not measured."""
         return self.energy.reasons
 
     def __enter__(self) -> Self:
-        self._gauges = {device: _Gauge(make) for device, make in self._makers.items()}
-        _watch([gauge for gauge in self._gauges.values() if gauge.counter is not None])
+        self._states = {device: _CounterState(make) for device, make in self._makers.items()}
+        _watch([state for state in self._states.values() if state.counter is not None])
         self._stopped.clear()
         self._reader = threading.Thread(target=self._read_on, name="evener-energy", daemon=True)
         self._reader.start()
@@ -155,66 +155,66 @@ class Meter:
 
     def begin(self) -> None:
         """Count from now on, and leave out what the block took so far."""
-        for gauge in self._gauges.values():
-            gauge.begin()
+        for state in self._states.values():
+            state.begin()
         self._began = perf_counter()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         seconds = perf_counter() - self._began
-        joules = {device: gauge.end(seconds) for device, gauge in self._gauges.items()}
+        joules = {device: state.end(seconds) for device, state in self._states.items()}
         self._stopped.set()
         self._reader.join()
-        for gauge in self._gauges.values():
-            gauge.close()
-        reasons = {device: gauge.reason for device, gauge in self._gauges.items() if gauge.reason}
+        for state in self._states.values():
+            state.close()
+        reasons = {device: state.reason for device, state in self._states.items() if state.reason}
         self.energy = Energy(joules, reasons, seconds)
 
     def _read_on(self) -> None:
         while not self._stopped.wait(BETWEEN_READINGS):
-            for gauge in self._gauges.values():
-                gauge.read()
+            for state in self._states.values():
+                state.read()
 
 
-class _Gauge:
-    """A counter, or the reason why there is none; joules from a beginning to an end."""
+class _CounterState:
+    """The state of one device: its counter, or the reason without one, and readings."""
 
     def __init__(self, make: Callable[[], Counter]) -> None:
         self.counter: Counter | None = None
         self.reason = ""
         self.step = 0.0
         self._first = self._latest = 0.0
-        # The thread that reads in between, and the one that begins and ends, take turns.
-        self._turn = threading.RLock()
+        # Held by the thread that reads periodically and by the thread that begins and ends.
+        self._lock = threading.RLock()
         try:
             self.counter = make()
         except NotMeasuredError as error:
             self.reason = str(error)
 
     def begin(self) -> None:
-        with self._turn:
+        with self._lock:
             self.read()
             self._first = self._latest
 
     def read(self) -> None:
-        with self._turn:
+        with self._lock:
             if self.counter is None:
                 return
             try:
-                self._latest = self.counter.read()
+                self._latest = self.counter.joules()
             except Exception as error:  # noqa: BLE001 - whatever a driver raises, the run goes on
-                self.give_up(f"its counter failed in the run ({first_clause(error)})")
+                self.give_up(f"its counter failed during the run ({first_clause(error)})")
 
     def end(self, seconds: float) -> float | None:
         self.read()
         if self.reason:
             return None
-        if seconds < _LEAST_STEPS * self.step:
-            step, least = seconds_text(self.step), seconds_text(_LEAST_STEPS * self.step)
+        if seconds < _MIN_STEPS * self.step:
+            step, least = seconds_text(self.step), seconds_text(_MIN_STEPS * self.step)
             self.reason = (
-                f"the run took {seconds_text(seconds)}, too little for a counter that moves each {step}; "
-                f"a run of {least} can be measured"
+                f"the run took {seconds_text(seconds)}, too short for a counter that updates every {step}; "
+                f"use a run of at least {least}"
             )
             return None
         return self._latest - self._first
@@ -229,43 +229,43 @@ class _Gauge:
         self.counter = None
 
 
-def _watch(gauges: list[_Gauge]) -> None:
-    """Learn each counter's step: the median of the times between its next few updates."""
-    watched = [(gauge, gauge.counter) for gauge in gauges if gauge.counter is not None]
-    shown: dict[_Gauge, object] = {}
-    updates: dict[_Gauge, list[float]] = {gauge: [] for gauge, _ in watched}
+def _watch(states: list[_CounterState]) -> None:
+    """Measure each counter's step: the median time between its first updates."""
+    watched = [(state, state.counter) for state in states if state.counter is not None]
+    shown: dict[_CounterState, object] = {}
+    updates: dict[_CounterState, list[float]] = {state: [] for state, _ in watched}
     began = perf_counter()
     while any(len(seen) < _UPDATES_WATCHED for seen in updates.values()):
-        if perf_counter() - began > _MOST_WATCHING:
+        if perf_counter() - began > _MAX_WATCH_SECONDS:
             break
-        for gauge, counter in watched:
+        for state, counter in watched:
             try:
-                now = counter.look()
+                now = counter.raw()
             except Exception as error:  # noqa: BLE001 - whatever a driver raises
-                gauge.give_up(f"its counter cannot be read ({first_clause(error)})")
-                updates[gauge] = [0.0] * _UPDATES_WATCHED
+                state.give_up(f"its counter cannot be read ({first_clause(error)})")
+                updates[state] = [0.0] * _UPDATES_WATCHED
                 continue
-            if shown.setdefault(gauge, now) != now:
-                shown[gauge] = now
-                updates[gauge].append(perf_counter())
-        sleep(_LOOK)
-    for gauge, counter in watched:
-        seen = updates[gauge]
+            if shown.setdefault(state, now) != now:
+                shown[state] = now
+                updates[state].append(perf_counter())
+        sleep(_POLL_SECONDS)
+    for state, counter in watched:
+        seen = updates[state]
         if len(seen) < 2:
-            gauge.give_up(f"its counter stood still for {seconds_text(_MOST_WATCHING)}")
+            state.give_up(f"its counter did not change within {seconds_text(_MAX_WATCH_SECONDS)}")
             continue
         between = statistics.median(b - a for a, b in pairwise(seen))
-        gauge.step = max(between, counter.least_step)
+        state.step = max(between, counter.min_step)
 
 
 def _gpus_among(elements: Iterable[Element | str]) -> list[int]:
-    """The numbers of the GPUs among elements, each once."""
+    """Return the numbers of the GPUs among elements, without repeats."""
     found = []
     for element in elements:
         name = element if isinstance(element, str) else element.name
         match = re.fullmatch(r"(?:cuda:(\d+)|cpu(?::\d+)?)(?:#\d+)?", name.strip())
         if match is None and isinstance(element, str):
-            msg = f'{name!r} is not an element: energy is measured of "cpu", "cpu:8", "cuda:0" and the like'
+            msg = f'{name!r} is not an element; expected a name such as "cpu", "cpu:8" or "cuda:0"'
             raise ArgumentError(msg)
         if match is not None and match[1] is not None:
             found.append(int(match[1]))

@@ -1,1 +1,1 @@
-"""What a run tells its user: units, the explanation in words, and the page for a browser."""
+"""Reports of a run: units, the explanation in words, and the HTML page."""

@@ -1,4 +1,4 @@
-"""Supersteps by element, each a stack of computing, sending, receiving and waiting."""
+"""Supersteps by element: a bar per superstep, stacked from computing, sending, receiving and waiting."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["superstep_bars", "superstep_table"]
 
-# Bars on a page, of all elements together: more are neither told apart on a screen nor quick to open.
+# Largest number of bars on a page, and least number per element.
 _MOST_BARS, _LEAST_OF_AN_ELEMENT = 480, 24
-# A bar is no wider than it would be if there were this many; this many have a number below them.
+# A bar is at most 1/_WIDEST of the width. At most _NUMBERED bars have a number.
 _WIDEST, _NUMBERED = 12, 8
 # Rows of the table of supersteps.
 _MOST_ROWS = 1000
@@ -42,15 +42,15 @@ class Stack(NamedTuple):
 
 
 def superstep_bars(timeline: Timeline) -> str:
-    """A row of bars for each element, on one scale."""
+    """Return a row of bars for each element, on one scale."""
     stacks, together = _folded(timeline)
     longest = max((stack.seconds for own in stacks.values() for stack in own), default=0.0)
     if not longest:
-        return "<p>Nothing was timed.</p>"
+        return "<p>No time was recorded.</p>"
     heading = (
         "Each bar is one superstep."
         if together == 1
-        else f"Folded: each bar is {together:,} supersteps together, {timeline.supersteps:,} in all."
+        else f"Folded: each bar is {together:,} of {timeline.supersteps:,} supersteps."
     )
     panels = [
         f"<h3>{_element_line(name, own)}</h3>{_panel(name, own, longest)}" for name, own in stacks.items()
@@ -59,7 +59,7 @@ def superstep_bars(timeline: Timeline) -> str:
 
 
 def superstep_table(timeline: Timeline) -> str:
-    """The same in numbers, a row a superstep: the times of the element that was busy longest."""
+    """Return a table with one row per superstep, with the times of the element that was busy longest."""
     steps = timeline.by_superstep()
     rows = [
         (
@@ -75,14 +75,14 @@ def superstep_table(timeline: Timeline) -> str:
     hidden = len(steps) - _MOST_ROWS
     more = f'<p class="faint">{hidden:,} more supersteps are not shown.</p>' if hidden > 0 else ""
     return (
-        "<details><summary>The same in numbers</summary>"
+        "<details><summary>Numbers</summary>"
         '<p class="faint">Times of the element that was busy longest.</p>'
         f"{table(columns, rows, left=2, label='Supersteps in numbers')}{more}</details>"
     )
 
 
 def _folded(timeline: Timeline) -> tuple[dict[str, list[Stack]], int]:
-    """The stacks of each element, and how many supersteps are in each."""
+    """Return the stacks of each element, and the number of supersteps in a stack."""
     spans: dict[str, list[Span]] = {name: [] for name in timeline.elements}
     for (_, name), span in timeline.by_superstep_and_element().items():
         spans[name].append(span)

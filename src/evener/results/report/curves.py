@@ -1,4 +1,4 @@
-"""Curves: how many vertices were at work in each superstep, and how many have how many edges."""
+"""Curves: active vertices by superstep, and the degree distribution."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 __all__ = ["degree_curve", "frontier_curve"]
 
-# Points of a curve: more are not told apart on a screen.
+# Largest number of points of a curve.
 _MOST_POINTS = 240
-# Frontiers that differ by more than this are shown on a logarithmic scale.
+# Ratio of the largest to the smallest frontier above which the scale is logarithmic.
 _FLAT = 50
-# Degrees counted at a time.
+# Vertices counted at a time.
 _VERTICES_COUNTED = 1 << 22
 
 _TOP, _HEIGHT, _FOOT = 16.0, 130.0, 20.0
 
 
 def frontier_curve(timeline: Timeline) -> str:
-    """Active vertices by superstep."""
+    """Return the curve of active vertices by superstep."""
     steps = timeline.by_superstep()
     active = [step.active for step in steps]
     if len(steps) < 2 or not any(active):
-        return f'<p class="faint">{_vertices(sum(active))} at work.</p>'
+        return f'<p class="faint">{_vertices(sum(active))} active.</p>'
     together = -(-len(active) // _MOST_POINTS)
     shown = [max(active[i : i + together]) for i in range(0, len(active), together)]
     most, least = max(shown), min(count for count in shown if count)
     logarithmic = most > _FLAT * least
-    note = "Logarithmic scale; an empty frontier lies at the foot. " if logarithmic else ""
+    note = "Logarithmic scale; an empty frontier is at the bottom. " if logarithmic else ""
     if together > 1:
         note += f"Folded: each point is the largest of {together:,} supersteps."
     if logarithmic:
@@ -72,18 +72,18 @@ def frontier_curve(timeline: Timeline) -> str:
 
 
 def degree_curve(graph: Graph) -> str:
-    """Vertices with at least so many out-edges, on logarithmic scales."""
+    """Return the curve of vertices with at least a given out-degree, on logarithmic scales."""
     counts = _counted(graph.out_degree())
     most = len(counts) - 1
     isolated = int(counts[0]) if len(counts) else 0
     if most < 1:
-        return f'<p class="faint">None of the {_vertices(graph.n)} has an out-edge.</p>'
+        return f'<p class="faint">{_vertices(graph.n)} without out-edges.</p>'
     at_least = graph.n - np.concatenate([[0], np.cumsum(counts)[:-1]])
     middle = int(np.searchsorted(np.cumsum(counts), graph.n / 2))
     note = (
-        "How many vertices have at least so many out-edges; both scales are logarithmic. The median is "
-        f"{middle:,}, the mean {graph.m / graph.n:.3g}, the largest {most:,}"
-        f"{f'; {isolated:,} have none' if isolated else ''}."
+        "Number of vertices with at least a given out-degree, on logarithmic scales. Median "
+        f"{middle:,}, mean {graph.m / graph.n:.3g}, largest {most:,}"
+        f"{f', {isolated:,} without out-edges' if isolated else ''}."
     )
     chosen = np.unique(np.rint(np.geomspace(1, most, _MOST_POINTS)).astype(np.int64))
     low_end, high = int(at_least[most]), float(at_least[1])
@@ -110,7 +110,7 @@ def _plot(
     peak: tuple[int, str],
     label: str,
 ) -> str:
-    """A curve with its scales, words at one of its points, and what each point says when pointed at."""
+    """Return a curve with its scales, a label at one point, and a title at each point."""
 
     def down(share: float) -> float:
         return _TOP + _HEIGHT * (1 - share)
@@ -138,7 +138,7 @@ def _plot(
 
 
 def _counted(degree: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How many vertices have each degree, 0 to the largest."""
+    """Return the number of vertices of each degree, from 0 to the largest."""
     counts = np.zeros(int(degree.max(initial=0)) + 1, dtype=np.int64)
     for first in range(0, len(degree), _VERTICES_COUNTED):
         some = degree[first : first + _VERTICES_COUNTED].astype(np.int64)
@@ -147,12 +147,12 @@ def _counted(degree: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _logarithm(value: float, low: float, high: float) -> float:
-    """Where a value lies between two others on a logarithmic scale, 0 to 1."""
+    """Return the position of a value between two others on a logarithmic scale, 0 to 1."""
     return math.log(value / low) / math.log(high / low) if high > low else 1.0
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten from `low` to `high`; every so many if there are more than a few."""
+    """Return powers of ten from `low` to `high`, at most about six."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     return [10.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 5)))]
 

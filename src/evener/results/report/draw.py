@@ -1,7 +1,7 @@
-"""The pieces that pictures and tables of a page are made of.
+"""The elements of pictures and tables on a page.
 
-Pictures are as wide as the page: what lies along it is given in shares of the width, what lies across it in
-pixels, so that words keep their size on any screen.
+A picture is as wide as the page. Horizontal positions are shares of the width, vertical positions are pixels,
+so text has the same size on any screen.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["bar", "curve", "group", "key", "picture", "rule", "table", "ticks", "words"]
 
-# A bar or a slice is shown, however little it is.
+# Least width of a bar, as a share of the width.
 _LEAST_WIDTH = 0.0005
 
 
 def picture(
     pieces: Iterable[str], *, height: float, label: str, scale: Iterable[tuple[str, float]] = ()
 ) -> str:
-    """A picture over the whole width.
+    """Return a picture over the whole width.
 
-    `label` says in a sentence what is to be seen; `scale` has the words that stand left of it, and how far
-    down each.
+    `label` describes the picture in a sentence. `scale` has the texts to its left and their vertical
+    positions.
     """
     size = f'width="100%" height="{height:g}"'
     drawn = f'<svg role="img" {size} aria-label="{escape(label)}">{"".join(pieces)}</svg>'
@@ -38,12 +38,12 @@ def picture(
 
 
 def group(title: str, pieces: Iterable[str]) -> str:
-    """Pieces that say `title` when they are pointed at."""
+    """Return pieces with a `title` that appears under the pointer."""
     return f"<g><title>{escape(title)}</title>{''.join(pieces)}</g>"
 
 
 def bar(kind: str, left: float, width: float, top: float, height: float) -> str:
-    """A filled rectangle; `left` and `width` are shares of the picture's."""
+    """Return a filled rectangle. `left` and `width` are shares of the picture's width."""
     shown = max(width, _LEAST_WIDTH)
     return (
         f'<rect class="{kind}" x="{_percent(left)}" width="{_percent(shown)}" y="{top:.1f}" '
@@ -52,7 +52,7 @@ def bar(kind: str, left: float, width: float, top: float, height: float) -> str:
 
 
 def rule(top: float, *, left: float = 0.0, right: float = 1.0, bottom: float | None = None) -> str:
-    """A faint line: along the picture at `top`, or from `top` to `bottom` where `left` is `right`."""
+    """Return a faint line: horizontal at `top`, or vertical from `top` to `bottom` if `left` is `right`."""
     return (
         f'<line class="rule" x1="{_percent(left)}" x2="{_percent(right)}" y1="{top:.1f}" '
         f'y2="{top if bottom is None else bottom:.1f}"/>'
@@ -60,13 +60,16 @@ def rule(top: float, *, left: float = 0.0, right: float = 1.0, bottom: float | N
 
 
 def words(text: str, left: float, top: float, *, kind: str = "") -> str:
-    """A text whose foot is at `top`; `kind` may be "mid" or "end" for how it lies to `left`, and "ink"."""
+    """Return a text with its base line at `top`.
+
+    `kind` may contain "mid" or "end" for its alignment, and "ink" for a dark text.
+    """
     named = f' class="{kind}"' if kind else ""
     return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escape(text)}</text>'
 
 
 def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> str:
-    """A line through points, in shares of the width and of `height`, these counted from the foot."""
+    """Return a line through points, in shares of the width and of `height` from the bottom."""
     path = " ".join(f"{1000 * x:.1f},{1000 * (1 - y):.1f}" for x, y in points)
     return (
         f'<svg y="{top:g}" width="100%" height="{height:g}" viewBox="0 0 1000 1000" '
@@ -75,7 +78,7 @@ def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> s
 
 
 def ticks(most: float, *, count: int = 4) -> list[float]:
-    """At most `count` + 1 round numbers from 0 to `most`.
+    """Return at most `count` + 1 round numbers from 0 to `most`.
 
     Examples
     --------
@@ -90,7 +93,7 @@ def ticks(most: float, *, count: int = 4) -> list[float]:
 
 
 def key(kinds: Iterable[str]) -> str:
-    """What the colours stand for."""
+    """Return the legend of the colours."""
     swatch = '<svg aria-hidden="true"><rect class="{0}" width="100%" height="100%"/></svg>'
     entries = "".join(f"<span>{swatch.format(kind)}{ACTIVITIES[kind]}</span>" for kind in kinds)
     return f'<p class="key">{entries}</p>'
@@ -104,7 +107,10 @@ def table(
     left: int = 1,
     long: int | None = None,
 ) -> str:
-    """A table that scrolls in the page; the first `left` columns are words, column `long` may be broken."""
+    """Return a table that scrolls in the page.
+
+    The first `left` columns are aligned left, and column `long` may wrap.
+    """
 
     def cells(tag: str, row: Sequence[str], scope: str = "") -> str:
         pairs = ((_class(place, left, long), escape(text)) for place, text in enumerate(row))

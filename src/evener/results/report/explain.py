@@ -1,4 +1,4 @@
-"""Where the time of a run went, in words and a small table."""
+"""Explain a run: where the time went, in words and a small table."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ __all__ = [
 ]
 
 
-# An element that waits this part of what another waits is not the one that is waited for.
+# If the slowest element waits at least this share of the longest wait, all elements wait for each other in
+# turn.
 _ALIKE = 0.8
-# The part of a run's time above which making kernels ready is told: then the rate is not the machine's.
+# Share of the run's time above which the time of compiling kernels is reported.
 _WORTH_TELLING = 0.05
 
 
 def headline(result: Result) -> str:
-    """One line: what ran, how long, how fast."""
+    """Return one line: the algorithm, the time, and the rate."""
     steps = result.timeline.supersteps
     counted = "1 superstep" if steps == 1 else f"{steps} supersteps"
     weighted = ""
@@ -46,45 +47,42 @@ def headline(result: Result) -> str:
 
 
 def ready_sentence(result: Result) -> str:
-    """One sentence where much of a run was making kernels ready; empty elsewhere."""
-    ready = result.timeline.making_ready
+    """Return a sentence about compiling kernels if it was a large part of the run, else an empty string."""
+    ready = result.timeline.compile_seconds
     rest = result.seconds - ready
     if ready <= _WORTH_TELLING * result.seconds or rest <= 0:
         return ""
     return (
-        f"Of this, {seconds_text(ready)} went into compiling and loading kernels, which a process does once: "
-        f"without it, {rate_text(result.edges / rest)}."
+        f"This includes {seconds_text(ready)} for compiling kernels (first run only); "
+        f"without it: {rate_text(result.edges / rest)}."
     )
 
 
 def shares_sentence(timeline: Timeline) -> str:
-    """One sentence: what the elements' time went to."""
+    """Return a sentence with the shares of the elements' time."""
     shares = timeline.shares()
     return (
         f"Time: {share_text(shares.compute)} computing, {share_text(shares.send)} sending, "
         f"{share_text(shares.receive)} receiving, {share_text(shares.wait)} waiting, "
-        f"{share_text(shares.between)} between them."
+        f"{share_text(shares.between)} overhead."
     )
 
 
 def bottleneck(timeline: Timeline) -> str:
-    """One sentence: what to look at first to make the run faster."""
+    """Return a sentence that names the bottleneck of the run."""
     shares = timeline.shares()
     if not any(shares):
-        return "Nothing was timed."
+        return "No time was recorded."
     sums = timeline.by_phase()
     lasted = sum(span.seconds for span in sums.values()) / len(timeline.elements)
-    if timeline.making_ready > lasted / 2:
-        return (
-            "Bottleneck: most of this was kernels being made ready, once for this process; look at its next "
-            "run."
-        )
+    if timeline.compile_seconds > lasted / 2:
+        return "Bottleneck: compiling kernels (first run only). Measure the next run of this process."
     exchange = shares.send + shares.receive
     if shares.between > max(shares.compute, exchange, shares.wait):
-        fewer = "; fewer elements take less of it" if len(timeline.elements) > 1 else ""
+        fewer = " Use fewer elements." if len(timeline.elements) > 1 else ""
         return (
-            f"Bottleneck: what Python does between kernels, {share_text(shares.between)} of all time, for "
-            f"{timeline.supersteps} supersteps have little to do each{fewer}."
+            f"Bottleneck: overhead between kernels, {share_text(shares.between)} of all time: "
+            f"{timeline.supersteps} supersteps with little work each.{fewer}"
         )
     if shares.wait > max(shares.compute, exchange):
         busy, waits = spent(timeline), dict.fromkeys(timeline.elements, 0.0)
@@ -93,37 +91,37 @@ def bottleneck(timeline: Timeline) -> str:
         slow = max(busy, key=lambda element: busy[element][0])
         if waits[slow] > _ALIKE * max(waits.values()):
             return (
-                f"Bottleneck: the elements wait for each other by turns ({share_text(shares.wait)} of all "
-                "time is waiting): what they do in a superstep is little, and fewer elements wait less."
+                f"Bottleneck: waiting, {share_text(shares.wait)} of all time: the elements wait for each "
+                "other in turn, with little work per superstep. Use fewer elements."
             )
         return (
-            f"Bottleneck: the elements wait for {slow} ({share_text(shares.wait)} of all time is waiting): "
-            f"give it a smaller share of the edges."
+            f"Bottleneck: waiting for {slow}, {share_text(shares.wait)} of all time. "
+            f"Give {slow} a smaller share of the edges."
         )
     if exchange > shares.compute:
         (phase, element), span = max(sums.items(), key=lambda item: item[1].send + item[1].receive)
         return (
-            f"Bottleneck: exchanging {phase!r} on {element} ({readable(span.bytes_sent)} sent; "
-            f"{share_text(exchange)} of all time is exchange): fewer or differently cut partitions send less."
+            f"Bottleneck: exchange, {share_text(exchange)} of all time, most in phase {phase!r} on {element} "
+            f"({readable(span.bytes_sent)} sent). Use fewer partitions or another policy."
         )
     (phase, element), span = max(sums.items(), key=lambda item: item[1].compute)
     of_all = shares.compute * span.compute / sum(one.compute for one in sums.values())
-    return f"Bottleneck: computing {phase!r} on {element}, {share_text(of_all)} of all time."
+    return f"Bottleneck: computing phase {phase!r} on {element}, {share_text(of_all)} of all time."
 
 
 def energy_sentence(energy: Energy, edges_per_joule: float | None) -> str:
-    """One sentence: joules, edges a second for each watt, and what is not in them."""
+    """Return a sentence with the joules, the rate per watt, and the devices without a counter."""
     missing = "; ".join(f"{device} is not measured: {why}" for device, why in energy.reasons.items())
     joules = energy.total
     if not joules:
         return f"Energy: {missing or 'not measured'}."
-    of = f" ({' and '.join(energy.measured)} alone; {missing})" if missing else ""
-    rate = f", {rate_text(edges_per_joule)} for each watt" if edges_per_joule else ""
+    of = f" (only {' and '.join(energy.measured)}; {missing})" if missing else ""
+    rate = f", {rate_text(edges_per_joule)} per watt" if edges_per_joule else ""
     return f"Energy: {amount_text(joules, 'J')}{rate}{of}."
 
 
 def explain(result: Result) -> str:
-    """Time by phase and element, the shares of all time, and the bottleneck."""
+    """Return the time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
     lines = [f"{headline(result)}.", f"Graph: {result.graph!r}", ""]
     sums = timeline.by_phase()
@@ -150,7 +148,7 @@ def explain(result: Result) -> str:
 
 
 def predicted(expected: Prediction, result: Result) -> list[str]:
-    """Return the predicted and the achieved time of the run and of each element."""
+    """Return the predicted and measured times of the run and of each element."""
     lines = [comparison(expected, result.seconds)]
     took = spent(result.timeline)
     for one in expected.elements:
@@ -165,7 +163,7 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
 
 
 def comparison(expected: Prediction, achieved: float) -> str:
-    """Return the predicted and the achieved seconds, and their ratio if it is not about 1."""
+    """Return the predicted and measured seconds, and their ratio if it is not about 1."""
     ratio = achieved / expected.seconds if expected.seconds else 1.0
     times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
     predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"

@@ -1,4 +1,4 @@
-"""When each element did what: a row an element, time along it, so that what went on at once stands together.
+"""The time axis of a run: one row per element.
 
 Computing fills a row's height, sending its upper half, receiving its lower half.
 """
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["gantt"]
 
-# Slices that are drawn one by one, and columns where there are more; of all elements together.
+# Largest number of slices drawn singly, and numbers of columns beyond it, for all elements together.
 _MOST_SLICES, _COLUMNS, _LEAST_COLUMNS = 400, 480, 40
-# Bounds of supersteps that are drawn, and how far apart their numbers are: shares of the width.
+# Largest number of superstep boundaries drawn, and the least distance of their numbers as a share of the
+# width.
 _MOST_BOUNDS, _BETWEEN_NUMBERS = 60, 0.06
 
 _LEGEND = (
     "Computing fills the height of a row, sending its upper half, receiving its lower half. "
-    "Where there is nothing, the element waited for others, or for its next kernel."
+    "In a gap, the element waited for other elements or for its next kernel."
 )
 
 _ROW, _BAR, _HEAD = 42.0, 20.0, 16.0
@@ -39,10 +40,13 @@ _LANES = {"compute": (0.0, 1.0), "send": (0.0, 0.5), "receive": (0.5, 0.5)}
 
 
 def gantt(timeline: Timeline) -> str:
-    """The time axis of the run; where its slices are too many, folded, and the longest superstep alone."""
+    """Return the time axis of the run.
+
+    With many slices the axis is folded, and a second picture shows the longest superstep.
+    """
     slices = [one for one in timeline.slices if one.end > one.begin]
     if not slices:
-        return '<p class="faint">This run kept no record of when its elements were busy.</p>'
+        return '<p class="faint">This run has no record of time slices.</p>'
     names = list(dict.fromkeys(one.element for one in slices))
     head = key(_BUSY)
     if len(slices) <= _MOST_SLICES:
@@ -50,14 +54,14 @@ def gantt(timeline: Timeline) -> str:
     kept = ""
     if timeline.more_slices:
         kept = (
-            f'<p class="faint">Of this run the first {len(timeline.slices):,} slices of time are kept, and '
-            f"{timeline.more_slices:,} that follow are not: what is shown is its beginning.</p>"
+            f'<p class="faint">The record has the first {len(timeline.slices):,} time slices of the run, '
+            f"without the next {timeline.more_slices:,}. The picture shows the beginning of the run.</p>"
         )
     return f"{head}{kept}{_columns(slices, names)}{_longest_superstep(slices, names)}"
 
 
 def _whole(slices: Sequence[Slice], names: Sequence[str], *, begin: float = 0.0) -> str:
-    """Every slice, from `begin` on, and what their heights mean."""
+    """Return a picture of all slices from `begin` on."""
     length = max(one.end for one in slices) - begin
     top = {name: _HEAD + place * _ROW for place, name in enumerate(names)}
     pieces = [*_bounds(slices, begin, length, len(names)), *_rows(slices, top, length)]
@@ -81,7 +85,7 @@ def _whole(slices: Sequence[Slice], names: Sequence[str], *, begin: float = 0.0)
 
 
 def _columns(slices: Sequence[Slice], names: Sequence[str]) -> str:
-    """As many columns as fit, each showing what parts of its time an element was busy."""
+    """Return a picture of columns, each with the shares of time that an element was busy."""
     count = max(_LEAST_COLUMNS, _COLUMNS // len(names))
     length = max(one.end for one in slices)
     edges = np.linspace(0.0, length, count + 1)
@@ -99,8 +103,8 @@ def _columns(slices: Sequence[Slice], names: Sequence[str]) -> str:
                 foot = top[name] + 16 + _BAR
                 pieces.append(group(title, _column(shares, place / count, 0.92 / count, foot)))
     note = (
-        f'<p class="faint">Folded: {len(slices):,} slices of time are too many to draw, so each column is '
-        f"{seconds_text(length / count)}, as high as the part of it that the element was busy. A trace "
+        f'<p class="faint">Folded: {len(slices):,} time slices are too many to draw. Each column is '
+        f"{seconds_text(length / count)}; its height is the share of time that the element was busy. A trace "
         "(<code>--trace</code>) has every slice.</p>"
     )
     return note + _picture(pieces, names, 0.0, length)
@@ -130,7 +134,7 @@ def _longest_superstep(slices: Sequence[Slice], names: Sequence[str]) -> str:
 
 
 def _rows(slices: Sequence[Slice], top: dict[str, float], length: float) -> Iterator[str]:
-    """The name of each element, how long it was busy, and the line on which its slices stand."""
+    """Yield the name, the busy share and the base line of each element."""
     busy = dict.fromkeys(top, 0.0)
     for one in slices:
         busy[one.element] += one.end - one.begin
@@ -141,7 +145,7 @@ def _rows(slices: Sequence[Slice], top: dict[str, float], length: float) -> Iter
 
 
 def _bounds(slices: Sequence[Slice], begin: float, length: float, rows: int) -> Iterator[str]:
-    """Lines where supersteps begin, and their numbers, the longer ones' first, where there is room."""
+    """Yield the boundaries of supersteps, and the numbers that fit, longest supersteps first."""
     first: dict[int, float] = {}
     for one in slices:
         first[one.superstep] = min(first.get(one.superstep, one.begin), one.begin)
@@ -187,14 +191,14 @@ def _column_title(name: str, begin: float, end: float, shares: Sequence[float]) 
 
 
 def _busy_between(edges: NDArray[np.float64], slices: Sequence[Slice]) -> NDArray[np.float64]:
-    """Seconds of the slices between each two edges."""
+    """Return the busy seconds between consecutive edges."""
     begins = np.sort([one.begin for one in slices])
     ends = np.sort([one.end for one in slices])
     return np.diff(_since(edges, begins) - _since(edges, ends))
 
 
 def _since(edges: NDArray[np.float64], marks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At each edge, the seconds since each earlier mark, summed."""
+    """Return, for each edge, the sum of the seconds since each earlier mark."""
     earlier = np.searchsorted(marks, edges)
     sums = np.concatenate([[0.0], np.cumsum(marks)])
     return np.asarray(earlier * edges - sums[earlier])

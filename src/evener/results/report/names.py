@@ -1,4 +1,4 @@
-"""Names that a report or a trace may have: those of other files are most likely given by mistake."""
+"""Check the file names of reports and traces."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _SUFFIXES = {"report": (".html", ".htm"), "trace": (".json",)}
 
 
 def check_name(what: str, path: str | os.PathLike[str], *, said: str | None = None) -> None:
-    """Refuse to write a report or a trace over a file of another kind.
+    """Raise ArgumentError if a report or a trace has the suffix of another kind of file.
 
     Parameters
     ----------
     what : {"report", "trace"}
     path : str or path-like
     said : str, optional
-        How the caller was told of it, as ``--report``. Default: `what`.
+        The user's name of the option, such as ``--report``. Default: `what`.
 
     Raises
     ------
     ArgumentError
-        If it is no path, or has another suffix than such files.
+        If `path` is not a path or has another suffix.
     """
     said = said or what
     name, suffixes = check_path(path, said), _SUFFIXES[what]
     if name.suffix.lower() not in suffixes:
-        msg = f"{said} {name} would be a {suffixes[0]} file; give it that suffix"
+        msg = f"{said}: expected a name with the suffix {suffixes[0]}, found {name}"
         raise ArgumentError(msg)

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else: no network, no other file, and no program to be read."""
+"""A run as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def page(result: Result) -> str:
 def _sections(result: Result) -> Iterator[tuple[str, str]]:
     timeline = result.timeline
     yield "Supersteps by element", superstep_bars(timeline) + superstep_table(timeline)
-    yield "What went on at once", gantt(timeline)
+    yield "Time axis", gantt(timeline)
     if result.prediction is not None:
-        yield "Predicted and achieved", prediction(result.prediction, result)
+        yield "Predicted and measured", prediction(result.prediction, result)
     if result.energy is not None:
         yield "Energy", energy_table(result.energy)
     if result.partitioned is not None:
         yield "Placement", placement(result.partitioned)
     # A superstep may process several sources.
-    each = '<p class="faint">A vertex counts once for each source that it is at work for.</p>'
+    each = '<p class="faint">A vertex counts once for each source.</p>'
     several = "sources" in result.parameters
     yield "Active vertices by superstep", (each if several else "") + frontier_curve(timeline)
     yield "Out-degrees of the graph", degree_curve(result.graph)

@@ -1,4 +1,4 @@
-"""The parts of a page that are mostly words and tables: facts, placement, prediction, energy, phases."""
+"""The sections of a page that are mostly words and tables: facts, placement, prediction, energy, phases."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 __all__ = ["energy_table", "facts", "parameters", "phases", "placement", "prediction"]
 
-# Characters of a parameter that are shown: a personalization may name every vertex.
+# Longest text of a parameter, in characters.
 _LONGEST_VALUE = 120
 
 _ROW, _BAR = 46.0, 11.0
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
-    """The few numbers a reader looks for first."""
+    """Return the most important numbers as pairs of name and text."""
     named = [
         ("time", seconds_text(result.seconds)),
         ("rate", rate_text(result.edges_per_second)),
-        ("edges gone through", f"{result.edges:,}"),
+        ("edges", f"{result.edges:,}"),
         ("supersteps", f"{result.timeline.supersteps:,}"),
     ]
     if ready_sentence(result):
-        named.insert(1, ("of it making kernels ready", seconds_text(result.timeline.making_ready)))
+        named.insert(1, ("of which compiling kernels", seconds_text(result.timeline.compile_seconds)))
     if result.energy is not None and result.energy.total:
-        of = f" of {' and '.join(result.energy.measured)} alone" if result.energy.reasons else ""
+        of = f" (only {' and '.join(result.energy.measured)})" if result.energy.reasons else ""
         named.append((f"energy{of}", amount_text(result.energy.total, "J")))
     if result.edges_per_joule is not None:
-        named.append(("for each joule", rate_text(result.edges_per_joule).removesuffix("/s")))
+        named.append(("per joule", rate_text(result.edges_per_joule).removesuffix("/s")))
     return named
 
 
 def placement(partitioned: PartitionedGraph) -> str:
-    """Each partition in numbers, α and β."""
+    """Return the table of partitions, with α and β."""
     counted = partitioned.statistics
     rows = [
         (
@@ -61,23 +61,23 @@ def placement(partitioned: PartitionedGraph) -> str:
         for one in counted.partitions
     ]
     columns = (
-        *("element", "vertices", "mirrors", "edges", "share of edges", "crossing edges"),
-        *("in its memory", "in the host's"),
+        *("element", "vertices", "mirrors", "edges", "share of edges", "boundary edges"),
+        *("element memory", "host memory"),
     )
     crossing = (
-        f" β = {share_text(counted.beta)} of the edges cross partitions, "
-        f"{share_text(counted.beta_aggregated)} after aggregation, when what one vertex is sent travels once."
+        f" β = {share_text(counted.beta)} of the edges cross partitions; after aggregation, with one "
+        f"message per mirror, β = {share_text(counted.beta_aggregated)}."
     )
     return (
         f'<p class="faint">Policy {partitioned.policy}; α = {share_text(counted.alpha)} of the edges are on '
-        f"the CPU side.{crossing if len(rows) > 1 else ''} {readable(counted.nbytes)} in all, "
-        "beside what the run keeps for each vertex.</p>"
+        f"the CPU.{crossing if len(rows) > 1 else ''} {readable(counted.nbytes)} in total, "
+        "without the arrays of the run.</p>"
         f"{table(columns, rows, label='Partitions in numbers')}"
     )
 
 
 def prediction(expected: Prediction, result: Result) -> str:
-    """Return the predicted and the achieved times of the run and of each element."""
+    """Return the predicted and measured times of the run and of each element."""
     took = spent(result.timeline)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
     for one in expected.elements:
@@ -93,7 +93,7 @@ def prediction(expected: Prediction, result: Result) -> str:
         )
         whole = one.compute_seconds + one.exchange_seconds
         pairs.append((one.name, whole, 0.0 if got is None else sum(got)))
-    columns = ("element", "computing predicted", "achieved", "exchanging predicted", "achieved")
+    columns = ("element", "computing predicted", "measured", "exchanging predicted", "measured")
     faster = [
         f"{ratio:.2g} times the speed of {what} alone"
         for ratio, what in ((expected.speedup_over_cpu, "the CPU"), (expected.speedup_over_gpu, "one GPU"))
@@ -102,12 +102,12 @@ def prediction(expected: Prediction, result: Result) -> str:
     speed = f" Predicted {' and '.join(faster)}." if faster else ""
     return (
         f"<p>{comparison(expected, result.seconds)}{speed}</p>"
-        f"{_pairs(pairs)}{table(columns, rows, label='Predicted and achieved times by element')}"
+        f"{_pairs(pairs)}{table(columns, rows, label='Predicted and measured times by element')}"
     )
 
 
 def energy_table(energy: Energy) -> str:
-    """Joules and watts by device, or why there are none."""
+    """Return the joules and watts by device."""
     rows = [
         (device, f"not measured: {energy.reasons.get(device, 'it has no counter')}", "-", "-")
         if joules is None
@@ -115,15 +115,15 @@ def energy_table(energy: Energy) -> str:
         for device, joules in energy.joules.items()
     ]
     note = (
-        '<p class="faint">The host is the packages of the machine\'s processors, memory modules not counted. '
-        "Counters tell what a whole device took, also for other programs.</p>"
+        '<p class="faint">The host is the processor packages of the machine, without memory modules. '
+        "A counter measures a whole device, including other programs.</p>"
     )
     columns = ("device", "counter", "energy", "power")
     return note + table(columns, rows, left=2, label="Energy by device", long=1)
 
 
 def phases(timeline: Timeline) -> str:
-    """Sums over supersteps by phase and element."""
+    """Return the table of sums over supersteps by phase and element."""
     rows = [
         (
             phase,
@@ -142,7 +142,7 @@ def phases(timeline: Timeline) -> str:
 
 
 def parameters(result: Result) -> str:
-    """The arguments of the run, and what else it found out."""
+    """Return the table of the run's parameters and outcome."""
     rows = [(name, _shortened(value)) for name, value in (result.parameters | result.outcome).items()]
     return table(("parameter", "value"), rows, left=2, label="Parameters", long=1)
 
@@ -152,30 +152,31 @@ def _power(joules: float, seconds: float) -> str:
 
 
 def _pairs(pairs: list[tuple[str, float, float]]) -> str:
-    """Two bars for each name, the predicted one hollow."""
+    """Return two bars per name, predicted (hollow) and measured (filled)."""
     longest = max(max(expected, achieved) for _, expected, achieved in pairs) or 1.0
 
     def pieces() -> Iterator[str]:
         for place, (name, expected, achieved) in enumerate(pairs):
             top = place * _ROW
-            told = f"predicted {seconds_text(expected)}, achieved {seconds_text(achieved)}"
+            text = f"predicted {seconds_text(expected)}, measured {seconds_text(achieved)}"
             yield words(name, 0, top + 12, kind="ink")
-            yield words(told, 1, top + 12, kind="end")
+            yield words(text, 1, top + 12, kind="end")
             yield group(
-                f"{name}: {told}",
+                f"{name}: {text}",
                 [
                     bar("hollow", 0, expected / longest, top + 17, _BAR),
                     bar("compute", 0, achieved / longest, top + 17 + _BAR + 1, _BAR),
                 ],
             )
 
-    label = "Predicted (hollow) and achieved (filled) seconds: " + "; ".join(
+    label = "Predicted (hollow) and measured (filled) seconds: " + "; ".join(
         f"{name} {seconds_text(expected)} and {seconds_text(achieved)}" for name, expected, achieved in pairs
     )
     return picture(pieces(), height=len(pairs) * _ROW, label=label)
 
 
 def _shortened(value: object) -> str:
+    # Formatting a mapping of a million vertices takes seconds.
     # The whole text of a mapping of a million vertices takes seconds to write.
     if isinstance(value, dict) and len(value) > _LONGEST_VALUE:
         return f"{len(value):,} entries"

@@ -1,17 +1,17 @@
-"""How a page looks, by day, by night and on a telephone; and the little program that shows what bars mean."""
+"""The style sheet of a page, and the script that shows titles under the pointer."""
 
 from __future__ import annotations
 
 __all__ = ["ACTIVITIES", "POLICY", "SCRIPT", "STYLE"]
 
-# What an element's time goes to, in the order in which bars are stacked.
+# Activities in the order of a stacked bar.
 ACTIVITIES = {"compute": "computing", "send": "sending", "receive": "receiving", "wait": "waiting"}
 
-# The page may not load anything, whatever it is made to hold.
+# The page loads nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
-# Computing, sending and receiving are at least 3:1 against the paper, and 14 or more apart in OKLab (x 100)
-# also for the three kinds of colour-blind eyes; waiting is faint, for nothing happens.
+# The colours have a contrast of 3:1 to the page, and differ by 14 in OKLab (x 100) also for colour-blind
+# readers.
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --faint: #5b646e; --rule: #dfe3e8;
   --compute: #2a78d6; --send: #e0702a; --receive: #00563f; --wait: #c9ced4; --hover: #1b1f2414; }
@@ -53,7 +53,7 @@ svg .hollow { fill: none; stroke: var(--faint); stroke-dasharray: 3 2; }
 footer { margin-top: 3rem; font-size: .85rem; }
 """
 
-# Titles work without it; with it they come at once, and to a finger too.
+# The browser shows titles without the script; the script shows them at once and on touch screens.
 SCRIPT = """
 (function () {
   var tip = document.getElementById("tip");

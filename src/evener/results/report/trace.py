@@ -1,6 +1,7 @@
-"""A run as a trace of events, for Perfetto and chrome://tracing.
+"""A run as a trace of events for Perfetto and chrome://tracing.
 
-Google: Trace Event Format; complete events ("X") in microseconds, one row (thread) an element.
+The format is Google's Trace Event Format: complete events ("X") in microseconds, one row (thread) per
+element.
 """
 
 from __future__ import annotations
@@ -64,5 +65,5 @@ def _events(result: Result) -> Iterator[dict[str, Any]]:
 
 
 def _about(what: str, row: int = 0, **args: object) -> dict[str, Any]:
-    """An event that names a process or a row."""
+    """Return an event that names a process or a row."""
     return {"name": what, "ph": "M", "pid": _PROCESS, "tid": row, "args": args}

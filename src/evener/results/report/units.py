@@ -8,7 +8,7 @@ _DECIMAL = ("", "k", "M", "G", "T")
 
 
 def seconds_text(seconds: float) -> str:
-    """Write seconds with a unit that leaves three digits to read.
+    """Return seconds as text with three digits and a unit.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def count_text(count: float) -> str:
-    """Write a number in three digits with a decimal prefix.
+    """Return a number as text with three digits and a decimal prefix.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def count_text(count: float) -> str:
 
 
 def rate_text(per_second: float, *, of: str = "edges") -> str:
-    """Write a rate with a decimal prefix.
+    """Return a rate as text with a decimal prefix.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def rate_text(per_second: float, *, of: str = "edges") -> str:
 
 
 def amount_text(amount: float, unit: str) -> str:
-    """Write so many joules or watts with a prefix that leaves three digits to read.
+    """Return joules or watts as text with three digits and a prefix.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def amount_text(amount: float, unit: str) -> str:
 
 
 def share_text(share: float) -> str:
-    """Write a part of a whole in percent.
+    """Return a share as text in percent.
 
     Examples
     --------

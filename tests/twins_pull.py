@@ -1,8 +1,8 @@
-"""Pull: for each row the sums of its neighbours' values, near blocks of columns and far edges apart.
+"""CPU twins of the kernels in ``kernels/cuda/pull.cu``: sum the values of each row's neighbours.
 
-Edges are those that `evener.kernels.cpu.column_blocks` lays out. ``partial[places[i]:]`` receives the sums
-over item ``i``, one for each row of its tile; `values` and sums are float32. In `taken` (blocks + 1,) the
-threads of a GPU count the items of each block that they have taken: all zero, before and after.
+`evener.kernels.cpu.column_blocks` describes the layout of the edges. ``partial[places[i]:]`` receives the
+sums of item ``i``, one for each row of its tile. `values` and `partial` are float32. `taken` (blocks + 1,)
+contains counters of the GPU kernel: all zero before and after.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.column_blocks import LANES, NOWHERE, PLACES, SLICES, place_of_high, place_of_low
+from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.kernels.cpu.jit import inline_step, parallel
+from twins_column_blocks import high_column, low_column
 
-__all__ = ["far", "near"]
+__all__ = ["local_sums", "remainder_sums"]
 
 _ONE = np.uint64(1)
 
 
 @inline_step
 def _put_rows(lanes, width, partial, place):
-    """Add up the lanes of each row."""
+    """Write the sum of the lanes of each row."""
     for row in range(LANES // width):
         total = 0.0
         for lane in range(row * width, (row + 1) * width):
@@ -29,7 +30,7 @@ def _put_rows(lanes, width, partial, place):
 
 
 @inline_step
-def _near_item(item, width, start, ends, order, place, pairs, columns, first, values, partial):
+def _local_item(item, width, start, ends, order, place, pairs, columns, first, values, partial):
     lanes = np.zeros(LANES, np.float64)
     for position in range(LANES):
         s = position // PLACES
@@ -37,7 +38,7 @@ def _near_item(item, width, start, ends, order, place, pairs, columns, first, va
         total = 0.0
         for step in range(begin, np.int64(ends[item * SLICES + s])):
             pair = pairs[(start + step) * PLACES + position % PLACES]
-            for column in (np.int64(place_of_low(pair)), np.int64(place_of_high(pair))):
+            for column in (np.int64(low_column(pair)), np.int64(high_column(pair))):
                 if column < columns:
                     total += values[first + column]
         lanes[order[item * LANES + position % PLACES * SLICES + s]] = total
@@ -45,20 +46,20 @@ def _near_item(item, width, start, ends, order, place, pairs, columns, first, va
 
 
 @parallel
-def near(
-    block_items, width, starts, ends, order, places, pairs, columns, values, partial, taken  # noqa: ARG001 - Numba deals items out
+def local_sums(
+    block_items, width, starts, ends, order, places, pairs, columns, values, partial, taken  # noqa: ARG001 - OpenMP schedules the items
 ):  # fmt: skip
-    """The sums over the edges of each item; block ``k`` has ``block_items[k]:block_items[k + 1]``."""
+    """Write the sums of each local item. Block ``k`` has the items ``block_items[k]:block_items[k + 1]``."""
     for block in range(len(block_items) - 1):
         for item in prange(block_items[block], block_items[block + 1]):
-            _near_item(
+            _local_item(
                 np.int64(item), np.int64(width[item]), np.int64(starts[item]), ends, order,
                 np.int64(places[item]), pairs, np.int64(columns), block * np.int64(columns), values, partial,
             )  # fmt: skip
 
 
 @inline_step
-def _far_item(item, width, start, ends, order, place, singles, values, partial):
+def _remainder_item(item, width, start, ends, order, place, singles, values, partial):
     lanes = np.zeros(LANES, np.float64)
     for position in range(LANES):
         s = position // PLACES
@@ -66,17 +67,17 @@ def _far_item(item, width, start, ends, order, place, singles, values, partial):
         total = 0.0
         for step in range(begin, np.int64(ends[item * SLICES + s])):
             column = singles[(start + step) * PLACES + position % PLACES]
-            if column != NOWHERE:
+            if column != NO_TARGET:
                 total += values[column]
         lanes[order[item * LANES + position % PLACES * SLICES + s]] = total
     _put_rows(lanes, width, partial, place)
 
 
 @parallel
-def far(width, starts, ends, order, places, singles, values, partial):
-    """The sums over the far edges of each item."""
+def remainder_sums(width, starts, ends, order, places, singles, values, partial):
+    """Write the sums of each remainder."""
     for item in prange(len(width)):
-        _far_item(
+        _remainder_item(
             np.int64(item), np.int64(width[item]), np.int64(starts[item]), ends, order,
             np.int64(places[item]), singles, values, partial,
         )  # fmt: skip

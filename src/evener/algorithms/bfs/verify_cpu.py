@@ -1,0 +1,85 @@
+"""Kernels that verify a breadth-first tree.
+
+A block is a range of rows with about equal edges. ``first[b]`` receives the first wrong vertex of block
+``b``, or `NONE`. `level` and `parent` are unsigned; `NONE` means "unreached" or "no parent".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.algorithms.verification_tree_cpu import NONE, edge_position, row_and_end
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = ["find_level_gap", "find_missing_edge", "find_wrong_level"]
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@inline_step
+def _find_missing_edge_in(offsets, targets, undirected, parent, start, stop):
+    for v in range(start, stop):
+        if parent[v] != NONE and parent[v] != v:
+            row, end = row_and_end(offsets, np.uint64(parent[v]), v, undirected)
+            e = edge_position(offsets, targets, row, end)
+            if e == offsets[row + _ONE] or targets[e] != end:
+                return np.uint32(v)
+    return NONE
+
+
+@parallel
+def find_missing_edge(offsets, targets, undirected, parent, blocks, first):
+    """Find the first vertex without an edge from its parent. A vertex that is its own parent is a root."""
+    for b in prange(len(blocks) - 1):
+        first[b] = _find_missing_edge_in(offsets, targets, undirected, parent, blocks[b], blocks[b + 1])
+
+
+@inline_step
+def _find_level_gap_in(offsets, targets, level, unreached, start, stop):
+    for v in range(start, stop):
+        if level[v] != unreached:
+            limit = np.uint64(level[v]) + _ONE
+            above = _ZERO
+            for e in range(offsets[v], offsets[v + _ONE]):
+                above += np.uint64(level[targets[e]] > limit)
+            if above != _ZERO:
+                return np.uint32(v)
+    return NONE
+
+
+@parallel
+def find_level_gap(offsets, targets, level, unreached, blocks, first):
+    """Find the first reached vertex with an edge to an unreached or more than one level deeper vertex.
+
+    `level` is unsigned, of any width. `unreached` exceeds the deepest level by at least 2.
+    """
+    for b in prange(len(blocks) - 1):
+        first[b] = _find_level_gap_in(offsets, targets, level, unreached, blocks[b], blocks[b + 1])
+
+
+@inline_step
+def _find_wrong_level_in(source, level, parent, start, stop):
+    for v in range(start, stop):
+        u = parent[v]
+        if v == source:
+            held = level[v] == np.uint32(0) and u == source
+        elif level[v] == NONE or u == NONE:
+            held = level[v] == u
+        else:
+            held = level[u] != NONE and level[u] + np.uint32(1) == level[v]
+        if not held:
+            return np.uint32(v)
+    return NONE
+
+
+@parallel
+def find_wrong_level(source, level, parent, blocks, first):
+    """Find the first vertex that is not one level deeper than its parent.
+
+    The source must have level 0 and be its own parent. An unreached vertex must have neither a level nor a
+    parent. If no vertex is wrong, the parents of every reached vertex lead to the source.
+    """
+    for b in prange(len(blocks) - 1):
+        first[b] = _find_wrong_level_in(np.uint64(source), level, parent, blocks[b], blocks[b + 1])

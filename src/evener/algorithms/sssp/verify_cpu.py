@@ -1,0 +1,65 @@
+"""Kernels that verify a tree of shortest paths.
+
+A block is a range of rows with about equal edges. ``first[b]`` receives the first wrong vertex of block
+``b``, or `NONE`. `parent` is unsigned; `NONE` means "no parent".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.algorithms.verification_tree_cpu import NONE, edge_position, row_and_end
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = ["find_shorter_path", "find_wrong_parent"]
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@inline_step
+def _find_wrong_parent_in(offsets, targets, weights, undirected, parent, distance, tolerance, start, stop):
+    for v in range(start, stop):
+        if parent[v] != NONE and parent[v] != v:
+            tight = False
+            row, end = row_and_end(offsets, np.uint64(parent[v]), v, undirected)
+            e = edge_position(offsets, targets, row, end)
+            while e < offsets[row + _ONE] and targets[e] == end:
+                gap = abs(distance[parent[v]] + weights[e] - distance[v])
+                tight = tight or gap <= tolerance * abs(distance[v])
+                e += _ONE
+            if not tight:
+                return np.uint32(v)
+    return NONE
+
+
+@parallel
+def find_wrong_parent(offsets, targets, weights, undirected, parent, distance, tolerance, blocks, first):
+    """Find the first vertex whose distance is not the distance of its parent plus the weight of an edge."""
+    for b in prange(len(blocks) - 1):
+        first[b] = _find_wrong_parent_in(
+            offsets, targets, weights, undirected, parent, distance, tolerance, blocks[b], blocks[b + 1]
+        )
+
+
+@inline_step
+def _find_shorter_path_in(offsets, targets, weights, distance, tolerance, start, stop):
+    for v in range(start, stop):
+        if distance[v] < np.inf:
+            shorter = _ZERO
+            for e in range(offsets[v], offsets[v + _ONE]):
+                through = distance[v] + weights[e]
+                shorter += np.uint64(distance[targets[e]] > through + tolerance * through)
+            if shorter != _ZERO:
+                return np.uint32(v)
+    return NONE
+
+
+@parallel
+def find_shorter_path(offsets, targets, weights, distance, tolerance, blocks, first):
+    """Find the first reached vertex with an edge that would shorten the distance of a neighbour."""
+    for b in prange(len(blocks) - 1):
+        first[b] = _find_shorter_path_in(
+            offsets, targets, weights, distance, tolerance, blocks[b], blocks[b + 1]
+        )

@@ -238,7 +238,7 @@ def placing(monkeypatch, error):
     def array(*_, **__):
         raise error
 
-    monkeypatch.setattr(FakeGpu, "array", array)
+    monkeypatch.setattr(FakeGpu, "allocate", array)
 
 
 when = pytest.mark.parametrize("fails", [starting, placing], ids=lambda fails: fails.__name__)

@@ -128,7 +128,7 @@ def _floors(task, placed):
         return {}
     edges = placed.partitions[0].in_
     values = cupy.random.random(placed.graph.n, dtype=cupy.float32)
-    ids, gather = gpu_floors.gather_seconds(edges.targets.near, values)
+    ids, gather = gpu_floors.gather_seconds(edges.targets.device_part, values)
     return {"ids_seconds": ids, "gather_seconds": gather}
 
 

@@ -52,7 +52,7 @@ class Recorded:
         element = placed.elements[0]
         self._element, self.calls, self._before = element, [], {}
         self._constant = _arrays_of(placed.partitions[0])
-        kernel, array = element.kernel, element.array
+        kernel, array = element.kernel, element.allocate
         finish, counted = Engine.finish, []
         Engine.finish = lambda engine: counted.append(len(self.calls)) or finish(engine)
         element.kernel = lambda name: self._noting(kernel(name))
@@ -60,12 +60,12 @@ class Recorded:
             fill = element.fill
             element.fill = lambda *args: self._noting_fill(fill, args)
         else:  # it fills large arrays by a kernel
-            element.array = lambda *args, **more: self._noting_small(array(*args, **more), *args[2:])
+            element.allocate = lambda *args, **more: self._noting_small(array(*args, **more), *args[2:])
         try:
             self.result = run()
         finally:
             Engine.finish = finish
-            for name in ("kernel", "fill", "array"):
+            for name in ("kernel", "fill", "allocate"):
                 element.__dict__.pop(name, None)
         # What is asked of an answer once it is there is no part of the run's time.
         del self.calls[counted[0] :]
@@ -99,18 +99,18 @@ class Recorded:
     def restore(self):
         """Bring the arrays back to what they held."""
         for array, before in self._before.values():
-            self._element.call(array.__setitem__, ..., before)
+            self._element.run(array.__setitem__, ..., before)
 
     def again(self):
         """Seconds of the same calls."""
         start = time.perf_counter()
-        self._element.call(self._loop)
+        self._element.run(self._loop)
         self._element.wait()
         return time.perf_counter() - start
 
     def _loop(self):
         for kernel, args in self.calls:
-            self._element.read(kernel(*args))
+            self._element.result(kernel(*args))
 
 
 def _arrays_of(partition):
@@ -125,10 +125,10 @@ class Eviction:
     """Writes more than the last cache holds, and waits for it: a GPU at rest takes longer to start."""
 
     def __init__(self, element):
-        self._element, self._array = element, element.array(BYTES_OF_CACHES // 4, "uint32")
+        self._element, self._array = element, element.allocate(BYTES_OF_CACHES // 4, "uint32")
 
     def __call__(self):
-        self._element.call(self._array.__setitem__, ..., 0)
+        self._element.run(self._array.__setitem__, ..., 0)
         self._element.wait()
 
 

@@ -1,4 +1,4 @@
-"""CPU elements with memories of their own, as GPUs have: what needs no GPU about those is tested on them."""
+"""CPU elements with separate memories, as GPUs have: by these, tests of GPU paths run without a GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evener.elements import CpuElement
 
 
 class Held(np.ndarray):
-    """An array in some element's memory: the host may slice it and fill it, but not calculate with it."""
+    """An array in an element's memory: the host may slice and fill it, but not calculate with it."""
 
     memory = None
     travels = False
@@ -20,14 +20,14 @@ class Held(np.ndarray):
         self.travels = getattr(source, "travels", False)
 
     def __array_ufunc__(self, *_, **__):
-        raise TypeError("the host calculates with what it has not fetched")
+        raise TypeError("the host calculates with an array that it has not downloaded")
 
     def __array_function__(self, *_):
-        raise TypeError("the host calculates with what it has not fetched")
+        raise TypeError("the host calculates with an array that it has not downloaded")
 
 
 class Late:
-    """A vote that is a number only when it is read."""
+    """The value of a kernel that is a number only when its result is read."""
 
     def __init__(self, value):
         self.value = value
@@ -37,62 +37,64 @@ class Late:
 
 
 class ApartElement(CpuElement):
-    """A CPU element that shares its memory with those of the same number alone, and only then its arrays.
+    """A CPU element that shares its memory only with elements of the same number.
 
-    One that is deferred is driven by the calling thread, its kernels return votes to be read, and what it
-    sends leaves as late as it may, when it is received; what another sends is there at once.
+    A deferred one is driven by the calling thread, its kernels return values to be read later, and its copies
+    happen as late as possible, when the receiver waits for them. Other copies happen at once.
     """
 
     def __init__(self, name, memory, *, deferred=False):
         super().__init__(name, 1)
         self.memory = memory
         self.deferred = deferred
-        self._asked = {}
+        self._kernels_on_held = {}
         self._rounds = 0
         self._plain = CpuElement(name, 1)
 
-    def array(self, length, dtype, fill=None, *, travels=False):
-        array = self._held(self._plain.array(length, dtype, fill))
+    def allocate(self, length, dtype, fill=None, *, travels=False):
+        array = self._held(self._plain.allocate(length, dtype, fill))
         array.travels = travels
         return array
 
-    def hold(self, array):
+    def upload(self, array):
         assert not isinstance(array, Held)
         held = self._held(np.array(array))
-        held.travels = True  # what tests make
+        held.travels = True  # arrays that tests make
         return held
 
-    def edges(self, length, dtype, far):
-        assert 0 <= far <= length
-        return self.array(length, dtype)
+    def allocate_edges(self, length, dtype, on_host):
+        assert 0 <= on_host <= length
+        return self.allocate(length, dtype)
 
-    def open_edges(self, edges, begin, end):
+    def begin_write(self, edges, begin, end):
         assert 0 <= begin <= end <= len(edges)
         return np.empty(end - begin, edges.dtype)
 
-    def close_edges(self, edges, begin, written):
+    def end_write(self, edges, begin, written):
         self._seen(edges)[begin : begin + len(written)] = written
 
-    def fetch(self, array):
+    def download(self, array):
         return self._seen(array).copy()
 
     def begin_round(self):
         self._rounds += 1
 
-    def send(self, source, receiver, target):
-        assert receiver._rounds
-        assert (source.dtype, source.shape) == (target.dtype, target.shape)
-        assert source.travels
-        assert target.travels
-        arrival = partial(np.copyto, receiver._seen(target), self._seen(source))
-        return arrival if self.deferred else arrival()
+    def copy_in(self, source, target):
+        assert self._rounds
+        assert target.memory == self.memory
+        _copy(source, target)
 
-    def receive(self, arrival):
-        if arrival is not None:
-            arrival()
+    def copy_out(self, source, target):
+        assert source.memory == self.memory
+        copy = partial(_copy, source, target)
+        return copy if self.deferred else copy()
+
+    def wait_for(self, done):
+        if done is not None:
+            done()
 
     def kernel(self, name):
-        if name not in self._asked:
+        if name not in self._kernels_on_held:
             kernel = super().kernel(name)
 
             def of_own_arrays(*args):
@@ -100,11 +102,11 @@ class ApartElement(CpuElement):
                 answer = kernel(*given)
                 return Late(answer) if self.deferred and answer is not None else answer
 
-            self._asked[name] = of_own_arrays
-        return self._asked[name]
+            self._kernels_on_held[name] = of_own_arrays
+        return self._kernels_on_held[name]
 
-    def read(self, vote):
-        return vote.value if isinstance(vote, Late) else vote
+    def result(self, value):
+        return value.value if isinstance(value, Late) else value
 
     def _held(self, array):
         held = array.view(Held)
@@ -116,6 +118,13 @@ class ApartElement(CpuElement):
         assert isinstance(array, Held)
         assert array.memory == self.memory
         return array.view(np.ndarray)
+
+
+def _copy(source, target):
+    assert (source.dtype, source.shape) == (target.dtype, target.shape)
+    assert source.travels
+    assert target.travels
+    np.copyto(target.view(np.ndarray), source.view(np.ndarray))
 
 
 def parse_apart(on, **_):

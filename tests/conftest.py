@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from evener.algorithms import feedback
 from evener.cli import main
+from tuned import tune
 
 # Their assertions say what differs, as those of the tests themselves do.
 pytest.register_assert_rewrite("apart", "contracts", "matrix", "truth")
@@ -42,14 +43,9 @@ class Outcome:
 @pytest.fixture(autouse=True)
 def narrow_and_wide(monkeypatch):
     """Searches of small graphs widen and narrow as those of large ones do."""
-    bfs, sssp, betweenness = (
-        import_module(f"evener.algorithms.{name}.{name}") for name in ("bfs", "sssp", "betweenness")
-    )
-    monkeypatch.setattr(bfs, "NARROW", 16)
-    monkeypatch.setattr(bfs, "NARROW_LEVELS", 3)
-    monkeypatch.setattr(bfs, "NARROW_AMONG_ALL", 2)
-    monkeypatch.setattr(sssp, "NARROW", 5)
-    monkeypatch.setattr(sssp, "NARROW_EDGES", 40)
+    tune(monkeypatch, "bfs", narrow=16, narrow_levels=3, fused_narrow_levels=2)
+    tune(monkeypatch, "sssp", narrow=5, narrow_edges=40)
+    betweenness = import_module("evener.algorithms.betweenness.betweenness")
     monkeypatch.setattr(betweenness, "NARROW", 16)
     monkeypatch.setattr(betweenness, "NARROW_LEVELS", 3)
 

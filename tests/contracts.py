@@ -1,6 +1,6 @@
 """What every element and every transport must do: a new one inherits these tests and adds only itself.
 
-Arrays are made by `hold` and looked at by `fetch`, for an element's own may be out of the host's reach.
+Arrays are made by `upload` and read by `download`, because the host may not reach an element's own.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from evener.engine.engine import Engine, Spread
-from evener.engine.exchange.transports import shared as memory
-from evener.engine.exchange.transports import staged as message
-from evener.engine.executor import call_all
+from evener.engine.engine import Engine, PartitionedArray
+from evener.engine.exchange.encoding import Encoding, Packet
+from evener.engine.exchange.exchange import Exchange
+from evener.engine.exchange.transport import connect
+from evener.engine.executor import run_all, run_steps
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from evener.partition.place import partition
@@ -49,46 +50,46 @@ class ElementContract:
     def test_makes_filled_arrays(self, element):
         dtypes = ("uint8", "int32", "uint32", "uint64", "float32", "float64")
         for dtype, fill, length in product(dtypes, (0, 1), (0, 1, 65)):
-            array = element.array(length, dtype, fill)
+            array = element.allocate(length, dtype, fill)
             assert array.dtype == dtype
             assert array.shape == (length,)
-            assert (element.fetch(array) == fill).all()
+            assert (element.download(array) == fill).all()
 
     def test_fills_with_the_marks_algorithms_use(self, element):
         marks = [("float64", np.inf), ("float64", 1.5), ("int32", -1), ("uint32", 2**32 - 1), ("uint32", 7)]
         for dtype, fill in marks:
-            assert element.fetch(element.array(3, dtype, fill)).tolist() == [fill] * 3
+            assert element.download(element.allocate(3, dtype, fill)).tolist() == [fill] * 3
 
     def test_makes_arrays_left_as_they_come(self, element):
-        array = element.array(7, "uint32")
+        array = element.allocate(7, "uint32")
         assert array.dtype == np.uint32
         assert array.shape == (7,)
-        element.call(array.fill, 5)
-        assert element.fetch(array).tolist() == [5] * 7
+        element.run(array.fill, 5)
+        assert element.download(array).tolist() == [5] * 7
 
     def test_makes_several_arrays_of_zeros(self, element):
         for length in (0, 1, 16, 65):
             arrays = element.zeros(3, length)
             assert [(array.dtype, array.shape) for array in arrays] == 3 * [("uint64", (length,))]
-            assert not any(element.fetch(array).any() for array in arrays)
+            assert not any(element.download(array).any() for array in arrays)
             for k, array in enumerate(arrays):
-                element.call(array.__setitem__, slice(None), k + 1)
-            assert [element.fetch(array).tolist() for array in arrays] == [[k] * length for k in (1, 2, 3)]
+                element.run(array.__setitem__, slice(None), k + 1)
+            assert [element.download(array).tolist() for array in arrays] == [[k] * length for k in (1, 2, 3)]
 
     def test_gives_each_array_memory_of_its_own(self, element):
-        first, second = element.array(4, "int32", 0), element.array(4, "int32", 0)
-        element.call(first.fill, 1)
-        assert element.fetch(first).tolist() == [1] * 4
-        assert element.fetch(second).tolist() == [0] * 4
+        first, second = element.allocate(4, "int32", 0), element.allocate(4, "int32", 0)
+        element.run(first.fill, 1)
+        assert element.download(first).tolist() == [1] * 4
+        assert element.download(second).tolist() == [0] * 4
 
     def test_gives_back_what_it_holds(self, element):
         for dtype, length in product(DTYPES, (0, 1, 65, 100_000)):
             values = np.random.default_rng(length).integers(0, 100, length).astype(dtype)
             expected = values.copy()
-            held = element.hold(values)
+            held = element.upload(values)
             assert held.dtype == dtype
             assert held.shape == (length,)
-            fetched = element.fetch(held)
+            fetched = element.download(held)
             assert type(fetched) is np.ndarray
             assert fetched.dtype == dtype
             assert (fetched == expected).all()
@@ -96,23 +97,25 @@ class ElementContract:
     def test_holds_what_may_not_be_written_and_what_has_gaps(self, element):
         values = np.arange(20, dtype=np.uint32)
         values.flags.writeable = False
-        assert element.fetch(element.hold(values)).tolist() == list(range(20))
-        assert element.fetch(element.hold(values[1::3])).tolist() == [1, 4, 7, 10, 13, 16, 19]
+        assert element.download(element.upload(values)).tolist() == list(range(20))
+        assert element.download(element.upload(values[1::3])).tolist() == [1, 4, 7, 10, 13, 16, 19]
 
     def test_holds_edges_some_of_which_may_stay_with_the_host(self, element):
         for dtype, far in product(("uint8", "uint32", "float64"), (0, 32, 96)):
             values = np.arange(96).astype(dtype)
-            edges = element.edges(96, values.dtype, far)
+            edges = element.allocate_edges(96, values.dtype, far)
             for begin in range(0, 96, 20):
-                opened = element.open_edges(edges, begin, min(begin + 20, 96))
+                opened = element.begin_write(edges, begin, min(begin + 20, 96))
                 opened[:] = values[begin : begin + 20]
-                element.close_edges(edges, begin, opened)
+                element.end_write(edges, begin, opened)
                 opened = None
             assert len(edges) == 96
             assert edges.dtype == dtype
             assert edges.nbytes == values.nbytes
             parts = (
-                [edges.far, element.fetch(edges.near)] if hasattr(edges, "near") else [element.fetch(edges)]
+                [edges.host_part, element.download(edges.device_part)]
+                if hasattr(edges, "host_part")
+                else [element.download(edges)]
             )
             assert np.concatenate(parts).tolist() == values.tolist()
             again = edges.view(f"u{edges.itemsize}")
@@ -121,15 +124,15 @@ class ElementContract:
 
     def test_arrays_have_columns_where_they_are_wanted(self, element):
         for rows in (0, 3):
-            pairs = element.array(2 * rows, "uint32", 4).reshape(-1, 2)
-            assert element.fetch(pairs).tolist() == [[4, 4]] * rows
+            pairs = element.allocate(2 * rows, "uint32", 4).reshape(-1, 2)
+            assert element.download(pairs).tolist() == [[4, 4]] * rows
 
     def test_copies_and_slices_of_arrays(self, element):
-        held = element.hold(np.arange(10, dtype=np.float64))
-        copy = element.call(held.copy)
-        element.call(held.fill, 0)
-        assert element.fetch(copy).tolist() == list(range(10))
-        assert element.fetch(copy[3:6]).tolist() == [3, 4, 5]
+        held = element.upload(np.arange(10, dtype=np.float64))
+        copy = element.run(held.copy)
+        element.run(held.fill, 0)
+        assert element.download(copy).tolist() == list(range(10))
+        assert element.download(copy[3:6]).tolist() == [3, 4, 5]
 
     def test_says_what_room_there_is(self, element):
         whole, beside = element.room(), element.room_beside(1000)
@@ -142,22 +145,21 @@ class ElementContract:
         other = self.make(self.name)
         for dtype in ("uint32", "uint64"):
             values = np.arange(1, 1001).astype(dtype)
-            source, target = other.hold(values.copy()), element.array(1000, dtype, 0, travels=True)
+            source, target = other.upload(values.copy()), element.allocate(1000, dtype, 0, travels=True)
             element.begin_round()
-            element.receive(other.send(source, element, target))
-            assert (element.fetch(target) == values).all()
-            element.receive(other.send(source[:90], element, target[7:97]))
-            expected = values.copy()
-            expected[7:97] = values[:90]
-            assert (element.fetch(target) == expected).all()
-            assert (other.fetch(source) == values).all()
+            if element.memory == other.memory:
+                element.run(target.__setitem__, slice(None), source)
+            else:
+                send(other, element, source, target).receive()
+            assert (element.download(target) == values).all()
+            assert (other.download(source) == values).all()
 
     # ---- kernels --------------------------------------------------------------------------------
 
     def test_finds_a_kernel_by_file_and_function(self, element):
-        flags = element.hold(np.array([0, 0b101], np.uint64))
-        vote = element.call(element.kernel("bits.count_range"), flags, 0, 128)
-        assert element.read(vote) == 2
+        flags = element.upload(np.array([0, 0b101], np.uint64))
+        vote = element.run(element.kernel("bits.count_range"), flags, 0, 128)
+        assert element.result(vote) == 2
         assert element.kernel("bits.count_range") is element.kernel("bits.count_range")
 
     def test_has_no_kernel_of_another_name(self, element):
@@ -167,7 +169,7 @@ class ElementContract:
 
     def test_counts_right(self, element):
         bits = np.random.default_rng(4).random(1 << 20) < 0.3
-        words = element.hold(packed(bits))
+        words = element.upload(packed(bits))
         kernel = element.kernel("bits.count_range")
         for begin, end in [
             (0, 1 << 20),
@@ -177,51 +179,53 @@ class ElementContract:
             (31, 33),
             (500_000, 700_001),
         ]:
-            assert element.read(element.call(kernel, words, begin, end)) == bits[begin:end].sum()
+            assert element.result(element.run(kernel, words, begin, end)) == bits[begin:end].sum()
 
     def test_each_vote_is_that_of_its_call(self, element):
-        words = element.hold(packed(np.ones(640, bool)))
+        words = element.upload(packed(np.ones(640, bool)))
         kernel = element.kernel("bits.count_range")
         for _ in range(20):
-            votes = [element.call(kernel, words, 0, 64 * k) for k in range(1, 6)]
-            assert [element.read(vote) for vote in votes] == [64, 128, 192, 256, 320]
-            assert int(element.call(kernel, words, 10, 20)) == 10
+            votes = [element.run(kernel, words, 0, 64 * k) for k in range(1, 6)]
+            assert [element.result(vote) for vote in votes] == [64, 128, 192, 256, 320]
+            assert int(element.run(kernel, words, 10, 20)) == 10
 
     def test_a_number_needs_no_reading(self, element):
-        assert element.read(5) == 5
-        assert element.read((1, 2.5)) == (1, 2.5)
-        assert element.read(None) is None
+        assert element.result(5) == 5
+        assert element.result((1, 2.5)) == (1, 2.5)
+        assert element.result(None) is None
 
     def test_kernels_follow_one_another(self, element):
         """Each sees what the one before it wrote."""
         words = packed(np.random.default_rng(6).random(10_000) < 0.5)
-        arrays = [element.hold(words.copy())] + [element.array(len(words), "uint64", 0) for _ in range(5)]
+        arrays = [element.upload(words.copy())] + [
+            element.allocate(len(words), "uint64", 0) for _ in range(5)
+        ]
         for source, target in pairwise(arrays):
-            element.call(element.kernel("bits.copy"), source, target)
+            element.run(element.kernel("bits.copy"), source, target)
         element.wait()
-        assert (element.fetch(arrays[-1]) == words).all()
+        assert (element.download(arrays[-1]) == words).all()
 
     def test_can_be_made_ready_for_more_edges_at_any_time(self, element):
         for edges in (0, 10, 1 << 20, 10):
-            element.reserve(edges)
-        assert element.fetch(element.array(2, "uint8", 3)).tolist() == [3, 3]
+            element.prepare_workspace(edges)
+        assert element.download(element.allocate(2, "uint8", 3)).tolist() == [3, 3]
 
     # ---- calls ----------------------------------------------------------------------------------
 
     def test_calls_with_arguments_and_gives_the_answer(self, element):
-        assert element.call(divmod, 17, 5) == (3, 2)
+        assert element.run(divmod, 17, 5) == (3, 2)
 
     def test_passes_an_error_on_and_stays_usable(self, element):
         with pytest.raises(ZeroDivisionError):
-            element.call(divmod, 1, 0)
-        assert element.call(divmod, 7, 2) == (3, 1)
+            element.run(divmod, 1, 0)
+        assert element.run(divmod, 7, 2) == (3, 1)
 
     # ---- time -----------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("beside_others", [False, True])
     def test_marks_are_times_by_the_hosts_clock(self, element, beside_others):
-        words, copy = element.array(1000, "uint64", 0), element.array(1000, "uint64", 0)
-        element.call(element.kernel("bits.copy"), words, copy)  # compiled before the clock runs
+        words, copy = element.allocate(1000, "uint64", 0), element.allocate(1000, "uint64", 0)
+        element.run(element.kernel("bits.copy"), words, copy)  # compiled before the clock runs
         element.wait()
         element.begin_timing(beside_others=beside_others)
         for _ in range(2):
@@ -229,7 +233,7 @@ class ElementContract:
             marks = [element.mark()]
             time.sleep(0.05)
             marks.append(element.mark())
-            element.call(element.kernel("bits.copy"), words, copy)
+            element.run(element.kernel("bits.copy"), words, copy)
             marks.append(element.mark())
             times = element.times(marks)
             ended = time.perf_counter()
@@ -246,7 +250,7 @@ class ThreadedElementContract(ElementContract):
         assert not element.deferred
         meeting = threading.Barrier(2)
         calls = [(e, meeting.wait, (60,)) for e in (element, self.make(self.name))]
-        assert sorted(call_all(calls, helpers=1)) == [0, 1]
+        assert sorted(run_all(calls, workers=1)) == [0, 1]
 
 
 class TransportContract:
@@ -287,7 +291,7 @@ class TransportContract:
             reached = [np.zeros(p.mirrors, int) for p in engine.partitions]
             for route in engine.routes:
                 holder, owner = engine.partitions[route.holder], engine.partitions[route.owner]
-                index = engine.elements[route.owner].fetch(route.index)
+                index = engine.elements[route.owner].download(route.index)
                 here = slice(route.begin, route.begin + len(route))
                 assert (np.diff(index.astype(int)) > 0).all()
                 assert (index < owner.owned).all()
@@ -301,7 +305,7 @@ class TransportContract:
             truth = owners_values(engine, values)
             array = held(engine, values)
             engine.pull(array)
-            for where, part in zip(vertices_of(engine), engine.fetch(array), strict=True):
+            for where, part in zip(vertices_of(engine), engine.download(array), strict=True):
                 assert (part == truth[where]).all()
             assert sent(engine) == bytes_sent_by("owner", engine, values_cost(values[0].itemsize))
 
@@ -320,15 +324,15 @@ class TransportContract:
         for engine, dtype in self.engines():
             here = vertices_of(engine)
             arrays = [held(engine, drawn(engine, rng, dtype)) for _ in range(2)]
-            truths = [owners_values(engine, engine.fetch(array)) for array in arrays]
+            truths = [owners_values(engine, engine.download(array)) for array in arrays]
             whole = engine.bits()
-            engine.compute("bits.count_range", whole, 0, engine.owned, posts=arrays[0])
+            engine.compute("bits.count_range", whole, 0, engine.owned, publish=arrays[0])
             for k in range(6):
                 now, then = k % 2, (k + 1) % 2
                 engine.compute(
-                    "bits.count_range", whole, 0, engine.owned, pulled=arrays[now], posts=arrays[then]
+                    "bits.count_range", whole, 0, engine.owned, pull_before=arrays[now], publish=arrays[then]
                 )
-                for where, part in zip(here, engine.fetch(arrays[now]), strict=True):
+                for where, part in zip(here, engine.download(arrays[now]), strict=True):
                     assert (part == truths[now][where]).all()
 
     def test_posted_bits_arrive_though_others_follow(self, rng):
@@ -336,8 +340,8 @@ class TransportContract:
             flags = [drawn_flags(engine, rng, 0.5) for _ in range(2)]
             truths = [owners_values(engine, own) for own in flags]
             one, two = (held_flags(engine, own) for own in flags)
-            engine.compute("bits.count_range", one, 0, engine.owned, posts=one)
-            engine.compute("bits.count_range", one, 0, engine.owned, pulled=one, posts=two)
+            engine.compute("bits.count_range", one, 0, engine.owned, publish=one)
+            engine.compute("bits.count_range", one, 0, engine.owned, pull_before=one, publish=two)
             engine.pull(two)
             for words, truth in zip((one, two), truths, strict=True):
                 for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
@@ -348,9 +352,9 @@ class TransportContract:
             flags, values = drawn_flags(engine, rng, 0.5), drawn(engine, rng, "float32")
             truth = owners_values(engine, values)
             words, array = held_flags(engine, flags), held(engine, values)
-            engine.compute("bits.count_range", words, 0, engine.owned, posts=words)
+            engine.compute("bits.count_range", words, 0, engine.owned, publish=words)
             engine.pull(array)
-            for where, part in zip(vertices_of(engine), engine.fetch(array), strict=True):
+            for where, part in zip(vertices_of(engine), engine.download(array), strict=True):
                 assert (part == truth[where]).all()
             for own, part in zip(flags, fetched_flags(engine, words), strict=True):
                 assert (part == own).all()
@@ -363,7 +367,7 @@ class TransportContract:
             both = [held_flags(engine, own) for own in flags]
             whole = engine.bits()
             for words in both:
-                engine.compute("bits.count_range", whole, 0, engine.owned, posts=words)
+                engine.compute("bits.count_range", whole, 0, engine.owned, publish=words)
             for k in order:
                 engine.pull(both[k])
                 for where, part in zip(vertices_of(engine), fetched_flags(engine, both[k]), strict=True):
@@ -376,7 +380,7 @@ class TransportContract:
             truth = owners_values(engine, new)
             words, others = held_flags(engine, old), held_flags(engine, new)
             lengths = [len(part) for part in words.parts]
-            engine.compute("bits.count_range", words, 0, engine.owned, posts=words)
+            engine.compute("bits.count_range", words, 0, engine.owned, publish=words)
             engine.compute("bits.copy", others.first(lengths), words.first(lengths))
             engine.pull(words)
             for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
@@ -387,7 +391,7 @@ class TransportContract:
             flags = drawn_flags(engine, rng, 0.3)
             either = everywhere(engine, flags, np.logical_or, 0)
             words = held_flags(engine, flags)
-            engine.compute("bits.count_range", words, 0, engine.owned, posts=words)
+            engine.compute("bits.count_range", words, 0, engine.owned, publish=words)
             engine.push(words, "or")
             engine.pull(words)
             for where, part in zip(vertices_of(engine), fetched_flags(engine, words), strict=True):
@@ -398,10 +402,10 @@ class TransportContract:
             values, flags = drawn(engine, rng, "float32"), drawn_flags(engine, rng, 0.5, mirrors=False)
             truth, changed = owners_values(engine, values), owners_values(engine, flags)
             array, words = held(engine, values), held_flags(engine, flags)
-            engine.compute("bits.count_range", words, 0, engine.owned, posts=array)
+            engine.compute("bits.count_range", words, 0, engine.owned, publish=array)
             engine.pull(array, changed=words)
             for where, part, flag in zip(
-                vertices_of(engine), engine.fetch(array), fetched_flags(engine, words), strict=True
+                vertices_of(engine), engine.download(array), fetched_flags(engine, words), strict=True
             ):
                 assert (flag == changed[where]).all()
                 assert (part[flag] == truth[where[flag]]).all()
@@ -413,7 +417,7 @@ class TransportContract:
             array = held(engine, values)
             engine.push(array, "add")
             for p, where, part in zip(
-                engine.partitions, vertices_of(engine), engine.fetch(array), strict=True
+                engine.partitions, vertices_of(engine), engine.download(array), strict=True
             ):
                 assert (part[: p.owned] == total[where[: p.owned]]).all()
                 assert (part[p.owned :] == 0).all()
@@ -426,7 +430,7 @@ class TransportContract:
             array = held(engine, values)
             engine.push(array, "min")
             for p, where, part, old in zip(
-                engine.partitions, vertices_of(engine), engine.fetch(array), values, strict=True
+                engine.partitions, vertices_of(engine), engine.download(array), values, strict=True
             ):
                 assert (part[: p.owned] == least[where[: p.owned]]).all()
                 assert (part[p.owned :] == old[p.owned :]).all()
@@ -436,7 +440,7 @@ class TransportContract:
         for engine, _ in self.engines():
             array = engine.array("float64", np.inf)
             engine.push(array, "min")
-            assert all(np.isinf(part).all() for part in engine.fetch(array))
+            assert all(np.isinf(part).all() for part in engine.download(array))
 
     def test_push_or_moves_mirrors_flags_to_owners(self, rng):
         for engine, _ in self.engines():
@@ -484,7 +488,7 @@ class TransportContract:
             engine.pull(sums)
             engine.pull(marks)
             for where, part, mark in zip(
-                vertices, engine.fetch(sums), fetched_flags(engine, marks), strict=True
+                vertices, engine.download(sums), fetched_flags(engine, marks), strict=True
             ):
                 assert (part == total[where]).all()
                 assert (mark == either[where]).all()
@@ -500,7 +504,7 @@ def check_pull_of_changes(engine, rng, share):
     engine.pull(array, changed=words)
     vertices = vertices_of(engine)
     for where, part, old, flag in zip(
-        vertices, engine.fetch(array), values, fetched_flags(engine, words), strict=True
+        vertices, engine.download(array), values, fetched_flags(engine, words), strict=True
     ):
         assert (flag == changed[where]).all()
         assert (part == np.where(changed[where], truth[where], old)).all()
@@ -517,7 +521,11 @@ def check_push_add_of_changes(engine, rng, share):
     array, words = held(engine, values), held_flags(engine, flags)
     engine.push(array, "add", changed=words)
     for p, where, part, flag in zip(
-        engine.partitions, vertices_of(engine), engine.fetch(array), fetched_flags(engine, words), strict=True
+        engine.partitions,
+        vertices_of(engine),
+        engine.download(array),
+        fetched_flags(engine, words),
+        strict=True,
     ):
         assert (part[: p.owned] == total[where[: p.owned]]).all()
         assert (part[p.owned :] == 0).all()
@@ -536,7 +544,7 @@ def check_push_min_of_changes(engine, rng, share):
     for p, where, part, flag, old, flag_before in zip(
         engine.partitions,
         vertices_of(engine),
-        engine.fetch(array),
+        engine.download(array),
         fetched_flags(engine, words),
         values,
         flags,
@@ -562,7 +570,7 @@ def check_push_set_of_changes(engine, rng, share):
     for p, where, part, flag, old, flag_before in zip(
         engine.partitions,
         vertices,
-        engine.fetch(array),
+        engine.download(array),
         fetched_flags(engine, words),
         values,
         flags,
@@ -581,7 +589,7 @@ def check_push_set_of_changes(engine, rng, share):
 
 def vertices_of(engine):
     """The graph's number of each local vertex."""
-    return [e.fetch(p.vertices) for e, p in zip(engine.elements, engine.partitions, strict=True)]
+    return [e.download(p.vertices) for e, p in zip(engine.elements, engine.partitions, strict=True)]
 
 
 def drawn(engine, rng, dtype):
@@ -602,15 +610,15 @@ def of_mirrors(engine, flags):
 
 def held(engine, values):
     """Copies of the values, each on its element."""
-    return engine.hold([part.copy() for part in values])
+    return engine.upload([part.copy() for part in values])
 
 
 def held_flags(engine, flags):
-    return Spread(engine.hold([packed(flag) for flag in flags]).parts, bits=True)
+    return PartitionedArray(engine.upload([packed(flag) for flag in flags]).parts, bits=True)
 
 
 def fetched_flags(engine, words):
-    pairs = zip(engine.partitions, engine.fetch(words), strict=True)
+    pairs = zip(engine.partitions, engine.download(words), strict=True)
     return [unpack(part, len(p.vertices)) for p, part in pairs]
 
 
@@ -713,11 +721,11 @@ def check_one_route(holder, owner, verb, dtype, flagged, moved):
     else:
         mirror_flags[begin : begin + flagged] = True
         mirrored[begin + flagged :] = 0 if verb == "push_add" else 9
-    here = holder.hold(mirrored), holder.hold(packed(mirror_flags))
-    there = owner.hold(owned), owner.hold(packed(owned_flags))
+    here = holder.upload(mirrored), holder.upload(packed(mirror_flags))
+    there = owner.upload(owned), owner.upload(packed(owned_flags))
     assert _moved(route, holder, owner, verb, here, there) == moved
-    mirrored, mirror_flags = holder.fetch(here[0]), unpack(holder.fetch(here[1]), begin + k)
-    owned, owned_flags = owner.fetch(there[0]), unpack(owner.fetch(there[1]), 2 * k)
+    mirrored, mirror_flags = holder.download(here[0]), unpack(holder.download(here[1]), begin + k)
+    owned, owned_flags = owner.download(there[0]), unpack(owner.download(there[1]), 2 * k)
     if verb == "pull":
         assert (mirrored[begin : begin + flagged] == 2).all()
         assert (mirrored[begin + flagged :] == 1).all()
@@ -732,24 +740,28 @@ def check_one_route(holder, owner, verb, dtype, flagged, moved):
 
 def _moved(route, holder, owner, verb, here, there):
     """Exchange on the route by its transport; between memories, the sender's array changes meanwhile."""
-    op = verb.removeprefix("push_")
-    if holder.memory == owner.memory:
-        if verb == "pull":
-            flags = there[1], here[1]
-            return holder.call(lambda: memory.pull(route, holder, there[0], here[0], flags, as_bits=False))
-        return owner.call(memory.push, route, owner, op, here[0], there[0], (here[1], there[1]))
-    of_holder, of_owner = message.Mailbox(holder), message.Mailbox(owner)
-    holder.begin_round()
-    owner.begin_round()
+    elements = [holder, owner]
+    exchange = Exchange(elements, [route])
+    arrays, flags = (PartitionedArray(pair) for pair in zip(here, there, strict=True))
+    flags.bits = True
     if verb == "pull":
-        boxes = of_owner, of_holder
-        moved = owner.call(
-            lambda: message.send_pull(route, *boxes, there[0], here[0], there[1], as_bits=False)
-        )
-        owner.call(there[0].fill, 55)
-        holder.call(lambda: message.take_pull(route, of_holder, here[0], here[1], as_bits=False))
-        return moved
-    moved = holder.call(lambda: message.send_push(route, of_holder, of_owner, op, here[0], here[1]))
-    holder.call(here[0].fill, 55)
-    owner.call(lambda: message.take_push(route, of_owner, op, there[0], there[1]))
+        sender, steps = 1, exchange.pull(arrays, flags)
+    else:
+        sender, steps = 0, exchange.push(arrays, verb.removeprefix("push_"), flags)
+    moved = 0
+    for number, half in enumerate(steps):
+        for element in elements:
+            element.begin_round()
+        done = run_steps(elements, half, 0)
+        moved += sum(nbytes for one in done for value in one.values for _, nbytes in value)
+        if number == 0 and holder.memory != owner.memory:
+            elements[sender].run(arrays.parts[sender].fill, 55)
     return moved
+
+
+def send(sender, receiver, source, target):
+    """Begin to send one array by the transport that joins two elements; returns the end that receives."""
+    sending, receiving = connect(sender, receiver)
+    receiving.expect({"values": target})
+    sending.send(Packet(Encoding.DENSE, len(source), source.nbytes, {"values": source}))
+    return receiving

@@ -17,6 +17,7 @@ import zoo
 from covering import pairwise_cover
 from sanitized import RUNS, sized
 from truth import RELATIVE, Truth, source_alone, truth_of
+from tuned import tune
 from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
 
 POLICIES = ["random", "high", "low"]
@@ -136,11 +137,10 @@ def _narrow_truth(name, *, directed):
 
 def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     """Wherever levels begin to be narrow, on one element, and however many are taken at once."""
-    monkeypatch.setattr("evener.algorithms.bfs.bfs.NARROW_AMONG_ALL", 0)
-    for algorithm in ("bfs", "betweenness"):
-        module = import_module(f"evener.algorithms.{algorithm}.{algorithm}")
-        monkeypatch.setattr(module, "NARROW", narrow)
-        monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    tune(monkeypatch, "bfs", narrow=narrow, narrow_levels=levels, fused_narrow_levels=0)
+    module = import_module("evener.algorithms.betweenness.betweenness")
+    monkeypatch.setattr(module, "NARROW", narrow)
+    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     graph, sources, distances, centrality = _narrow_truth(name, directed=directed)
     pg = ev.partition(graph, on)
     search = ev.bfs(pg, source=sources[0])
@@ -206,16 +206,16 @@ class _Watched:
             names = inspect.signature(twins_bfs_levels.all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))
             assert levels >= given["max_levels"] or awake == 0 or max(awake, scout) <= given["narrow_limit"]
-            assert not engine.fetch(given["frontier"])[0].any()
-            assert not engine.fetch(given["next_frontier"])[0].any()
+            assert not engine.download(given["frontier"])[0].any()
+            assert not engine.download(given["next_frontier"])[0].any()
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
-            lengths = [engine.fetch(given[f"{which}length"])[0][0] for which in (now, other)]
+            lengths = [engine.download(given[f"{which}length"])[0][0] for which in (now, other)]
             assert lengths == [awake, 0]
             # What lies behind them is undefined.
-            queued = engine.fetch(given[f"{now}queue"].first([awake]))[0].astype(np.int64)
-            reached = engine.fetch(given["distance"])[0] == given["level"] + levels
+            queued = engine.download(given[f"{now}queue"].first([awake]))[0].astype(np.int64)
+            reached = engine.download(given["distance"])[0] == given["level"] + levels
             assert np.array_equal(np.sort(queued), np.flatnonzero(reached))
-            assert np.diff(engine.fetch(given["offsets"])[0].astype(np.int64))[queued].sum() == scout
+            assert np.diff(engine.download(given["offsets"])[0].astype(np.int64))[queued].sum() == scout
         return votes
 
     def runs(self):
@@ -228,26 +228,19 @@ class _Watched:
 
 def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad, *, among_all=None):
     """They are those that are taken one by one elsewhere: all of a search, or two that are not narrow."""
-    module = import_module("evener.algorithms.bfs.bfs")
     if among_all is None:
         among_all = 0 if most == 2 else most
-    constants = {
-        "NARROW": narrow, "NARROW_AMONG_ALL": among_all, "LEVELS_AT_ONCE": most, "VERTICES_TO_FLOOD": broad,
-    }  # fmt: skip
-    for constant, value in constants.items():
-        monkeypatch.setattr(module, constant, value)
+    tune(monkeypatch, "bfs", narrow=narrow, fused_narrow_levels=among_all, fused_levels=most, flood=broad)
     graph, truth = _wide_truth(name, directed=stored != "undirected")
     directions = "both" if stored == "undirected" else stored
     for source, distance in truth.items():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "EDGES_TO_TURN_UP", up)
-            patch.setattr(module, "EDGES_TO_TURN_UP_FROM_HUBS", up)
+            tune(patch, "bfs", alpha=up, alpha_of_hubs=up)
             expected = _Watched(patch)
             ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ev.Engine, "on_one_cpu", False)
+            tune(patch, "bfs", alpha=up, fused=True)
             find_kernels_of_gpus(patch)
-            patch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", up)
             found = _Watched(patch)
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()

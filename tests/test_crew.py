@@ -58,7 +58,7 @@ def drained(monkeypatch):
 )
 def test_no_more_elements_at_once_than_there_are_cores_for(monkeypatch, cores, elements, helpers):
     monkeypatch.setattr(crew, "usable_cores", lambda: cores)
-    assert crew.helpers_for([CpuElement("cpu", threads) for threads in elements]) == helpers
+    assert crew.worker_count([CpuElement("cpu", threads) for threads in elements]) == helpers
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_no_more_elements_at_once_than_there_are_cores_for(monkeypatch, cores, e
 )
 def test_elements_that_are_only_handed_their_work_need_no_helper(monkeypatch, cores, elements, helpers):
     monkeypatch.setattr(crew, "usable_cores", lambda: cores)
-    assert crew.helpers_for(elements) == helpers
+    assert crew.worker_count(elements) == helpers
 
 
 @pytest.mark.usefixtures("threads")
@@ -84,27 +84,27 @@ def test_elements_that_are_only_handed_their_work_need_no_helper(monkeypatch, co
 def test_each_call_is_made_once_and_answers_keep_their_order(count, helpers):
     made = []
     calls = [(CPU, lambda i: made.append(i) or i * i, (i,)) for i in range(count)]
-    assert crew.call_all(calls, helpers) == [i * i for i in range(count)]
+    assert crew.run_all(calls, helpers) == [i * i for i in range(count)]
     assert sorted(made) == list(range(count))
 
 
 def test_without_helpers_the_calling_thread_makes_all_calls_in_order():
     made = []
-    crew.call_all([(CPU, lambda i: made.append((i, threading.get_ident())), (i,)) for i in range(5)], 0)
+    crew.run_all([(CPU, lambda i: made.append((i, threading.get_ident())), (i,)) for i in range(5)], 0)
     assert made == [(i, threading.get_ident()) for i in range(5)]
 
 
 @pytest.mark.usefixtures("threads")
 def test_as_many_calls_at_once_as_there_are_threads():
     meeting = threading.Barrier(4)
-    assert sorted(crew.call_all([(CPU, meeting.wait, (60,))] * 4, 3)) == [0, 1, 2, 3]
+    assert sorted(crew.run_all([(CPU, meeting.wait, (60,))] * 4, 3)) == [0, 1, 2, 3]
 
 
 def test_the_caller_waits_for_no_helper_that_has_not_begun(threads):
     """All helpers are busy with something else until the calls are done."""
     released = threading.Event()
     busy = [threads.submit(released.wait, 60) for _ in range(3)]
-    assert crew.call_all([(CPU, threading.get_ident, ())] * 4, 3) == [threading.get_ident()] * 4
+    assert crew.run_all([(CPU, threading.get_ident, ())] * 4, 3) == [threading.get_ident()] * 4
     released.set()
     assert all(other.result() for other in busy)
 
@@ -123,9 +123,9 @@ def test_an_error_is_raised_when_the_calls_under_way_have_ended(drained, culprit
 
     calls = [(CPU, call, (i,)) for i in range(2)] + [(CPU, ended.append, (i,)) for i in range(2, 50)]
     with pytest.raises(ZeroDivisionError):
-        crew.call_all(calls, 1)
+        crew.run_all(calls, 1)
     assert ended == [1 - culprit]
-    assert crew.call_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+    assert crew.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
 
 
 @pytest.fixture
@@ -159,9 +159,9 @@ def test_an_interrupt_is_raised_when_the_calls_under_way_have_ended(times):
             ended.append(i)
 
     with pytest.raises(KeyboardInterrupt):
-        crew.call_all([(CPU, call, (i,)) for i in range(2)], 1)
+        crew.run_all([(CPU, call, (i,)) for i in range(2)], 1)
     assert len(ended) == 1
-    assert crew.call_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+    assert crew.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
 
 
 @pytest.mark.usefixtures("threads", "interruptible")
@@ -176,7 +176,7 @@ def test_after_an_interrupt_nothing_else_begins(drained):
         assert drained.wait(60)
 
     with pytest.raises(KeyboardInterrupt):
-        crew.call_all([(CPU, call, (i,)) for i in range(20)], 1)
+        crew.run_all([(CPU, call, (i,)) for i in range(20)], 1)
     assert sorted(begun) == [0, 1]
 
 
@@ -212,7 +212,7 @@ def test_helpers_that_have_begun_are_waited_for_if_others_cannot_be_had(
     refusing = Refusing(threads, error, began, before=before)
     monkeypatch.setattr(crew, "_threads", lambda: refusing)
     with pytest.raises(type(error)):
-        crew.call_all([(CPU, call, (i,)) for i in range(20)], 3)
+        crew.run_all([(CPU, call, (i,)) for i in range(20)], 3)
     assert sorted(ended) == sorted(begun)
     assert len(begun) == (1 if before else 2)
 
@@ -230,7 +230,7 @@ def test_the_caller_hands_all_of_them_their_work_before_any_other_begins(helpers
         return i * i
 
     elements = [CPU, GPU, CPU, CPU, GPU, CPU, GPU, CPU]
-    answers = crew.call_all([(element, call, (i,)) for i, element in enumerate(elements)], helpers)
+    answers = crew.run_all([(element, call, (i,)) for i, element in enumerate(elements)], helpers)
     assert answers == [i * i for i in range(8)]
     assert made[:3] == [(i, threading.get_ident()) for i in (1, 4, 6)]
     assert sorted(i for i, _ in made[3:]) == [0, 2, 3, 5, 7]
@@ -241,7 +241,7 @@ def test_the_caller_hands_all_of_them_their_work_before_any_other_begins(helpers
 def test_the_caller_is_enough_where_all_are_handed_their_work(helpers):
     made = []
     calls = [(GPU, lambda i: made.append(threading.get_ident()) or -i, (i,)) for i in range(4)]
-    assert crew.call_all(calls, helpers) == [0, -1, -2, -3]
+    assert crew.run_all(calls, helpers) == [0, -1, -2, -3]
     assert made == [threading.get_ident()] * 4
 
 
@@ -256,9 +256,9 @@ def test_where_handing_over_fails_nothing_else_begins(helpers):
         (GPU, begun.append, ("last",)),
     ]
     with pytest.raises(ZeroDivisionError):
-        crew.call_all(calls, helpers)
+        crew.run_all(calls, helpers)
     assert begun == ["first"]
-    assert crew.call_all([(CPU, divmod, (7, 2)), (GPU, divmod, (9, 4))], helpers) == [(3, 1), (2, 1)]
+    assert crew.run_all([(CPU, divmod, (7, 2)), (GPU, divmod, (9, 4))], helpers) == [(3, 1), (2, 1)]
 
 
 @pytest.mark.usefixtures("threads")
@@ -266,5 +266,5 @@ def test_where_handing_over_fails_nothing_else_begins(helpers):
 def test_an_error_beside_what_was_handed_over_is_raised(helpers):
     begun = []
     with pytest.raises(ZeroDivisionError):
-        crew.call_all([(CPU, divmod, (1, 0)), (GPU, begun.append, ("gpu",))], helpers)
+        crew.run_all([(CPU, divmod, (1, 0)), (GPU, begun.append, ("gpu",))], helpers)
     assert begun == ["gpu"]

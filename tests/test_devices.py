@@ -18,7 +18,7 @@ from cupy.cuda import nvrtc, runtime
 import evener as ev
 from evener.elements import parse_elements, usable_cores
 from evener.elements.cuda import discovery as gpus
-from evener.elements.cuda.device_errors import Guard, failed
+from evener.elements.cuda.device_errors import DeviceContext, failed
 from evener.elements.cuda.element import CudaElement
 from evener.elements.hardware import described
 from evener.elements.pinned import locked_array, locked_words
@@ -249,7 +249,7 @@ def test_a_launch_that_is_refused_is_not_the_end_of_a_gpu(status, lost):
     """As are wrong numbers, wrong shapes and too many registers; an illegal address is another matter."""
     gpu = object.__new__(CudaElement)
     gpu.name, gpu._cupy = "cuda:0", cupy
-    said = gpu.said(runtime.CUDARuntimeError(status), "launching own.f", 0)
+    said = gpu.translate(runtime.CUDARuntimeError(status), "launching own.f", 0)
     assert type(said) is DeviceError
     assert str(said).startswith("cuda:0 failed while launching own.f: ")
     assert ("nothing more can be run on it in this process" in str(said)) == lost
@@ -477,11 +477,11 @@ def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
 def test_a_gpu_after_which_no_other_becomes_the_current_one(monkeypatch, inside, told):
     """What is said is of the first error, and of this one if it is the first."""
 
-    def said(error, doing, _):
+    def translate(error, doing, _):
         return DeviceError(f"{doing}: {error.status}") if hasattr(error, "status") else None
 
     monkeypatch.setattr(Device, "__exit__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
-    guard = Guard(SimpleNamespace(said=said), Device(0), "trying", 0, np.uint8)
+    guard = DeviceContext(SimpleNamespace(translate=translate), Device(0), "trying", 0, np.uint8)
     with pytest.raises(type(told), match=f"^{told}$"), guard:
         inside()
 
@@ -543,7 +543,7 @@ class Loaded:
 
 
 failure.other = Loaded("other")
-failure.keep(Loaded("kept"))
+failure.leak_forever(Loaded("kept"))
 """
 
 

@@ -14,6 +14,7 @@ from contracts import ElementContract, ThreadedElementContract
 from evener import ArgumentError
 from evener.elements import CpuElement, parse_elements, usable_cores
 from evener.elements import cpu as cpu_module
+from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.kernels.cpu import jit
 
@@ -44,9 +45,9 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
     def test_works_beside_another_element(self, element):
         done = threading.Event()
         with jit.PARALLEL_LOCK:
-            other = threading.Thread(target=element.call, args=(done.set,))
+            other = threading.Thread(target=element.run, args=(done.set,))
             other.start()
-            assert element.call(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again
+            assert element.run(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again
             assert not done.wait(0.1)
         other.join(60)
         assert done.is_set()
@@ -71,14 +72,14 @@ class TestElementApartThatIsLate(ElementContract):
 def test_kernels_use_the_elements_threads():
     before = numba.get_num_threads()
     for threads in range(1, CORES + 1):
-        assert CpuElement("cpu", threads).call(numba.get_num_threads) == threads
+        assert CpuElement("cpu", threads).run(numba.get_num_threads) == threads
     assert numba.get_num_threads() == before
 
 
 def test_threads_are_given_back_after_an_error():
     before = numba.get_num_threads()
     with pytest.raises(ZeroDivisionError):
-        CpuElement("cpu:1", 1).call(divmod, 1, 0)
+        CpuElement("cpu:1", 1).run(divmod, 1, 0)
     assert numba.get_num_threads() == before
 
 
@@ -93,17 +94,17 @@ def test_threads_are_given_back_if_they_were_just_told(monkeypatch):
 
     monkeypatch.setattr(numba, "set_num_threads", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        CpuElement("cpu", before + 1 if before < CORES else before - 1 or 1).call(print)
+        CpuElement("cpu", before + 1 if before < CORES else before - 1 or 1).run(print)
     assert numba.get_num_threads() == before
 
 
 def test_zero_of_a_float_is_not_taken_for_a_fresh_page():
-    assert np.signbit(CpuElement("cpu:1", 1).array(2, "float64", -0.0)).all()
+    assert np.signbit(CpuElement("cpu:1", 1).allocate(2, "float64", -0.0)).all()
 
 
 @pytest.mark.parametrize("length", [3, 1 << 18])
 def test_values_of_two_words_are_filled_too(length):
-    array = CpuElement("cpu:1", 1).array(length, "complex128", 2j)
+    array = CpuElement("cpu:1", 1).allocate(length, "complex128", 2j)
     assert array.dtype == "complex128"
     assert len(array) == length
     assert (array == 2j).all()
@@ -187,8 +188,9 @@ class Gpu:
 @pytest.fixture(params=[1, 3], ids="gpus={}".format)
 def gpus(request, monkeypatch):
     """How many there are."""
-    monkeypatch.setattr(cuda, "missing", lambda: None)
-    monkeypatch.setattr(cuda, "gpus", lambda: request.param)
+    for module in (cuda, discovery):
+        monkeypatch.setattr(module, "missing", lambda: None)
+        monkeypatch.setattr(module, "gpus", lambda: request.param)
     return request.param
 
 
@@ -236,13 +238,13 @@ def test_arrays_that_travel_beside_a_gpu_are_made_where_it_can_copy_them_by_itse
         cpu_module, "locked_array", lambda length, dtype: made.append(length) or np.empty(length, dtype)
     )
     monkeypatch.setattr(
-        cpu_module._locked_pool, "words", lambda nbytes: made.append(nbytes) or np.empty(nbytes // 8, "u8")
+        cpu_module._locked_pool, "take", lambda nbytes: made.append(nbytes) or np.empty(nbytes // 8, "u8")
     )
     for pinned in (True, False):
         for travels in (True, False):
             element = CpuElement("cpu:1", 1, pinned=pinned)
-            assert len(element.array(10, "uint32", travels=travels)) == 10
-            assert len(element.array(1 << 20, "uint32", travels=travels)) == 1 << 20
+            assert len(element.allocate(10, "uint32", travels=travels)) == 10
+            assert len(element.allocate(1 << 20, "uint32", travels=travels)) == 1 << 20
     assert made == [10, 4 << 20]
 
 

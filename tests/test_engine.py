@@ -15,9 +15,10 @@ import evener as ev
 from evener.elements import CpuElement, usable_cores
 from evener.elements.cuda.source import declaration
 from evener.engine import executor as crew
-from evener.engine.engine import WORTH_WAKING, Engine, Spread
-from evener.engine.exchange.transports import shared as memory
+from evener.engine.engine import WORTH_WAKING, Engine, PartitionedArray
+from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
+from evener.partition.partitioned import NOBODY
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ class Kernels:
 
     def __init__(self, engine):
         self.engine = engine
-        self.places = Spread(range(len(engine.elements)))
+        self.places = PartitionedArray(range(len(engine.elements)))
 
     def compute(self, function, *args, **options):
         for element in self.engine.elements:
@@ -125,7 +126,7 @@ def test_what_is_made_at_once_is_apart(engine, make):
 @pytest.mark.parametrize("make", [Engine.array, Engine.owned_array])
 @pytest.mark.parametrize(("dtype", "fill"), [("uint32", -1), ("uint8", 256), ("int32", 1 << 31)])
 def test_arrays_hold_what_they_are_filled_with(engine, make, dtype, fill):
-    with pytest.raises(ev.ArgumentError, match=f"^an array of {dtype} is filled with .*, not {fill}$"):
+    with pytest.raises(ev.ArgumentError, match=f"^fill is a number that {dtype} holds, not {fill}$"):
         make(engine, dtype, fill)
 
 
@@ -161,6 +162,90 @@ def test_edges_are_handed_out_by_direction(graph):
     away = ev.Graph.from_edges([0, 1, 2], [3, 3, 3], n=5)
     assert Engine(ev.partition(away, ["cpu:1"], directions="in"), "test").connected.parts == [4]
     assert Engine(ev.partition(graph, ["cpu:1"]), "test").out_weights.parts == [None]
+
+
+def test_an_array_is_lengthened_and_keeps_its_values(engine):
+    short = engine.local_array(3, "uint64")
+    for p, part in enumerate(short.parts):
+        part[:] = [p, 10, 20]
+    longer = engine.lengthen(short, 5, kept=2)
+    assert longer.dtype == np.uint64
+    assert [part[:2].tolist() for part in longer] == [[p, 10] for p in range(len(engine.elements))]
+    assert [len(part) for part in longer] == [5] * len(engine.elements)
+
+
+def test_a_vertex_is_numbered_where_it_is_owned(engine):
+    for number in (0, 7, 199):
+        pairs = zip(engine.partitions, engine.at_vertex(number), strict=True)
+        found = [int(p.vertices[local]) for p, local in pairs if local != NOBODY]
+        assert found == [number]
+
+
+def test_values_of_the_host(engine):
+    count = len(engine.elements)
+    assert list(engine.scalar(5)) == [5] * count
+    assert list(engine.per_partition(range(count))) == list(range(count))
+    assert all((part == [1, 2]).all() for part in engine.download(engine.upload_to_all(np.array([1, 2]))))
+    array = engine.owned_array("uint32", 9)
+    beyond = [p.owned for p in engine.partitions]
+    assert engine.values_at(array, [0] * count) == [9] * count
+    assert engine.values_at(array, beyond) == [0] * count
+    assert engine.gather(beyond) == beyond
+    assert engine.total(engine.owned) == 200
+
+
+def test_constants_are_those_of_a_single_element_or_of_cpus(graph):
+    presets = {"cpu": 1, "cuda": 2}
+    single = Engine(ev.partition(graph, "cpu:1"), "test")
+    assert (single.single, single.tuning(presets)) == (True, 1)
+    single.elements[0].kind = "cuda"
+    assert single.tuning(presets) == 2
+    together = Engine(ev.partition(graph, ["cpu:1"] * 2), "test")
+    for element in together.elements:
+        element.kind = "cuda"
+    assert (together.single, together.tuning(presets)) == (False, 1)
+
+
+def test_the_slowest_element_is_by_edges_and_weight(graph):
+    pg = ev.partition(graph, ["cpu:1"] * 2)
+    pg.elements[1].weight = 4.0
+    engine = Engine(pg, "test")
+    assert engine.slowest([3, 8]) == 3
+    assert engine.slowest([1, 8]) == 2
+    assert engine.equal_share(9) == 4
+    assert not engine.reads_host_edges
+
+
+def test_state_on_the_host_needs_room(graph, monkeypatch):
+    """2 bytes for each of 200 owned vertices and 3 for each mirror, but only on elements of the host."""
+    pg = ev.partition(graph, ["cpu:1"] * 2)
+    for name, value in (("WORTH_ASKING", 1), ("available", lambda: 1), ("_kept", [])):
+        monkeypatch.setattr(f"evener.system.memory.{name}", value)
+    for addressable in (True, False):
+        pg.elements[1].addressable = addressable
+        counted = pg.partitions[: 1 + addressable]
+        with pytest.raises(ev.OutOfMemoryError, match=r"^test on a graph of 200 vertices needs") as caught:
+            Engine(pg, "test", host_state=(2, 3))
+        assert caught.value.needed == sum(2 * p.owned + 3 * p.mirrors for p in counted)
+
+
+# ---- old names --------------------------------------------------------------------------------------
+
+
+def test_old_names_of_parameters_warn(engine):
+    flags, array = engine.bits(), engine.array("uint32", 0)
+    with pytest.warns(DeprecationWarning, match=r"compute\(wakes=\) is now compute\(count_next_active=\)"):
+        engine.compute("bits.count_range", flags, 0, engine.owned, wakes=True)
+    with pytest.warns(DeprecationWarning, match=r"compute\(pulled=\) is now compute\(pull_before=\)"):
+        engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
+    with pytest.warns(DeprecationWarning, match=r"pull\(work=\) is now pull\(work_estimate=\)"):
+        engine.pull(array, work=3)
+
+
+def test_the_old_name_of_partitioned_arrays_warns():
+    with pytest.warns(DeprecationWarning, match=r"evener\.Spread is now evener\.PartitionedArray"):
+        assert ev.Spread is ev.PartitionedArray
+    vars(ev).pop("Spread")
 
 
 # ---- the timeline -----------------------------------------------------------------------------------
@@ -278,15 +363,15 @@ def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch)
     everyone = threading.Barrier(4)
     first = set()
 
-    def slowly(_route, element, *_, as_bits):
+    def slowly(_route, inbox, *_, as_bits):
         assert not as_bits
-        if element.name not in first:
-            first.add(element.name)
+        if inbox.element.name not in first:
+            first.add(inbox.element.name)
             everyone.wait(60)
         time.sleep(0.002)
         return 1
 
-    monkeypatch.setattr(memory, "pull", slowly)
+    monkeypatch.setattr(exchanging, "unpack_pull", slowly)
     engine.superstep("pull")
     engine.pull(engine.array("float32", 0))
     assert len(engine.routes) == 12
@@ -294,8 +379,8 @@ def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch)
 
 
 def test_active_is_what_the_last_superstep_woke(engine, kernels):
-    kernels.compute(lambda p: p + 1, kernels.places, wakes=True)
-    kernels.compute(lambda p: (10 * p, 99), kernels.places, wakes=True)
+    kernels.compute(lambda p: p + 1, kernels.places, count_next_active=True)
+    kernels.compute(lambda p: (10 * p, 99), kernels.places, count_next_active=True)
     kernels.compute(lambda: 1000)
     engine.superstep("second")
     engine.superstep("third", active=engine.owned)
@@ -308,7 +393,7 @@ def test_active_is_what_the_last_superstep_woke(engine, kernels):
 
 def test_what_worked_is_counted_where_it_did(engine, kernels):
     engine.superstep("first")
-    kernels.compute(lambda p: (p + 1, 99), kernels.places, worked=True)
+    kernels.compute(lambda p: (p + 1, 99), kernels.places, count_active=True)
     engine.superstep("second")
     count = len(engine.elements)
     active = [span.active for span in engine.timeline]
@@ -317,12 +402,12 @@ def test_what_worked_is_counted_where_it_did(engine, kernels):
 
 
 def test_a_vote_counts_for_one_superstep(kernels):
-    with pytest.raises(ev.ArgumentError, match=r"worked=True.*wakes=True.*not both"):
-        kernels.compute(lambda p: p, kernels.places, wakes=True, worked=True)
+    with pytest.raises(ev.ArgumentError, match=r"count_active=True.*count_next_active=True.*not both"):
+        kernels.compute(lambda p: p, kernels.places, count_next_active=True, count_active=True)
 
 
 def test_a_kernel_without_a_vote_counts_nothing(kernels):
-    for what in ("wakes", "worked"):
+    for what in ("count_next_active", "count_active"):
         with pytest.raises(ev.ArgumentError, match="this kernel returns none"):
             kernels.compute(lambda: None, **{what: True})
 
@@ -332,15 +417,19 @@ def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owne
     """Kernels would read and write beyond its end."""
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     engine.superstep("first")
-    array = engine.owned_array("float64", 0) if owned else Spread(engine.array("float64").parts, bits=True)
+    array = (
+        engine.owned_array("float64", 0)
+        if owned
+        else PartitionedArray(engine.array("float64").parts, bits=True)
+    )
     sentence = r"a value for each owned vertex and each mirror.* with \[\d+, \d+\] for \[\d+, \d+\]"
     right, flags = engine.array("float64", 0), engine.bits()
     for call in (
         lambda: engine.pull(array),
         lambda: engine.push(array, "add"),
-        lambda: engine.pull(right, changed=Spread(array.parts, bits=True)),
-        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, pulled=array),
-        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, posts=array),
+        lambda: engine.pull(right, changed=PartitionedArray(array.parts, bits=True)),
+        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, pull_before=array),
+        lambda: engine.compute("bits.count_range", flags, 0, engine.owned, publish=array),
     ):
         with pytest.raises(ev.ArgumentError, match=sentence):
             call()
@@ -360,7 +449,7 @@ def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch
     array, asked = engine.array("float64", 1), []
     monkeypatch.setattr(engine._exchange, "pull", lambda *what: asked.append(what))
     with pytest.raises(ev.ArgumentError, match="only there"):
-        engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pulled=array)
+        engine.compute(ev.Kernel(cuda="nowhere.cu", name="only there"), array, pull_before=array)
     assert asked == []
 
 
@@ -369,13 +458,13 @@ def test_what_is_for_another_placement_is_refused(graph):
     other = Engine(ev.partition(graph, "cpu:1,cpu:1,cpu:1"), "test").array("uint32", 0)
     engine.superstep("first")
     for call in (
-        partial(engine.superstep, "second", active=Spread([1])),
+        partial(engine.superstep, "second", active=PartitionedArray([1])),
         partial(engine.compute, "bits.copy", other, other),
-        partial(engine.fetch, other),
+        partial(engine.download, other),
         partial(engine.copy, other),
-        partial(engine.hold, other.parts),
+        partial(engine.upload, other.parts),
     ):
-        with pytest.raises(ev.ArgumentError, match=r"each of 2 partitions has one part of .*, not [13] in"):
+        with pytest.raises(ev.ArgumentError, match=r"expected one part for each of 2 partitions, found [13]"):
             call()
 
 
@@ -394,9 +483,9 @@ def test_what_is_carried_is_a_spread(graph):
         partial(engine.pull, plain),
         partial(engine.push, plain, "add"),
         partial(engine.pull, array, changed=plain),
-        partial(engine.compute, "bits.copy", array, array, pulled=plain),
+        partial(engine.compute, "bits.copy", array, array, pull_before=plain),
     ):
-        with pytest.raises(ev.ArgumentError, match=r"what is carried is a Spread, .* not numpy\.ndarray"):
+        with pytest.raises(ev.ArgumentError, match=r"exchange a PartitionedArray, .* not numpy\.ndarray"):
             carry()
 
 
@@ -515,7 +604,7 @@ def test_an_error_in_an_exchange_is_passed_on(graph, monkeypatch):
     engine.superstep("pull")
     array = engine.array("float32", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "pull", lambda *_, **__: 1 // 0)
+        patch.setattr(exchanging, "unpack_pull", lambda *_, **__: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             engine.pull(array)
     engine.pull(engine.array("float32", 0))
@@ -545,7 +634,7 @@ def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
         drivers.add(threading.get_ident())
         meeting.wait(60)
 
-    Kernels(engine).compute(kernel, work=work)
+    Kernels(engine).compute(kernel, work_estimate=work)
     assert (drivers == {threading.get_ident()}) == alone
     assert any(span.wait > 0 for span in engine.timeline) != alone
 
@@ -555,7 +644,7 @@ def test_values_pulled_for_a_kernel_are_there_when_it_runs(engine, kernels):
     for part, p in zip(array.parts, engine.partitions, strict=True):
         part[: p.owned] = p.vertices[: p.owned]
     seen = {}
-    kernels.compute(lambda p, part: seen.update({p: part.copy()}), kernels.places, array, pulled=array)
+    kernels.compute(lambda p, part: seen.update({p: part.copy()}), kernels.places, array, pull_before=array)
     for p, partition in enumerate(engine.partitions):
         assert (seen[p] == partition.vertices).all()
     several = len(engine.elements) > 1

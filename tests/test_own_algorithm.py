@@ -203,7 +203,7 @@ def test_a_function_alone_is_no_kernel(engine):
 
 
 def test_a_graph_that_is_not_placed_is_refused():
-    with pytest.raises(ev.ArgumentError, match=r"takes what evener\.partition gives, not Graph"):
+    with pytest.raises(ev.ArgumentError, match=r"takes what evener\.partition returns, not Graph"):
         ev.Engine(ev.Graph.from_edges([0], [1]), "test")
 
 
@@ -217,7 +217,9 @@ def test_a_reduction_that_is_none_is_refused_on_one_element_too(op, elements):
 
 def test_a_spread_gives_each_partition_its_own(engine):
     seen = []
-    engine.compute(ev.Kernel(cpu=lambda mine, same: seen.append((mine, same))), ev.Spread([3, 4]), 5)
+    engine.compute(
+        ev.Kernel(cpu=lambda mine, same: seen.append((mine, same))), ev.PartitionedArray([3, 4]), 5
+    )
     assert sorted(seen) == [(3, 5), (4, 5)]
 
 

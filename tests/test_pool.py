@@ -13,7 +13,7 @@ import evener as ev
 from evener.elements import cpu as cpu_module
 from evener.elements import page_pool as pool
 from evener.elements import parse_elements
-from evener.elements.page_pool import LEAST, Pool
+from evener.elements.page_pool import LEAST, PagePool
 
 
 def fresh(length):
@@ -23,7 +23,7 @@ def fresh(length):
 @pytest.fixture
 def pages(monkeypatch):
     """A pool with nothing in it, for all CPU elements."""
-    empty = Pool(fresh)
+    empty = PagePool(fresh)
     monkeypatch.setattr(cpu_module, "_pool", empty)
     return empty
 
@@ -33,51 +33,51 @@ def place(array):
 
 
 def test_pages_are_used_again_once_no_view_is_left(pages):
-    first = pages.words(LEAST)
+    first = pages.take(LEAST)
     view, at = first[3:].view(np.float32)[1:], place(first)
     del first
     assert pages.nbytes == 0
-    assert place(pages.words(LEAST)) != at
+    assert place(pages.take(LEAST)) != at
     del view
     gc.collect()
     assert pages.nbytes == 2 * LEAST
-    assert at in {place(one) for one in [pages.words(LEAST), pages.words(LEAST)]}
+    assert at in {place(one) for one in [pages.take(LEAST), pages.take(LEAST)]}
 
 
 def test_arrays_of_almost_one_size_take_each_others_pages(pages):
-    at = place(pages.words(LEAST * 15 // 8))
-    assert place(pages.words(LEAST * 15 // 8 - 4000)) == at
-    assert place(pages.words(LEAST)) != at
+    at = place(pages.take(LEAST * 15 // 8))
+    assert place(pages.take(LEAST * 15 // 8 - 4000)) == at
+    assert place(pages.take(LEAST)) != at
 
 
 @pytest.mark.parametrize("nbytes", [LEAST, LEAST + 1, LEAST * 9 // 8 + 1, LEAST * 17 // 8 + 1, 3 * LEAST - 1])
 def test_an_array_is_an_eighth_longer_at_most(pages, nbytes):
-    assert nbytes <= pages.words(nbytes).nbytes <= nbytes * 9 // 8 + 8
+    assert nbytes <= pages.take(nbytes).nbytes <= nbytes * 9 // 8 + 8
 
 
 @pytest.mark.parametrize(("nbytes", "eighths"), [(LEAST, 8), (LEAST + 1, 9), (LEAST * 9 // 8 + 1, 10)])
 def test_sizes_are_eighths_of_powers_of_two(pages, nbytes, eighths):
-    assert pages.words(nbytes).nbytes == LEAST * eighths // 8
+    assert pages.take(nbytes).nbytes == LEAST * eighths // 8
 
 
 def test_pages_may_be_given_up_while_others_are_kept(monkeypatch):
     """The garbage of one array may be collected at any moment, also while another's pages are kept."""
-    pages = Pool(fresh)
-    held = [pages.words(LEAST)]
+    pages = PagePool(fresh)
+    held = [pages.take(LEAST)]
 
     def available():
         held.clear()
         return 1 << 40
 
     monkeypatch.setattr(pool, "available", available)
-    pages.words(LEAST)
+    pages.take(LEAST)
     assert pages.nbytes == 2 * LEAST
 
 
 def test_pages_in_use_are_not_kept_for_later(pages):
-    pages.words(LEAST)
+    pages.take(LEAST)
     assert pages.nbytes == LEAST
-    held = pages.words(LEAST)
+    held = pages.take(LEAST)
     assert pages.nbytes == 0
     del held
     assert pages.nbytes == LEAST
@@ -85,15 +85,15 @@ def test_pages_in_use_are_not_kept_for_later(pages):
 
 def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     monkeypatch.setattr(pool, "available", lambda: 3 * LEAST * 16)
-    pages = Pool(fresh)
-    held = [pages.words(LEAST) for _ in range(3)]
+    pages = PagePool(fresh)
+    held = [pages.take(LEAST) for _ in range(3)]
     del held
     assert pages.nbytes == 3 * LEAST
-    pages.words(2 * LEAST)
+    pages.take(2 * LEAST)
     assert pages.nbytes == 3 * LEAST
-    pages.words(3 * LEAST)
+    pages.take(3 * LEAST)
     assert pages.nbytes == 3 * LEAST
-    pages.words(4 * LEAST)  # more than may be kept at all
+    pages.take(4 * LEAST)  # more than may be kept at all
     assert pages.nbytes == 3 * LEAST
 
 
@@ -101,39 +101,39 @@ def test_sizes_long_out_of_use_are_given_up_first(monkeypatch):
     """What every run takes is not made anew because a run of another graph left more than may be kept."""
     monkeypatch.setattr(pool, "available", lambda: 6 * LEAST * 16)
     made = []
-    pages = Pool(lambda length: made.append(8 * length // LEAST) or fresh(length))
+    pages = PagePool(lambda length: made.append(8 * length // LEAST) or fresh(length))
     for _ in range(3):
-        pages.words(3 * LEAST)
-        pages.words(LEAST)
-        pages.words(2 * LEAST)
+        pages.take(3 * LEAST)
+        pages.take(LEAST)
+        pages.take(2 * LEAST)
     assert made == [3, 1, 2]
-    pages.words(4 * LEAST)  # in the place of three, which nobody has had for longest, and of one
-    pages.words(2 * LEAST)
+    pages.take(4 * LEAST)  # in the place of three, which nobody has had for longest, and of one
+    pages.take(2 * LEAST)
     assert made == [3, 1, 2, 4]
-    pages.words(LEAST)
+    pages.take(LEAST)
     assert made == [3, 1, 2, 4, 1]
 
 
 def test_a_size_in_use_stays_though_others_came_after_it(monkeypatch):
     monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
     made = []
-    pages = Pool(lambda length: made.append(8 * length // LEAST) or fresh(length))
-    two = [pages.words(LEAST), pages.words(LEAST)]
+    pages = PagePool(lambda length: made.append(8 * length // LEAST) or fresh(length))
+    two = [pages.take(LEAST), pages.take(LEAST)]
     two.clear()
-    pages.words(2 * LEAST)
-    pages.words(LEAST)  # one of two: the other one has been there all the time
-    pages.words(3 * LEAST)
+    pages.take(2 * LEAST)
+    pages.take(LEAST)  # one of two: the other one has been there all the time
+    pages.take(3 * LEAST)
     assert made == [1, 1, 2, 3]
-    pages.words(LEAST)
+    pages.take(LEAST)
     assert made == [1, 1, 2, 3]
 
 
-@pytest.mark.parametrize("during", ["_settle", "_take"])
+@pytest.mark.parametrize("during", ["_settle", "_pop"])
 def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
     """From Python 3.12 on garbage is collected between any two steps, also of these."""
     monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
-    pages = Pool(fresh)
-    held = [pages.words(LEAST) for _ in range(8)]
+    pages = PagePool(fresh)
+    held = [pages.take(LEAST) for _ in range(8)]
     own = getattr(pages, during)
 
     def collected(*args):
@@ -146,8 +146,8 @@ def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
 
     monkeypatch.setattr(pages, during, collected)
     for count in (2, 1, 3, 1, 2):
-        pages.words(count * LEAST)
-    assert held == [] or during == "_take"
+        pages.take(count * LEAST)
+    assert held == [] or during == "_pop"
     held.clear()
     kept = [one for of_size in pages._kept.values() for one in of_size]
     assert pages.nbytes == sum(one.nbytes for one in kept) <= 4 * LEAST
@@ -160,10 +160,10 @@ def test_where_memory_is_short_what_is_kept_is_given_back():
             raise MemoryError
         return fresh(length)
 
-    pages = Pool(make)
-    pages.words(LEAST)
+    pages = PagePool(make)
+    pages.take(LEAST)
     assert pages.nbytes == LEAST
-    assert len(pages.words(2 * LEAST)) == 2 * LEAST // 8
+    assert len(pages.take(2 * LEAST)) == 2 * LEAST // 8
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_where_memory_is_short_what_is_kept_is_given_back():
 def test_large_arrays_are_filled_whatever_was_there(pages, dtype, fill, more):
     element = parse_elements(["cpu"])[0]
     length = LEAST // np.dtype(dtype).itemsize + more
-    element.array(length, dtype)[:] = 1
+    element.allocate(length, dtype)[:] = 1
     assert pages.nbytes
-    array = element.array(length, dtype, fill)
+    array = element.allocate(length, dtype, fill)
     assert (array.shape, array.dtype) == ((length,), np.dtype(dtype))
     assert (array == fill).all()
 
@@ -205,7 +205,7 @@ def test_nothing_is_said_of_arrays_that_are_there_as_the_process_ends():
     code = """
 import threading
 from evener.elements import parse_elements
-threading.kept = parse_elements("cpu:1")[0].array(1 << 20, "u8", 0)
+threading.kept = parse_elements("cpu:1")[0].allocate(1 << 20, "u8", 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -219,6 +219,6 @@ def test_what_the_system_refuses_is_told_with_its_size(pages, monkeypatch, nbyte
     monkeypatch.setattr(pages, "_make", refuse)
     monkeypatch.setattr(cpu_module.np, "empty", refuse)
     with pytest.raises(ev.OutOfMemoryError, match="was refused by the system, with") as caught:
-        parse_elements("cpu:1")[0].array(nbytes, "uint8")
+        parse_elements("cpu:1")[0].allocate(nbytes, "uint8")
     assert caught.value.needed == nbytes
     assert caught.value.available > 0

@@ -56,7 +56,7 @@ class TestMapping:
         graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 0])
         r = ev.bfs(graph, source=0, on="cpu:1")
         closures = [inspect.getclosurevars(gather).nonlocals for gather in r._gather.values()]
-        spreads = [one for own in closures for one in own.values() if isinstance(one, ev.Spread)]
+        spreads = [one for own in closures for one in own.values() if isinstance(one, ev.PartitionedArray)]
         parts = [weakref.ref(one.parts[0]) for one in spreads]
         del closures, spreads
         assert len(parts) == 2

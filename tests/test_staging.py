@@ -60,11 +60,11 @@ def test_few_pages_are_locked_however_long_the_arrays(locked, weights):
     """Targets and weights are written side by side, so three sets are enough: two go, one more is open."""
     events = []
 
-    def mark_now():
+    def record():
         events.append(Gone())
         return events[-1]
 
-    pages = Staging(mark_now)
+    pages = Staging(record)
     held = np.empty(1000, weights).view(Target)
     for _ in range(20):
         opened = [pages.open(1000, np.dtype(dtype)) for dtype in ("uint32", weights)]
@@ -74,7 +74,7 @@ def test_few_pages_are_locked_however_long_the_arrays(locked, weights):
     # Those that were locked for the shorter array are too short for the longer one.
     assert len(locked) <= (3 if weights == "float32" else 6)
     assert sum(event.waited for event in events) >= 36
-    pages.give_up()
+    pages.release()
 
 
 class Transfers:
@@ -86,7 +86,7 @@ class Transfers:
     def copy_from_host_async(self, address, nbytes):
         self.begun.append((self.target, address, nbytes))
 
-    def mark_now(self):
+    def record(self):
         return SimpleNamespace(synchronize=self.finish)
 
     def finish(self):
@@ -113,7 +113,7 @@ class Transfers:
 def test_a_large_array_arrives_in_pieces(monkeypatch, locked, dtype, length):
     monkeypatch.setattr(staging, "LARGE", 1 << 12)
     transfers = Transfers()
-    pages = Staging(transfers.mark_now)
+    pages = Staging(transfers.record)
     for values in (np.arange(length).astype(dtype), np.arange(2 * length).astype(dtype)[::-2]):
         held = transfers.array(length, np.int64).astype(dtype)
         pages.send_all(values, held)
@@ -125,7 +125,7 @@ def test_a_large_array_arrives_in_pieces(monkeypatch, locked, dtype, length):
 @pytest.mark.usefixtures("locked")
 def test_what_stays_with_the_host_is_not_sent():
     transfers = Transfers()
-    pages = Staging(transfers.mark_now)
+    pages = Staging(transfers.record)
     held = transfers.array(100, np.int64)
     for skipped, begin in ((3, 10), (10, 60)):
         opened = pages.open(10, held.dtype)
@@ -144,6 +144,6 @@ def test_pages_are_given_up():
     del opened
     gc.collect()
     assert kept() is not None
-    pages.give_up()
+    pages.release()
     gc.collect()
     assert kept() is None

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from evener.algorithms.public import *  # noqa: F403
     from evener.algorithms.verification import Claim
     from evener.algorithms.verify import verify
-    from evener.engine.array import Spread
+    from evener.engine.array import PartitionedArray
     from evener.engine.engine import Engine
     from evener.engine.timeline import Progress, Span, Timeline
     from evener.errors import (
@@ -62,10 +63,10 @@ __all__ = [
     "Graph",
     "Kernel",
     "OutOfMemoryError",
+    "PartitionedArray",
     "Progress",
     "Result",
     "Span",
-    "Spread",
     "Timeline",
     "UnknownVertexError",
     "VerificationError",
@@ -91,10 +92,10 @@ _HOMES = {
     "Graph": "graph.graph",
     "Kernel": "kernels.kernel",
     "OutOfMemoryError": "errors",
+    "PartitionedArray": "engine.array",
     "Progress": "engine.timeline",
     "Result": "results.result",
     "Span": "engine.timeline",
-    "Spread": "engine.array",
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
@@ -105,12 +106,20 @@ _HOMES = {
     "write": "graph.formats",
 }
 
+# Old names and what they are now.
+_RENAMED = {"Spread": "PartitionedArray"}
+
 
 def __getattr__(name: str) -> object:
-    if name in _ALGORITHMS:
+    value: object
+    if name in _RENAMED:
+        new = _RENAMED[name]
+        warnings.warn(f"evener.{name} is now evener.{new}", DeprecationWarning, stacklevel=2)
+        value = getattr(sys.modules[__name__], new)
+    elif name in _ALGORITHMS:
         from evener.algorithms.registry import find
 
-        value: object = find(name).function()
+        value = find(name).function()
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     else:

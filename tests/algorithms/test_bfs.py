@@ -13,17 +13,17 @@ import evener as ev
 import reference
 from covering import pairwise_cover
 from evener import Engine
-from evener.algorithms.bfs.bfs import EDGES_TO_TURN_UP, NARROW, NARROW_LEVELS, VERTICES_TO_TURN_DOWN
+from evener.algorithms.bfs.direction import Tuning
 from evener.partition.partition import Partition
 from reference import as_networkx, random_graph
+from tuned import tune
 
-module = import_module("evener.algorithms.bfs.bfs")
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 
 
 @pytest.fixture
 def always_wide(monkeypatch):
-    monkeypatch.setattr(module, "NARROW", 0)
+    tune(monkeypatch, "bfs", narrow=0)
 
 
 def phases(result):
@@ -106,8 +106,8 @@ def test_a_second_broad_part_is_searched_up_again(elements):
 
 def test_thresholds_are_beamer_s_order_of_magnitude():
     """He found 14 and 24, and any value near them within a few percent of the best."""
-    assert 10 <= EDGES_TO_TURN_UP <= 30
-    assert 10 <= VERTICES_TO_TURN_DOWN <= 30
+    assert 10 <= Tuning().alpha <= 30
+    assert 10 <= Tuning().beta <= 30
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,7 @@ def test_hubs_turn_a_search_up_sooner(hub, second):
 @pytest.mark.usefixtures("always_wide")
 def test_long_rows_of_a_short_queue(monkeypatch, elements, hubs, flooded):
     """Rows of two pieces and more, of one, of an edge less and an edge more, and without any."""
-    monkeypatch.setattr(module, "EDGES_TO_TURN_UP", 0.5)
-    monkeypatch.setattr(module, "EDGES_TO_TURN_UP_FROM_HUBS", 0.5)
-    monkeypatch.setattr(module, "VERTICES_TO_FLOOD", 1 << 40 if flooded else 1e-9)
+    tune(monkeypatch, "bfs", alpha=0.5, alpha_of_hubs=0.5, flood=1 << 40 if flooded else 1e-9)
     piece = 1 << 13
     lengths = (
         np.resize([2 * piece + 5, piece - 1, 0, piece, piece + 1], hubs) if hubs < 9 else np.full(hubs, 40)
@@ -313,8 +311,7 @@ def test_the_same_every_time_whoever_comes_first(on):
     ),
 )
 def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypatch, spec, narrow, levels):
-    monkeypatch.setattr(module, "NARROW", narrow)
-    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
+    tune(monkeypatch, "bfs", narrow=narrow, narrow_levels=levels)
     graph = ev.read(spec)
     source = int(graph.ids[graph.out_degree().argmax()])
     result = ev.bfs(graph, source=source, on="cpu:2")
@@ -331,7 +328,7 @@ def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypa
 def test_the_edges_of_narrow_levels_are_counted_as_they_were(monkeypatch):
     """Each superstep tells of the one before it: of a path of 10 vertices, 18 edges, the last is not told."""
     told = []
-    monkeypatch.setattr(module, "NARROW_LEVELS", 3)
+    tune(monkeypatch, "bfs", narrow_levels=3)
     monkeypatch.setattr(Engine, "superstep", lambda *_, edges=0, **_more: told.append(edges))
     ev.bfs(ev.read("grid:10x1"), source=0, on="cpu:1")
     assert told == [0, 0, 1 + 2 + 2, 2 + 2 + 2, 2 + 2 + 2]
@@ -339,7 +336,7 @@ def test_the_edges_of_narrow_levels_are_counted_as_they_were(monkeypatch):
 
 @pytest.mark.parametrize("leaves", [100, 20])
 def test_a_frontier_of_many_vertices_is_not_narrow(monkeypatch, leaves):
-    monkeypatch.setattr(module, "NARROW", 50)
+    tune(monkeypatch, "bfs", narrow=50)
     src = [0] + [1] * leaves
     result = ev.bfs(ev.Graph.from_edges(src, np.arange(1, leaves + 2)), source=0, on="cpu:1")
     assert (result["distance"] == [0, 1, *[2] * leaves]).all()
@@ -348,18 +345,18 @@ def test_a_frontier_of_many_vertices_is_not_narrow(monkeypatch, leaves):
 
 
 def test_many_levels_of_a_narrow_frontier_are_one_superstep(monkeypatch):
-    monkeypatch.setattr(module, "NARROW", NARROW)
-    monkeypatch.setattr(module, "NARROW_LEVELS", NARROW_LEVELS)
+    levels = Tuning().narrow_levels
+    tune(monkeypatch, "bfs", narrow=Tuning().narrow, narrow_levels=levels)
     # From a corner the last vertex is 199 + 2 away, and its own edges are looked at as well.
     result = ev.bfs(ev.read("grid:200x3"), source=0, on="cpu:1")
     assert result["distance"].max() == 201
-    assert phases(result) == ["begin", *["narrow"] * -(-202 // NARROW_LEVELS)]
+    assert phases(result) == ["begin", *["narrow"] * -(-202 // levels)]
 
 
 @pytest.mark.parametrize(("narrow", "second"), [(15, "top-down"), (16, "narrow")])
 def test_as_many_edges_as_are_narrow_are_narrow(monkeypatch, narrow, second):
     """Sixteen out of the hub, of a thousand in all."""
-    monkeypatch.setattr(module, "NARROW", narrow)
+    tune(monkeypatch, "bfs", narrow=narrow)
     path = np.arange(16, 1000)
     star = np.stack([np.zeros(16, int), np.arange(1, 17)])
     graph = ev.Graph.from_edges(*np.concatenate([star, [path, path + 1]], axis=1), directed=False)
@@ -380,7 +377,7 @@ def test_edges_out_of_what_another_element_found_count(monkeypatch):
 @pytest.mark.parametrize("narrow", [0, 60])
 def test_edges_gone_through_are_not_looked_at_again(monkeypatch, narrow):
     """At a path's end a hub with 100 leaves: few of all edges, but most of those that are left."""
-    monkeypatch.setattr(module, "NARROW", narrow)
+    tune(monkeypatch, "bfs", narrow=narrow)
     tails = np.concatenate([np.arange(1000), np.full(100, 1000)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 1101), directed=False)
     result = ev.bfs(graph, source=0, on="cpu:1")

@@ -13,10 +13,10 @@ from covering import pairwise_cover
 from evener.algorithms.sssp import sssp as module
 from evener.algorithms.sssp.sssp import sssp
 from evener.algorithms.verify import verify
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
 from evener.partition.place import partition
+from tuned import tune
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),
@@ -143,7 +143,7 @@ def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
 
 def test_a_sweep_onto_a_plateau_names_no_parent(monkeypatch):
     """The search turns to sweeps between 1 and 2: were 2 named parent of 3, it could be found by 3 itself."""
-    monkeypatch.setattr(module, "NARROW", 0)
+    tune(monkeypatch, "sssp", narrow=0)
     graph = Graph.from_edges(
         [0, 1, 2, 3, 3, 3], [1, 2, 3, 4, 5, 6], [4.0, 0.0, 0.0, 9.0, 9.0, 9.0], directed=False
     )
@@ -279,8 +279,7 @@ def phases(result):
 def test_however_narrow_frontiers_are_taken(graph, narrow, edges, sweep, data):
     source = data.draw(st.integers(0, graph.n - 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "NARROW", narrow)
-        patch.setattr(module, "NARROW_EDGES", edges)
+        tune(patch, "sssp", narrow=narrow, narrow_edges=edges)
         result = run(graph, sweep, source=source, on="cpu:1")
     assert (result["distance"] == dijkstra(graph, source)).all()
     verify(result)
@@ -291,7 +290,7 @@ def test_however_narrow_frontiers_are_taken(graph, narrow, edges, sweep, data):
 
 def test_a_hub_is_left_to_all_threads(monkeypatch):
     """The rest is not: before it one vertex, behind it a path."""
-    monkeypatch.setattr(module, "NARROW", 60)
+    tune(monkeypatch, "sssp", narrow=60)
     leaves, path = np.arange(2, 102), np.arange(102, 122)
     src = np.concatenate([[0], np.ones(100, int), [5], path[:-1]])
     dst = np.concatenate([[1], leaves, [102], path[1:]])
@@ -304,7 +303,7 @@ def test_a_hub_is_left_to_all_threads(monkeypatch):
 
 def test_behind_a_hub_one_thread_is_enough_again(monkeypatch):
     """All threads settle the bucket with the leaves; from one of them leads a path far beyond it."""
-    monkeypatch.setattr(module, "NARROW", 60)
+    tune(monkeypatch, "sssp", narrow=60)
     path = np.arange(101, 121)
     src = np.concatenate([np.zeros(100, int), [1], path[:-1]])
     dst = np.concatenate([np.arange(1, 101), [101], path[1:]])
@@ -318,8 +317,7 @@ def test_behind_a_hub_one_thread_is_enough_again(monkeypatch):
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
     """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
-    monkeypatch.setattr(module, "BUCKETS", most)
-    monkeypatch.setattr(Engine, "on_one_cpu", False)
+    tune(monkeypatch, "sssp", buckets=most, one_thread=False)
     graph = Graph.from_edges(range(20), range(1, 21), np.full(20, 3))
     result = run(graph, (1, 1), source=0, on="cpu:1", delta=2)
     assert result["distance"].tolist() == list(range(0, 63, 3))
@@ -329,7 +327,7 @@ def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
 
 def test_vertices_that_one_thread_leaves_are_counted_once(monkeypatch):
     """A hub with more edges than that thread takes, and its leaves in the next bucket: 1 and 100 vertices."""
-    monkeypatch.setattr(module, "NARROW", 60)
+    tune(monkeypatch, "sssp", narrow=60)
     graph = Graph.from_edges(np.zeros(100, int), range(1, 101), np.full(100, 5), directed=True)
     steps = run(graph, (1, 1), source=0, on="cpu:1", delta=2).timeline.by_superstep()
     assert [step.active for step in steps if step.phases == ("settle",)] == [1, 100]
@@ -341,7 +339,7 @@ def test_vertices_that_one_thread_leaves_are_counted_once(monkeypatch):
 )
 def test_a_bucket_ends_above_the_nearest_vertex(monkeypatch, width, weights):
     """However its width divides distances; otherwise a search would never end."""
-    monkeypatch.setattr(Engine, "on_one_cpu", False)  # where one thread does without buckets
+    tune(monkeypatch, "sssp", one_thread=False, buckets=16)  # one thread needs no buckets
     graph = Graph.from_edges([0, 1], [1, 2], np.array(weights))
     found = run(graph, (1, 1), source=0, on="cpu:1", delta=width)["distance"]
     assert found.tolist() == [0, weights[0], weights[0] + weights[1]]

@@ -1,4 +1,4 @@
-"""The message transport between elements with memories of their own, some driven as GPUs are."""
+"""Transports that copy, between elements with separate memories, some driven as GPUs are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ import evener as ev
 from apart import ApartElement
 from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack
 from evener.engine.engine import Engine
-from evener.engine.exchange.transports import shared as memory
-from evener.engine.exchange.transports import staged as message
-from evener.engine.exchange.transports.staged import Mailbox
+from evener.engine.exchange.buffers import Buffers
+from evener.engine.exchange.encoding import (
+    Encoding,
+    pack_pull,
+    pack_push,
+    room_for_pull,
+    room_for_push,
+    unpack_pull,
+    unpack_push,
+)
+from evener.engine.exchange.exchange import Link
 from evener.graph.graph import Graph
 from evener.partition.place import partition
 from evener.partition.route import Route, place
@@ -43,20 +51,13 @@ def placed():
     return partition(Graph.from_edges(*ends, directed=False, n=300), ["apart:0", "apart:0", "apart:1"])
 
 
-def test_messages_go_only_where_memories_differ(placed, monkeypatch):
-    near, far = set(), set()
-    memory_pull, send_pull = memory.pull, message.send_pull
-    monkeypatch.setattr(
-        memory, "pull", lambda r, *a, **k: near.add((r.owner, r.holder)) or memory_pull(r, *a, **k)
-    )
-    monkeypatch.setattr(
-        message, "send_pull", lambda r, *a, **k: far.add((r.owner, r.holder)) or send_pull(r, *a, **k)
-    )
+def test_only_elements_with_separate_memories_copy(placed):
     engine = Engine(placed, "test")
-    engine.superstep("pull")
-    engine.pull(engine.array("float32", 1.0))
-    assert near == {(0, 1), (1, 0)}
-    assert far == {(0, 2), (1, 2), (2, 0), (2, 1)}
+    links = engine._exchange._pulls
+    in_place = {(link.sender, link.receiver) for link in links if link.sending.in_place}
+    assert in_place == {(0, 1), (1, 0)}
+    copied = {(link.sender, link.receiver) for link in links if not link.sending.in_place}
+    assert copied == {(0, 2), (1, 2), (2, 0), (2, 1)}
 
 
 def test_packing_is_sending_and_taking_is_receiving(placed):
@@ -74,7 +75,7 @@ def test_what_is_posted_is_sent_by_the_step_that_computes(placed):
     engine = Engine(placed, "test")
     flags = engine.bits()
     engine.superstep("compute")
-    engine.compute("bits.count_range", flags, 0, engine.owned, posts=flags)
+    engine.compute("bits.count_range", flags, 0, engine.owned, publish=flags)
     assert [s.activity for s in engine.timeline.slices if s.element == engine.elements[2].name] == [
         "compute",
         "send",
@@ -95,7 +96,7 @@ def test_what_comes_from_the_step_before_is_received_while_the_next_is_sent(plac
     flags, others = engine.bits(), engine.bits()
     for pulled, posted in ((flags, others), (others, flags)):
         engine.superstep("compute")
-        engine.compute("bits.count_range", pulled, 0, engine.owned, pulled=pulled, posts=posted)
+        engine.compute("bits.count_range", pulled, 0, engine.owned, pull_before=pulled, publish=posted)
     done = [(s.superstep, s.activity) for s in engine.timeline.slices if s.element == engine.elements[2].name]
     assert done == [
         (0, "send"), (0, "receive"), (0, "compute"), (0, "send"),
@@ -126,11 +127,11 @@ def test_values_pulled_for_a_kernel_come_by_message(placed):
     engine.superstep("count")
     flags = engine.bits()
     for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
-        words[:] = element.hold(packed(np.arange(len(p.vertices)) < p.owned))
-    count = engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
+        words[:] = element.upload(packed(np.arange(len(p.vertices)) < p.owned))
+    count = engine.compute("bits.count_range", flags, 0, engine.owned, pull_before=flags)
     assert count == 300
     for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
-        assert unpack(element.fetch(words), len(p.vertices)).all()
+        assert unpack(element.download(words), len(p.vertices)).all()
 
 
 # ---- what travels, by hand ---------------------------------------------------------------------------
@@ -138,91 +139,141 @@ def test_values_pulled_for_a_kernel_come_by_message(placed):
 
 @pytest.fixture
 def ends():
-    """A holder of 70 mirrors from its vertex 50 on, of an owner's vertices 0, 3, 6, ...; a mailbox each."""
+    """A holder of 70 mirrors from its vertex 50 on, of an owner's vertices 0, 3, 6, ...; both directions."""
     holder, owner = ApartElement("holder", 0), ApartElement("owner", 1)
     holder.begin_round()
     owner.begin_round()
     route = place(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
     assert route.first is None
-    return route, Mailbox(holder), Mailbox(owner)
+    return links(route, holder, owner)
+
+
+def links(route, holder, owner):
+    """The push and the pull of a route."""
+    of_mirrors, of_owner = Buffers(holder), Buffers(owner)
+    return Link(route, 0, 1, of_mirrors, of_owner), Link(route, 1, 0, of_owner, of_mirrors)
+
+
+def push(link, op, here, there, flags=None, owner_flags=None):
+    """Push on one link; returns the packet as it was received."""
+    flagged = flags is not None
+    link.receiving.expect(room_for_push(link.route, link.inbox, op, there.dtype, flagged=flagged))
+    link.sending.send(pack_push(link.route, link.outbox, op, here, flags))
+    packet = link.receiving.receive()
+    if owner_flags is not None or not flagged:
+        assert unpack_push(link.route, link.inbox, op, packet, there, owner_flags) == 0
+    return packet
+
+
+def pull(link, there, here, *, as_bits):
+    """Pull on one link, without flags; returns the packet as it was received."""
+    how = {"as_bits": as_bits, "turn": 0}
+    link.receiving.expect(room_for_pull(link.route, link.inbox, here, flagged=False, **how))
+    link.sending.send(pack_pull(link.route, link.outbox, there, None, **how))
+    packet = link.receiving.receive()
+    assert unpack_pull(link.route, link.inbox, packet, here, None, as_bits=as_bits) == 0
+    return packet
 
 
 def test_bits_travel_as_bits(ends):
-    route, of_holder, of_owner = ends
+    pushes, pulls = ends
+    holder, owner = pushes.outbox.element, pushes.inbox.element
     flags = np.random.default_rng(1).random(210) < 0.5
-    here = of_holder.element.hold(packed(np.ones(120, bool)))
-    there = of_owner.element.hold(packed(flags))
-    assert message.send_pull(route, of_owner, of_holder, there, here, None, as_bits=True) == 9  # 70 bits
-    message.take_pull(route, of_holder, here, None, as_bits=True)
-    assert (unpack(of_holder.element.fetch(here), 120) == [*[True] * 50, *flags[::3]]).all()
+    here = holder.upload(packed(np.ones(120, bool)))
+    there = owner.upload(packed(flags))
+    assert pull(pulls, there, here, as_bits=True).nbytes == 9  # 70 bits
+    assert (unpack(holder.download(here), 120) == [*[True] * 50, *flags[::3]]).all()
 
-    there = of_owner.element.hold(packed(np.zeros(210, bool)))
-    assert message.send_push(route, of_holder, of_owner, "or", here, None) == 9
-    message.take_push(route, of_owner, "or", there, None)
-    found = unpack(of_owner.element.fetch(there), 210)
+    there = owner.upload(packed(np.zeros(210, bool)))
+    assert push(pushes, "or", here, there).nbytes == 9
+    found = unpack(owner.download(there), 210)
     assert (found[::3] == flags[::3]).all()
     assert found.sum() == flags[::3].sum()
-    assert unpack(of_holder.element.fetch(here), 120).tolist() == [True] * 50 + [False] * 70
+    assert unpack(holder.download(here), 120).tolist() == [True] * 50 + [False] * 70
 
 
 @pytest.mark.parametrize(("op", "expected", "left"), [("add", 12, 0), ("min", 5, 5)])
 def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
-    route, of_holder, of_owner = ends
-    here = of_holder.element.hold(np.full(120, 5, np.uint32))
-    there = of_owner.element.hold(np.full(210, 7, np.uint32))
-    assert message.send_push(route, of_holder, of_owner, op, here, None) == 280
-    message.take_push(route, of_owner, op, there, None)
-    assert of_owner.element.fetch(there).tolist() == [expected, 7, 7] * 70
-    assert of_holder.element.fetch(here).tolist() == [5] * 50 + [left] * 70
+    link, _ = ends
+    here = link.outbox.element.upload(np.full(120, 5, np.uint32))
+    there = link.inbox.element.upload(np.full(210, 7, np.uint32))
+    assert push(link, op, here, there).nbytes == 280
+    assert link.inbox.element.download(there).tolist() == [expected, 7, 7] * 70
+    assert link.outbox.element.download(here).tolist() == [5] * 50 + [left] * 70
 
 
 @pytest.mark.parametrize(("op", "left"), [("add", 0), ("min", 5), ("set", 5)])
 def test_of_values_that_are_not_flagged_none_travels(ends, op, left):
     """40 of 70 are: as a list they would be 320 bytes."""
-    route, of_holder, of_owner = ends
+    link, _ = ends
     flagged = np.arange(120) >= 80
-    here = of_holder.element.hold(np.where(flagged, 5, 99).astype(np.uint32))
-    flags = of_holder.element.hold(packed(flagged))
-    assert message.send_push(route, of_holder, of_owner, op, here, flags) == 280 + 9
-    (sent,) = of_owner.coming
-    assert of_owner.element.fetch(of_owner.take().contents["values"]).tolist() == [0] * 30 + [5] * 40
-    assert not sent.sparse
-    assert of_holder.element.fetch(here).tolist() == [99] * 80 + [left] * 40
+    here = link.outbox.element.upload(np.where(flagged, 5, 99).astype(np.uint32))
+    flags = link.outbox.element.upload(packed(flagged))
+    there = link.inbox.element.upload(np.full(210, 7, np.uint32))
+    packet = push(link, op, here, there, flags)
+    assert (packet.encoding, packet.nbytes) == (Encoding.DENSE, 280 + 9)
+    assert link.inbox.element.download(packet.arrays["values"]).tolist() == [0] * 30 + [5] * 40
+    assert link.outbox.element.download(here).tolist() == [99] * 80 + [left] * 40
 
 
-def test_values_in_a_row_travel_from_where_they_are(ends):
-    """The owner runs no kernel for them, and keeps no copy."""
-    _, of_holder, of_owner = ends
-    route = place(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), of_owner.element)
+def test_few_changes_travel_as_a_list(ends):
+    """3 of 70: positions and values of 4 bytes each."""
+    link, _ = ends
+    flagged = np.isin(np.arange(120), [50, 60, 119])
+    here = link.outbox.element.upload(np.arange(120, dtype=np.uint32))
+    there = link.inbox.element.upload(np.full(210, 1000, np.uint32))
+    flags = link.outbox.element.upload(packed(flagged))
+    owner_flags = link.inbox.element.upload(packed(np.zeros(210, bool)))
+    packet = push(link, "min", here, there, flags, owner_flags)
+    assert (packet.encoding, packet.count, packet.nbytes) == (Encoding.SPARSE, 3, 24)
+    assert sorted(link.inbox.element.download(packet.arrays["positions"]).tolist()) == [0, 10, 69]
+    found = link.inbox.element.download(there)
+    assert {v: int(found[v]) for v in np.flatnonzero(found < 1000)} == {0: 50, 30: 60, 207: 119}
+
+
+def test_contiguous_values_travel_from_where_they_are(ends):
+    """The owner runs no kernel for them and keeps no copy; they arrive in the mirrors."""
+    holder, owner = ends[0].outbox.element, ends[0].inbox.element
+    route = place(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), owner)
     assert route.first == 30
-    here = of_holder.element.hold(np.zeros(120, np.uint32))
-    there = of_owner.element.hold(np.arange(210, dtype=np.uint32))
-    of_owner.element.kernel = None
-    assert message.send_pull(route, of_owner, of_holder, there, here, None, as_bits=False) == 280
-    message.take_pull(route, of_holder, here, None, as_bits=False)
-    assert of_holder.element.fetch(here).tolist() == [0] * 50 + list(range(30, 100))
+    here = holder.upload(np.zeros(120, np.uint32))
+    there = owner.upload(np.arange(210, dtype=np.uint32))
+    owner.kernel = holder.kernel = None
+    assert pull(links(route, holder, owner)[1], there, here, as_bits=False).nbytes == 280
+    assert holder.download(here).tolist() == [0] * 50 + list(range(30, 100))
 
 
-def test_a_mailbox_makes_each_array_once(ends):
-    _, box, _ = ends
-    values = box.array("values", 70, "float32").ctypes.data
-    assert box.array("values", 70, np.float32).ctypes.data == values
-    assert box.array("values", 70, "float64").dtype == np.float64
-    flags = box.bitmap("flags", 70)
-    assert box.element.fetch(flags).tolist() == [0, 0]
-    assert box.bitmap("marks", 70).ctypes.data != flags.ctypes.data
+def test_buffers_allocate_each_array_once():
+    buffers = Buffers(ApartElement("one", 0))
+    values = buffers.array("values", 70, "float32").ctypes.data
+    assert buffers.array("values", 70, np.float32).ctypes.data == values
+    assert buffers.array("values", 70, "float64").dtype == np.float64
+    flags = buffers.bitmap("flags", 70)
+    assert buffers.element.download(flags).tolist() == [0, 0]
+    assert buffers.bitmap("marks", 70).ctypes.data != flags.ctypes.data
 
 
-def test_what_is_sent_to_a_new_inbox_waits_for_the_kernels_before_it(ends, monkeypatch):
-    """The memory may have been an array's that one of them was given, which was freed meanwhile."""
-    _, box, _ = ends
-    rounds = []
-    monkeypatch.setattr(type(box.element), "begin_round", lambda _: rounds.append(len(rounds)))
-    first = box.inbox("values", 70, np.float32)
-    assert rounds == [0]
-    assert box.inbox("values", 70, np.float32) is first
-    box.array("values 1", 70, np.float32)
-    assert rounds == [0]
+def test_room_is_allocated_before_the_round_in_which_packets_arrive(placed, monkeypatch):
+    """New memory may have been an array that a kernel of an earlier round still uses on a GPU."""
+    done = []
+    begin, allocate = ApartElement.begin_round, ApartElement.allocate
+    monkeypatch.setattr(ApartElement, "begin_round", lambda own: done.append("round") or begin(own))
+    monkeypatch.setattr(
+        ApartElement, "allocate", lambda own, *a, **k: done.append("allocate") or allocate(own, *a, **k)
+    )
+    copy = ApartElement.copy_in
+    monkeypatch.setattr(ApartElement, "copy_in", lambda own, *a: done.append("copy") or copy(own, *a))
+    engine = Engine(placed, "test")
+    engine.superstep("pull")
+    flags, array = engine.bits(), engine.array("float64", 0)
+    del done[:]
+    engine.pull(array, changed=flags)
+    engine.pull(flags)
+    inboxes = [k for k, one in enumerate(done) if one == "allocate"]
+    assert done[:1] == ["allocate"]
+    assert "copy" in done
+    assert done.index("round") < done.index("copy")
+    assert inboxes
 
 
 def test_nothing_stays_on_its_way_when_an_error_breaks_an_exchange_off():
@@ -230,15 +281,15 @@ def test_nothing_stays_on_its_way_when_an_error_breaks_an_exchange_off():
     graph = ev.Graph.from_edges(*np.random.default_rng(2).integers(0, 200, (2, 900)), directed=False)
     engine = ev.Engine(ev.partition(graph, ["apart:0", "apart:1"]), "test")
     engine.superstep("one")
-    array, places = engine.array("uint32", 7), ev.Spread([0, 1])
+    array, places = engine.array("uint32", 7), ev.PartitionedArray([0, 1])
 
     def kernel(place):
         if place == 1:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        engine.compute(ev.Kernel(cpu=kernel), places, posts=array)
+        engine.compute(ev.Kernel(cpu=kernel), places, publish=array)
     for part in array.parts:
         part[:] = 9
     engine.pull(array)
-    assert all((part == 9).all() for part in engine.fetch(array))
+    assert all((part == 9).all() for part in engine.download(array))

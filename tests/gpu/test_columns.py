@@ -52,18 +52,18 @@ def test_they_are_laid_out_as_on_a_cpu(monkeypatch, name, columns, lanes):
         values = np.random.default_rng(1).random(graph.n).astype(np.float32)
         if built is not None:
             for _ in range(3):
-                element.call(built.pull, element, element.hold(values))
+                element.run(built.pull, element, element.upload(values))
     (gpu, ours), (_, expected) = made
     assert (ours is None) == (expected is None)
     if ours is None:
         return
     for name in ("tile_row", "tile_width", "tile_places", "block_items", "taken"):
-        np.testing.assert_array_equal(gpu.fetch(getattr(ours, name)), getattr(expected, name))
+        np.testing.assert_array_equal(gpu.download(getattr(ours, name)), getattr(expected, name))
     for kind in ("near", "far"):
         for name in ("width", "starts", "ends", "order", "places", "words"):
-            fetched = gpu.fetch(getattr(getattr(ours, kind), name))
+            fetched = gpu.download(getattr(getattr(ours, kind), name))
             np.testing.assert_array_equal(fetched, getattr(getattr(expected, kind), name))
-    np.testing.assert_allclose(gpu.fetch(ours.partial), expected.partial, rtol=5e-7)
+    np.testing.assert_allclose(gpu.download(ours.partial), expected.partial, rtol=5e-7)
 
 
 @pytest.mark.parametrize("on", SPLITS, ids=",".join)

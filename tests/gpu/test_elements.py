@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evener.elements.cuda.staging as staging
-from contracts import DTYPES, ElementContract, ThreadedElementContract, packed
+from contracts import DTYPES, ElementContract, ThreadedElementContract, packed, send
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
@@ -84,26 +84,26 @@ def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
     monkeypatch.setattr(staging, "LARGE", 1 << 12)
     for length in (1023, 1024, 1025, 100_001):
         values = np.arange(length).astype(dtype)
-        assert (gpu.fetch(gpu.hold(values)) == values).all()
-        assert (gpu.fetch(gpu.hold(values[::-2])) == values[::-2]).all()
+        assert (gpu.download(gpu.upload(values)) == values).all()
+        assert (gpu.download(gpu.upload(values[::-2])) == values[::-2]).all()
         pairs = np.stack([values, values + 1], axis=1)
-        assert (gpu.fetch(gpu.hold(pairs)) == pairs).all()
+        assert (gpu.download(gpu.upload(pairs)) == pairs).all()
 
 
 @pytest.mark.parametrize("far", [0, 32, 9_984, 60_000])
 def test_edges_go_a_piece_at_a_time(gpu, far):
     """Two arrays in turns, so that pages are written again while others are on their way."""
     targets, weights = np.arange(60_000, dtype=np.uint32), np.arange(60_000) / 2
-    placed = [gpu.edges(60_000, a.dtype, far) for a in (targets, weights)]
+    placed = [gpu.allocate_edges(60_000, a.dtype, far) for a in (targets, weights)]
     for begin in range(0, 60_000, 7_001):
-        opened = [gpu.open_edges(edges, begin, min(begin + 7_001, 60_000)) for edges in placed]
+        opened = [gpu.begin_write(edges, begin, min(begin + 7_001, 60_000)) for edges in placed]
         for values, pages in zip((targets, weights), opened, strict=True):
             pages[:] = values[begin : begin + 7_001]
         for edges, pages in zip(placed, opened, strict=True):
-            gpu.close_edges(edges, begin, pages)
-    gpu.reserve(0)
+            gpu.end_write(edges, begin, pages)
+    gpu.prepare_workspace(0)
     for values, edges in zip((targets, weights), placed, strict=True):
-        assert (np.concatenate([edges.far, gpu.fetch(edges.near)]) == values).all()
+        assert (np.concatenate([edges.host_part, gpu.download(edges.device_part)]) == values).all()
 
 
 # ---- between elements --------------------------------------------------------------------------------
@@ -111,19 +111,19 @@ def test_edges_go_a_piece_at_a_time(gpu, far):
 
 def after_a_long_row(element, first, last):
     """Copy `first` to `last` by way of another, behind so many kernels that it takes some milliseconds."""
-    copy, between = element.kernel("bits.copy"), element.array(len(first), "uint64", 0)
+    copy, between = element.kernel("bits.copy"), element.allocate(len(first), "uint64", 0)
     for _ in range(50):
-        element.call(copy, first, between)
-        element.call(copy, between, first)
-    element.call(copy, first, last)
+        element.run(copy, first, between)
+        element.run(copy, between, first)
+    element.run(copy, first, last)
 
 
 def check_that_arrays_are_kept(sender, receiver, length, *, copies):
     """Until one of the two that copies them has done so, whoever else forgets them."""
     sender.begin_round()
     receiver.begin_round()
-    source, target = (element.array(length, "uint32", 7, travels=True) for element in (sender, receiver))
-    sender.send(source, receiver, target)
+    source, target = (element.allocate(length, "uint32", 7, travels=True) for element in (sender, receiver))
+    send(sender, receiver, source, target)
     forgotten = [weakref.ref(source), weakref.ref(target)]
     del source, target
     gc.collect()
@@ -144,12 +144,12 @@ def test_arrays_are_kept_while_they_are_copied(gpu, there):
 def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
     cpu = CpuElement("cpu:1", 1, pinned=pinned)
     values = np.arange(1, 5001).astype(dtype)
-    here, there, back = (element.array(5000, dtype, 0, travels=True) for element in (cpu, gpu, cpu))
+    here, there, back = (element.allocate(5000, dtype, 0, travels=True) for element in (cpu, gpu, cpu))
     here[:] = values
     gpu.begin_round()
-    gpu.receive(cpu.send(here, gpu, there))
-    assert (gpu.fetch(there) == values).all()
-    cpu.receive(gpu.send(there[100:1100], cpu, back[7:1007]))
+    send(cpu, gpu, here, there).receive()
+    assert (gpu.download(there) == values).all()
+    send(gpu, cpu, there[100:1100], back[7:1007]).receive()
     expected = np.zeros(5000, dtype)
     expected[7:1007] = values[100:1100]
     assert (back == expected).all()
@@ -159,13 +159,13 @@ def test_what_is_sent_has_been_finished(gpu):
     """A long row of kernels lies before what is sent; kernels behind it do not touch it."""
     cpu = CpuElement("cpu:1", 1, pinned=True)
     words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
-    arrays = [gpu.hold(words), gpu.array(len(words), "uint64", 0), gpu.array(len(words), "uint64", 0)]
-    target = cpu.array(len(words), "uint64", 0, travels=True)
+    arrays = [gpu.upload(words), gpu.allocate(len(words), "uint64", 0), gpu.allocate(len(words), "uint64", 0)]
+    target = cpu.allocate(len(words), "uint64", 0, travels=True)
     after_a_long_row(gpu, arrays[0], arrays[2])
-    arrival = gpu.send(arrays[2], cpu, target)
+    receiving = send(gpu, cpu, arrays[2], target)
     for _ in range(50):
-        gpu.call(gpu.kernel("bits.copy"), arrays[0], arrays[1])
-    cpu.receive(arrival)
+        gpu.run(gpu.kernel("bits.copy"), arrays[0], arrays[1])
+    receiving.receive()
     assert (target == words).all()
 
 
@@ -182,36 +182,36 @@ def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
     one, two = parse_elements("cuda:0,cuda:1")
     words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
     at_work, rest = (one, two) if busy == "sender" else (two, one)
-    first, last = at_work.hold(words), at_work.array(len(words), "uint64", 0)
-    other = rest.array(len(words), "uint64", 0)
+    first, last = at_work.upload(words), at_work.allocate(len(words), "uint64", 0)
+    other = rest.allocate(len(words), "uint64", 0)
     rest.wait()
     after_a_long_row(at_work, first, last)
     two.begin_round()
     sent, target = (last, other) if busy == "sender" else (other, first)
-    two.receive(one.send(sent, two, target))
+    send(one, two, sent, target).receive()
     if busy == "sender":
-        assert (two.fetch(target) == words).all()
+        assert (two.download(target) == words).all()
     else:
-        assert (two.fetch(last) == words).all()
-        assert not two.fetch(target).any()
+        assert (two.download(last) == words).all()
+        assert not two.download(target).any()
 
 
 @pytest.mark.usefixtures("two_gpus")
 def test_the_senders_mark_is_behind_what_it_sent():
     """By it a run knows that the array may be written to again."""
     one, two = parse_elements("cuda:0,cuda:1")
-    source, target = one.array(1 << 26, "uint32", 7), two.array(1 << 26, "uint32", 0)
+    source, target = one.allocate(1 << 26, "uint32", 7), two.allocate(1 << 26, "uint32", 0)
     for element in (one, two):
         element.begin_timing(beside_others=True)
         element.begin_round()
         element.wait()
     marks = [one.mark()]
-    arrival = one.send(source, two, target)
+    receiving = send(one, two, source, target)
     marks.append(one.mark())
     one.times(marks)
     one.fill(source, 9)
-    two.receive(arrival)
-    assert (two.fetch(target) == 7).all()
+    receiving.receive()
+    assert (two.download(target) == 7).all()
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -219,12 +219,12 @@ def test_the_senders_mark_is_behind_what_it_sent():
 def test_gpus_take_from_each_other(dtype):
     one, two = parse_elements("cuda:0,cuda:1")
     values = np.arange(1, 5001).astype(dtype)
-    source, target = one.hold(values), two.array(5000, dtype, 0)
+    source, target = one.upload(values), two.allocate(5000, dtype, 0)
     two.begin_round()
-    two.receive(one.send(source[:1000], two, target[1000:2000]))
+    send(one, two, source[:1000], target[1000:2000]).receive()
     expected = np.zeros(5000, dtype)
     expected[1000:2000] = values[:1000]
-    assert (two.fetch(target) == expected).all()
+    assert (two.download(target) == expected).all()
 
 
 # ---- kernels and time --------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_gpus_take_from_each_other(dtype):
 
 def test_a_kernel_is_refused_what_it_cannot_read():
     element = parse_elements(["cuda:0"])[0]
-    words, halves = element.array(2, "uint64", 0), element.array(4, "uint32", 0)
+    words, halves = element.allocate(2, "uint64", 0), element.allocate(4, "uint32", 0)
     refused = r"bits\.copy takes an array of u64 on cuda:0 as out, not ndarray of uint32"
     with pytest.raises(DeviceError, match=refused):
         element.kernel("bits.copy")(words, halves)
@@ -252,15 +252,15 @@ def test_its_clock_stays_with_the_hosts():
 
 def test_work_shows_in_the_times_of_its_marks():
     element = parse_elements(["cuda:0"])[0]
-    words = [element.array(1 << 22, "uint64", 0) for _ in range(2)]
+    words = [element.allocate(1 << 22, "uint64", 0) for _ in range(2)]
     copy = element.kernel("bits.copy")
-    element.call(copy, *words)
+    element.run(copy, *words)
     element.wait()
     element.begin_timing(beside_others=True)
     began = time.perf_counter()
     marks = [element.mark()]
     for _ in range(100):
-        element.call(copy, *words)
+        element.run(copy, *words)
     marks.append(element.mark())
     marks.append(element.mark())
     begin, end, after = element.times(marks)
@@ -274,16 +274,16 @@ def test_work_shows_in_the_times_of_its_marks():
 
 
 def check_it_still_works(element):
-    assert element.fetch(element.array(3, "int32", 7)).tolist() == [7] * 3
-    words = element.hold(packed(np.ones(100, bool)))
-    assert element.read(element.call(element.kernel("bits.count_range"), words, 3, 90)) == 87
+    assert element.download(element.allocate(3, "int32", 7)).tolist() == [7] * 3
+    words = element.upload(packed(np.ones(100, bool)))
+    assert element.result(element.run(element.kernel("bits.count_range"), words, 3, 90)) == 87
 
 
 @pytest.mark.parametrize("fill", [None, 0, 1])
 @pytest.mark.parametrize(("length", "dtype"), [(1 << 50, "uint8"), (1 << 47, "float64")])
 def test_an_array_larger_than_the_gpu(gpu, length, dtype, fill):
     with pytest.raises(DeviceOutOfMemory) as caught:
-        gpu.array(length, dtype, fill)
+        gpu.allocate(length, dtype, fill)
     error = caught.value
     assert isinstance(error, MemoryError)
     assert error.needed == 1 << 50
@@ -298,7 +298,7 @@ def test_an_array_larger_than_the_gpu(gpu, length, dtype, fill):
 def test_an_array_larger_than_what_is_left(gpu):
     free = gpu.free_bytes()
     with pytest.raises(DeviceOutOfMemory):
-        gpu.array(free + (1 << 30), "uint8")
+        gpu.allocate(free + (1 << 30), "uint8")
     check_it_still_works(gpu)
     assert gpu.free_bytes() > free // 2
 
@@ -306,6 +306,6 @@ def test_an_array_larger_than_what_is_left(gpu):
 def test_memory_is_given_back(gpu):
     before = gpu.free_bytes()
     for _ in range(100):  # 100 GiB, one after another
-        array = gpu.array(1 << 30, "uint8", 0)
+        array = gpu.allocate(1 << 30, "uint8", 0)
         del array
     assert gpu.free_bytes() > before - (4 << 30)

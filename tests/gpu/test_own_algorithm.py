@@ -77,7 +77,7 @@ def test_types_are_the_drivers_choice(engines, tmp_path):
     for engine, (dtype, value) in product(engines, [("float32", 0.5), ("uint32", 2**32 - 1), ("int32", -3)]):
         array = engine.owned_array(dtype)
         assert engine.compute(kernel, array, value) == 4
-        assert all((part == np.array(value, dtype)).all() for part in engine.fetch(array))
+        assert all((part == np.array(value, dtype)).all() for part in engine.download(array))
 
 
 def test_the_compilers_words_are_shown(engines, tmp_path):
@@ -102,4 +102,4 @@ def test_a_side_or_a_kernel_that_is_missing(engines):
         ev.ArgumentError, match=r"kernels\.decrement takes 5 arguments \(offsets, .*\), not 1"
     ):
         alone.compute(ev.Kernel(cuda=FOLDER / "kernels.cu", name="decrement"), array)
-    assert [part.tolist() for part in alone.fetch(array)] == [[7] * 4]
+    assert [part.tolist() for part in alone.download(array)] == [[7] * 4]

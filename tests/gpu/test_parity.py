@@ -23,6 +23,7 @@ from evener.partition.footprint import HEAD, Tiers
 from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from sanitized import RUNS, sized
 from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from tuned import tune
 
 CPU_OF_TWO = f"cpu:{min(2, usable_cores())}"
 MIXED = [["cpu:1", "cuda:0"], ["cuda:0", CPU_OF_TWO], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
@@ -61,10 +62,7 @@ GRIDS = sized(["grid:1000x3", "grid:300x300"], ["grid:40x3", "grid:40x40"])
     ),
 )
 def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
-    module = import_module("evener.algorithms.bfs.bfs")
-    monkeypatch.setattr(module, "NARROW", narrow)
-    monkeypatch.setattr(module, "NARROW_LEVELS", levels)
-    monkeypatch.setattr(module, "NARROW_AMONG_ALL", 1)
+    tune(monkeypatch, "bfs", narrow=narrow, narrow_levels=levels, fused_narrow_levels=1)
     graph = ev.read(spec)
     number = int(graph.out_degree().argmax())
     result = ev.bfs(graph, source=graph.ids[number], on="cuda:0")
@@ -204,17 +202,15 @@ def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped
 @pytest.mark.parametrize("directed", [False, True])
 def test_searches_that_look_up_read_heads(monkeypatch, directed):
     """Whatever lies in their place in the host's memory: here a vertex that nobody reaches."""
-    module = import_module("evener.algorithms.bfs.bfs")
-    monkeypatch.setattr(module, "NARROW", 0)
-    monkeypatch.setattr(module, "EDGES_TO_TURN_UP_ON_A_GPU", 10**6)
+    tune(monkeypatch, "bfs", narrow=0, alpha=10**6)
     everything = Tiers(1.0, 1 << 32)
     monkeypatch.setattr(import_module("evener.partition.place"), "tiers_of", lambda *_, **__: everything)
     ends, nobody = np.random.default_rng(7).integers(0, 300, (2, 900)), 300
     graph = ev.Graph.from_edges(*ends, directed=directed, n=301)
     pg = ev.partition(graph, "cuda:0")
     edges = pg.partitions[0].in_
-    for begin, end in pairwise(pg.elements[0].fetch(edges.offsets).tolist()):
-        edges.targets.far[begin : min(begin + HEAD, end)] = nobody
+    for begin, end in pairwise(pg.elements[0].download(edges.offsets).tolist()):
+        edges.targets.host_part[begin : min(begin + HEAD, end)] = nobody
     source = int(graph.out_degree().argmax())
     assert (ev.bfs(pg, source=source)["distance"] == reference.bfs(graph, source)[0]).all()
 
@@ -256,8 +252,8 @@ def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
     truth = Truth(graph, int(graph.out_degree().argmax()))
     for on in (["cuda:0"], ["cpu:1", "cuda:0"])[: 1 + (dtype in BESIDE_A_CPU)]:
         pg = ev.partition(graph, on, alpha=0.4)
-        for delta, most in ((None, module.BUCKETS), (0.5, 3), (0.5, 1 << 20), (40, 1)):
-            monkeypatch.setattr(module, "BUCKETS", most)
+        for delta, most in ((None, 16), (0.5, 3), (0.5, 1 << 20), (40, 1)):
+            tune(monkeypatch, "sssp", buckets=most)
             truth.check_sssp(ev.sssp(pg, source=truth.source, delta=delta))
 
 
@@ -265,7 +261,7 @@ def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
 def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
     """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
     module = import_module("evener.algorithms.sssp.sssp")
-    monkeypatch.setattr(module, "BUCKETS", most)
+    tune(monkeypatch, "sssp", buckets=most)
     monkeypatch.setattr(module, "EDGES_TO_SWEEP", 1)
     graph = ev.Graph.from_edges(range(20), range(1, 21), np.full(20, 3), directed=True)
     result = ev.sssp(graph, source=0, on="cuda:0", delta=2)

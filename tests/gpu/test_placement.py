@@ -28,7 +28,7 @@ def test_values_go_there_and_come_back(graph, on, dtype):
     values = np.random.default_rng(1).integers(0, 1000, graph.n).astype(dtype)
     parts = pg.spread(values)
     for element, p, part in zip(pg.elements, pg.partitions, parts, strict=True):
-        assert (element.fetch(part) == values[element.fetch(p.vertices)]).all()
+        assert (element.download(part) == values[element.download(p.vertices)]).all()
     owned = [part[: p.owned] for p, part in zip(pg.partitions, parts, strict=True)]
     assert (pg.gather(owned) == values).all()
 
@@ -63,7 +63,7 @@ def test_edges_without_room_stay_with_the_host():
             break
         (p,) = pg.partitions
         assert {len(edges.targets) for edges in p.directions} == {truth.graph.m}
-        by_share[len(p.out.targets.far) / truth.graph.m] = pg
+        by_share[len(p.out.targets.host_part) / truth.graph.m] = pg
         room = room * 9 // 10
     else:
         pytest.fail(f"{room} bytes are enough for everything")

@@ -58,5 +58,5 @@ def check_launches(scratch, ends):
             scratch._counters[next_one] = 0
             scratch._counters[mine] += 5
         if end == "noted":
-            scratch.listed()
+            scratch.advance_counter()
     assert len(turns) == 2

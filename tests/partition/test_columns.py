@@ -15,7 +15,7 @@ import evener as ev
 import reference
 from apart import ApartElement, parse_apart
 from evener.elements import CpuElement
-from evener.elements.cuda.modules import Loader
+from evener.elements.cuda.modules import ModuleCache
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.partition.footprint import beside_edges, columns_bytes
@@ -246,16 +246,16 @@ def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
     """What was free a moment ago may be another process's by now, and ours when the next run looks."""
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cpu:1")
-    array = CpuElement.array
+    array = CpuElement.allocate
 
     def lost(element, length, dtype, fill=None, **how):
         if dtype == np.uint8:  # the order of lanes
             raise DeviceOutOfMemory("cuda:0 has 1.0 KiB free", needed=2048, available=1024)
         return array(element, length, dtype, fill, **how)
 
-    monkeypatch.setattr(CpuElement, "array", lost)
+    monkeypatch.setattr(CpuElement, "allocate", lost)
     for restored in (lost, array):
-        monkeypatch.setattr(CpuElement, "array", restored)
+        monkeypatch.setattr(CpuElement, "allocate", restored)
         ranks = ev.pagerank(pg, tol=0, max_iter=12)["rank"]
         assert ("columns" in pg.partitions[0].in_.prepared) == (restored is array)
         np.testing.assert_allclose(ranks, reference.pagerank(graph, iterations=12), rtol=1e-6)
@@ -266,7 +266,7 @@ def test_none_where_edges_are_the_hosts():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
 
     class Mapped:
-        far = np.zeros(32, np.uint32)
+        host_part = np.zeros(32, np.uint32)
 
         def __len__(self):
             return partition.in_.count
@@ -385,7 +385,7 @@ def test_two_columns_share_a_word(low, high):
 )
 def test_what_fits_in_a_table(shared, columns):
     """On an H200, an A100, and others; columns are numbered in 16 bits, and one number stands for none."""
-    loader = Loader.__new__(Loader)
+    loader = ModuleCache.__new__(ModuleCache)
     loader._most_shared = shared
     assert loader.table_columns == columns
 

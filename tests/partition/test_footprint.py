@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evener as ev
+from evener.algorithms.registry import find
 from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import beside_edges, far_edges, least_on_host, tiers_of
+from evener.partition.footprint import beside_edges, far_edges, tiers_of
 
 HOME = import_module("evener.partition.footprint")
 
@@ -220,7 +221,7 @@ def test_a_run_takes_what_it_is_said_to_take_at_least(algorithm):
     run = partial(getattr(ev, algorithm), placed, **more)
     run()  # compiles
     cpu._pool.clear()
-    said = least_on_host(algorithm, placed.partitions, placed.elements)
+    said = find(algorithm).host_state.vertex * graph.n
     tracemalloc.start()
     result = run()
     _, most = tracemalloc.get_traced_memory()
@@ -228,24 +229,6 @@ def test_a_run_takes_what_it_is_said_to_take_at_least(algorithm):
     assert result.graph is graph
     assert said <= most
     assert most <= 1.5 * said
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "own", "other"),
-    [
-        ("bfs", 16, 4),
-        ("pagerank", 12, 8),
-        ("wcc", 8, 8),
-        ("sssp", 16, 4),
-        ("betweenness", 28, 16),
-        ("mine", 0, 0),
-    ],
-)
-def test_the_least_on_the_host_is_that_of_its_elements(algorithm, own, other):
-    parts = [SimpleNamespace(owned=owned, mirrors=mirrors) for owned, mirrors in ((1000, 10), (300, 700))]
-    on = [SimpleNamespace(kind=kind) for kind in ("cpu", "cpu", "cuda")]
-    assert least_on_host(algorithm, parts, on[:2]) == own * 1300 + other * 710
-    assert least_on_host(algorithm, parts, on[1:]) == own * 1000 + other * 10
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])

@@ -164,11 +164,11 @@ def test_the_last_vertex_has_a_bit_of_its_own(leaves):
 class Halved(ApartElement):
     """Notes how many edges stay with the host, and what it is to make ready for."""
 
-    def edges(self, length, dtype, far):
-        self.far.append(far)
-        return super().edges(length, dtype, far)
+    def allocate_edges(self, length, dtype, on_host):
+        self.far.append(on_host)
+        return super().allocate_edges(length, dtype, on_host)
 
-    def reserve(self, edges):
+    def prepare_workspace(self, edges):
         self.reserved = edges
 
 
@@ -193,12 +193,14 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
 def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
     """Elements keep what they copy until they have waited for it, though the graph is forgotten before."""
     done = []
-    wait, hold = CpuElement.wait, CpuElement.hold
+    wait, upload = CpuElement.wait, CpuElement.upload
     monkeypatch.setattr(CpuElement, "wait", lambda own: done.append(("wait", own.name)) or wait(own))
-    monkeypatch.setattr(CpuElement, "hold", lambda own, a: done.append(("hold", own.name)) or hold(own, a))
+    monkeypatch.setattr(
+        CpuElement, "upload", lambda own, a: done.append(("upload", own.name)) or upload(own, a)
+    )
     ev.partition(ev.read("rmat:6"), ["cpu:1", "cpu:1"])
     assert done[-2:] == [("wait", "cpu:1#0"), ("wait", "cpu:1#1")]
-    assert ("hold", "cpu:1#1") in done
+    assert ("upload", "cpu:1#1") in done
 
 
 def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
@@ -215,14 +217,14 @@ def in_two_memories():
     def edges(length, dtype, far):
         return TieredArray(np.empty(far, dtype), np.empty(length - far, dtype))
 
-    def close_edges(edges, begin, values):
-        here = min(max(len(edges.far) - begin, 0), len(values))
-        edges.far[begin : begin + here] = values[:here]
-        begin += here - len(edges.far)
-        edges.near[begin : begin + len(values) - here] = values[here:]
+    def end_write(edges, begin, values):
+        here = min(max(len(edges.host_part) - begin, 0), len(values))
+        edges.host_part[begin : begin + here] = values[:here]
+        begin += here - len(edges.host_part)
+        edges.device_part[begin : begin + len(values) - here] = values[here:]
 
-    element.edges, element.close_edges = edges, close_edges
-    element.open_edges = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
+    element.allocate_edges, element.end_write = edges, end_write
+    element.begin_write = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
     return element
 
 
@@ -243,7 +245,10 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
     built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
     placed = PLACING.place(built, element, Tiers(mapped, 1 << 32))
     edges = placed.in_
-    begins, values = edges.offsets[:-1].astype(int), np.concatenate([edges.targets.far, edges.targets.near])
+    begins, values = (
+        edges.offsets[:-1].astype(int),
+        np.concatenate([edges.targets.host_part, edges.targets.device_part]),
+    )
     to_hub = values == 64  # the only mirror
     if mapped:
         assert to_hub[begins].all()
@@ -272,8 +277,8 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     assert placed.host_bytes == 4 * placed.mapped_edges
     assert (placed.mapped_edges > 0) == (mapped > 0)
     targets = placed.in_.targets
-    values = np.concatenate([targets.far, targets.near])
-    rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.far)]
+    values = np.concatenate([targets.host_part, targets.device_part])
+    rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.host_part)]
     count = min(most, max(rows, default=0)) if mapped else 0
     if directed:
         assert placed.out.targets.heads is None
@@ -281,7 +286,7 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
         assert targets.heads is None
         return
     assert targets.heads.shape == (count, HEAD)
-    assert targets.nbytes == targets.far.nbytes + targets.near.nbytes + count * HEAD * 4
+    assert targets.nbytes == targets.host_part.nbytes + targets.device_part.nbytes + count * HEAD * 4
     for head, (begin, end) in zip(targets.heads, pairwise(placed.in_.offsets.tolist()), strict=False):
         own = values[begin : min(end, begin + HEAD)]
         assert (head[: len(own)] == own).all()

@@ -1,4 +1,4 @@
-"""What every algorithm does before it starts: place the graph, and find its source among the partitions."""
+"""What every algorithm does before it starts: place the graph, and find the number of its source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from evener.algorithms.registry import find
 from evener.elements import named, parse_elements
 from evener.elements.cuda.discovery import gpus
-from evener.engine.engine import Spread
+from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "NOBODY",
     "Wanted",
-    "at_vertex",
     "check_weights",
     "ensure_placed",
     "given_share",
@@ -250,12 +249,8 @@ def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
     raise ArgumentError(msg)
 
 
-def unsigned(weights: Spread) -> Spread:
-    """Return the same weights, integers without their sign."""
-    return Spread([w.view(f"u{w.itemsize}") if w.dtype.kind == "i" else w for w in weights.parts])
-
-
-def at_vertex(pg: PartitionedGraph, number: int) -> Spread:
-    """The local number of a vertex where it is owned, `NOBODY` elsewhere."""
-    owner, local = pg.place_of(number)
-    return Spread([np.uint32(local) if p == owner else NOBODY for p in range(len(pg.partitions))])
+def unsigned(weights: PartitionedArray) -> PartitionedArray:
+    """Return the same weights, integers as unsigned ones."""
+    return PartitionedArray(
+        [own.view(f"u{own.itemsize}") if own.dtype.kind == "i" else own for own in weights]
+    )

@@ -1,4 +1,4 @@
-"""Processing elements: the CPU cores of a process and its GPUs; one file a kind."""
+"""Processing elements: the CPU cores of a process and its GPUs, one file or folder for each kind."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from evener.elements.base import Element
 from evener.elements.cpu import CpuElement, usable_cores
+from evener.elements.protocols import Element
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["CpuElement", "Element", "named", "parse_elements", "usable_cores"]
 
 
 def named(on: str | Iterable[str] | None) -> list[str] | None:
-    """The names in `on`, which may be given only once; None where it is left open.
+    """Return the names in `on`, which may be an iterator; None if `on` is None.
 
     Raises
     ------
@@ -39,16 +39,16 @@ def named(on: str | Iterable[str] | None) -> list[str] | None:
 def parse_elements(
     on: str | Sequence[str] | Sequence[Element] | None, *, gpu_memory: int | None = None
 ) -> list[Element]:
-    """Return the elements named by `on`. Elements that are resolved already are returned as they are.
+    """Return the elements that `on` names. Elements are returned unchanged.
 
     Parameters
     ----------
     on : str or sequence of str or of Element, optional
-        "cpu" for the cores no other element keeps busy, "cpu:8" for eight threads, "cuda:0" for the first
-        GPU; a string may list several, separated by commas. Elements of the same name are told apart as
+        "cpu" for the cores that no other element uses, "cpu:8" for eight threads, "cuda:0" for the first
+        GPU. A string may list several, separated by commas. Elements of the same name get numbers:
         "cpu:1#0", "cpu:1#1". Default: all cores as one element.
     gpu_memory : int, optional
-        Bytes that may be taken up on each GPU. Default: what is free there.
+        Bytes to use on each GPU. Default: all free memory.
 
     Returns
     -------
@@ -57,9 +57,9 @@ def parse_elements(
     Raises
     ------
     ArgumentError
-        For a name that is not an element of this machine; the sentence says what the machine has.
+        For a name that is not an element of this machine; the message says what the machine has.
     DeviceError
-        For a GPU, where none can be used; the sentence says why.
+        For a GPU if none can be used; the message says why.
 
     Examples
     --------
@@ -86,16 +86,16 @@ def parse_elements(
 
 
 def _shared_cores(kinds: list[tuple[str, int | None]]) -> list[int]:
-    """The threads of each "cpu" without a number: what other elements leave, at least one."""
+    """Return the threads of each "cpu" without a number: the remaining cores, at least one each."""
     bare = kinds.count(("cpu", None))
-    # A GPU takes a core of its own: one that is always ready to hand it the next kernel.
+    # Each GPU gets a core, whose thread launches its kernels.
     busy = sum(1 if kind == "cuda" else number or 0 for kind, number in kinds)
     left = usable_cores() - busy
     return [max(1, left // bare + (i < left % bare)) for i in range(bare)]
 
 
 def _kind(name: object) -> tuple[str, int | None]:
-    """What a name says: "cpu" with its threads, None where that is open; "cuda" with the GPU's number."""
+    """Return kind and number of a name: "cpu" and threads or None, "cuda" and the index of the GPU."""
     text = name.strip() if isinstance(name, str) else ""
     if match := re.fullmatch(r"cuda:(\d+)", text):
         return "cuda", int(match[1])

@@ -1,4 +1,4 @@
-"""The CPU element: some of the cores of this process, running Numba kernels."""
+"""The CPU element: cores of this process that run Numba kernels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.elements.base import words_apart
-from evener.elements.page_pool import LEAST, Pool
+from evener.elements.page_pool import LEAST, PagePool
 from evener.elements.pinned import locked_array, locked_words
+from evener.elements.protocols import padded_words
 from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel, no_such_kernel
@@ -24,32 +24,30 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from evener.elements.base import Element
-
 __all__ = ["CpuElement", "usable_cores"]
 
-# What the runs of this process leave to one another: memory of its own, and such that GPUs copy from and to.
-_pool = Pool(lambda length: np.empty(length, np.uint64))
-_locked_pool = Pool(locked_words)
+# Pages that the runs of this process reuse: pageable ones, and page-locked ones that GPUs copy from and to.
+_pool = PagePool(lambda length: np.empty(length, np.uint64))
+_locked_pool = PagePool(locked_words)
 on_shortage(_pool.clear, kept=lambda: _pool.nbytes)
 on_shortage(_locked_pool.clear, kept=lambda: _locked_pool.nbytes)
 
 
 def usable_cores() -> int:
-    """Cores this process may run on, as far as Numba was told to use them."""
+    """Return the number of cores that this process and Numba's settings allow."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(affinity, int(numba.config.NUMBA_NUM_THREADS)))
 
 
 def _module_of(name: str) -> tuple[str, str]:
-    """The module and the function of a kernel name: "file.function" or "package:file.function"."""
+    """Return module and function of a kernel name: "file.function" or "package:file.function"."""
     place, _, function = name.rpartition(".")
     package, _, file = place.rpartition(":")
     return (f"{package}.{file}_cpu" if package else f"evener.kernels.cpu.{file}"), function
 
 
 def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An undefined array of the allocator's."""
+    """Return an undefined array from NumPy's allocator."""
     try:
         return np.empty(length, dtype)
     except MemoryError as error:
@@ -57,22 +55,23 @@ def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class CpuElement:
-    """Some of this process's cores.
+    """Cores of this process.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        The name in ``on=``.
     threads : int
-        How many threads kernels use.
+        Threads that kernels use.
     pinned : bool
-        Whether to lock the pages of arrays that travel, so that a GPU can copy from and to them beside its
-        kernels.
+        Whether arrays that travel lie in page-locked memory, which GPUs copy asynchronously.
     """
 
     kind = "cpu"
     deferred = False
     memory = "host"
+    addressable = True
+    peers = None
     table_columns = 0
 
     def __init__(self, name: str, threads: int, *, pinned: bool = False) -> None:
@@ -82,8 +81,72 @@ class CpuElement:
         self._pinned = pinned
         self._kernels: dict[str, Callable[..., Any]] = {}
 
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def room(self) -> None:
+        """Return None: the host's memory is checked before a graph is placed."""
+        return
+
+    def room_beside(self, taken: int) -> None:  # noqa: ARG002 - the host sets the limit
+        """Return None, as `room` does."""
+        return
+
+    def allocate(
+        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
+    ) -> NDArray[Any]:
+        """Return a NumPy array, filled or undefined.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the system has no memory for it.
+        """
+        dtype = np.dtype(dtype)
+        nbytes = length * dtype.itemsize
+        locked = self._pinned and travels
+        if nbytes < LEAST:
+            array = locked_array(length, dtype) if locked and length else _empty(length, dtype)
+            if fill is not None:
+                array[:] = fill
+            return array
+        pages = (_locked_pool if locked else _pool).take(nbytes)
+        array = pages.view(np.uint8)[:nbytes].view(dtype)
+        if fill is not None and 8 % dtype.itemsize:
+            array[:] = fill  # the values do not fit words of 64 bits
+        elif fill is not None:
+            word = np.full(8 // dtype.itemsize, fill, dtype).view(np.uint64)[0]
+            self.run(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
+        return array
+
+    def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
+        """Return `count` views of one array of zeros."""
+        step = padded_words(length)
+        whole = self.allocate(count * step, np.uint64, 0)
+        return [whole[k * step : k * step + length] for k in range(count)]
+
+    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array itself."""
+        return array
+
+    def download(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array itself."""
+        return array
+
+    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> NDArray[Any]:  # noqa: ARG002 - all lie on the host
+        """Return a NumPy array."""
+        return _empty(length, dtype)
+
+    def begin_write(self, edges: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        """Return a view of the edges."""
+        return edges[begin:end]
+
+    def end_write(self, edges: NDArray[Any], begin: int, written: NDArray[Any]) -> None:
+        """Do nothing: `begin_write` returned a view."""
+
+    # ---- queue ----------------------------------------------------------------------------------
+
     def kernel(self, name: str | Kernel) -> Callable[..., Any]:
-        """The Numba kernel ``"file.function"``, or that of a `Kernel`."""
+        """Return the Numba kernel ``"file.function"``, or the CPU side of a `Kernel`."""
         if isinstance(name, Kernel):
             return cast("Callable[..., Any]", name.side(self))
         if name not in self._kernels:
@@ -95,115 +158,14 @@ class CpuElement:
             self._kernels[name] = found
         return self._kernels[name]
 
-    def room(self) -> None:
-        """None: what fits is asked of the host before anything is placed."""
-        return
+    def prepare_workspace(self, edges: int) -> None:
+        """Do nothing: kernels divide edges as they run."""
 
-    def room_beside(self, taken: int) -> None:  # noqa: ARG002 - nor is there a limit beside anything
-        """None, as for `room`."""
-        return
-
-    def array(
-        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
-    ) -> NDArray[Any]:
-        """A NumPy array, filled or left as it comes.
-
-        Raises
-        ------
-        OutOfMemoryError
-            If the system gives no memory for it.
-        """
-        dtype = np.dtype(dtype)
-        nbytes = length * dtype.itemsize
-        # No others: of the 20 ms of a search of R-MAT 23, 10 were outside its supersteps when all were.
-        locked = self._pinned and travels
-        if nbytes < LEAST:
-            array = locked_array(length, dtype) if locked and length else _empty(length, dtype)
-            if fill is not None:
-                array[:] = fill
-            return array
-        pages = (_locked_pool if locked else _pool).words(nbytes)
-        array = pages.view(np.uint8)[:nbytes].view(dtype)
-        if fill is not None and 8 % dtype.itemsize:
-            array[:] = fill  # no number of them makes a word
-        elif fill is not None:
-            word = np.full(8 // dtype.itemsize, fill, dtype).view(np.uint64)[0]
-            self.call(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
-        return array
-
-    def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
-        """Parts of one array."""
-        apart = words_apart(length)
-        whole = self.array(count * apart, np.uint64, 0)
-        return [whole[k * apart : k * apart + length] for k in range(count)]
-
-    def hold(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The array itself."""
-        return array
-
-    def edges(self, length: int, dtype: np.dtype[Any], far: int) -> NDArray[Any]:  # noqa: ARG002 - none is far from here
-        """A NumPy array."""
-        return _empty(length, dtype)
-
-    def open_edges(self, edges: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """That part of the edges themselves."""
-        return edges[begin:end]
-
-    def close_edges(self, edges: NDArray[Any], begin: int, written: NDArray[Any]) -> None:
-        """Do nothing: they were written where they are."""
-
-    def fetch(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The array itself."""
-        return array
-
-    def begin_round(self) -> None:
-        """Do nothing: a call that has returned is done."""
-
-    def send(self, source: NDArray[Any], receiver: Element, target: Any) -> Any:
-        """Let another element copy an array."""
-        return receiver.bring(source, target)
-
-    def bring(
-        self,
-        source: NDArray[Any],
-        target: NDArray[Any],
-        memory: object = "host",  # noqa: ARG002 - all that comes to be copied here lies in the host's
-        after: Any = None,  # noqa: ARG002 - what the host has written is written
-    ) -> None:
-        """Copy an array of another CPU element's."""
-        np.copyto(target, source)
-
-    def receive(self, arrival: Any) -> None:
-        """Wait for what a GPU sent; what others did is there."""
-        if arrival is not None:
-            arrival.wait()
-
-    def reserve(self, edges: int) -> None:
-        """Do nothing: kernels share out edges as they come to them."""
-
-    def read(self, vote: Any) -> Any:
-        """The vote itself."""
-        return vote
-
-    def wait(self) -> None:
-        """Do nothing: a call that has returned is done."""
-
-    def begin_timing(self, *, beside_others: bool) -> None:
-        """Do nothing: the host's clock is always there."""
-
-    def mark(self) -> float:
-        """The time."""
-        return perf_counter()
-
-    def times(self, marks: Sequence[float]) -> list[float]:
-        """The marks themselves."""
-        return list(marks)
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Run `function` on this thread, its parallel loops on this element's threads."""
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call `function` on this thread, with its parallel loops on this element's threads."""
         before = numba.get_num_threads()
         try:
-            # Asking takes half of what telling does, and most calls have nothing to tell.
+            # Reading the number of threads is cheaper than setting it.
             if before != self.threads:
                 numba.set_num_threads(self.threads)
             if jit.THREAD_SAFE:
@@ -213,3 +175,50 @@ class CpuElement:
         finally:
             if numba.get_num_threads() != before:
                 numba.set_num_threads(before)
+
+    def result(self, value: Any) -> Any:
+        """Return the value itself."""
+        return value
+
+    def wait(self) -> None:
+        """Do nothing: calls return when their work is done."""
+
+    def begin_round(self) -> None:
+        """Do nothing: calls return when their work is done."""
+
+    def record(self) -> None:
+        """Return None: all work so far is done."""
+        return
+
+    def copy_in(self, source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Copy an array of the host."""
+        np.copyto(target, source)
+
+    def copy_out(self, source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Copy an array to one of the host."""
+        np.copyto(target, source)
+
+    def copy_from(self, source: NDArray[Any], target: NDArray[Any], memory: object, after: Any) -> Any:
+        """Refuse to copy: a CPU has no peers."""
+        raise NotImplementedError
+
+    def wait_for_peer(self, done: Any) -> None:
+        """Do nothing: a CPU has no peers."""
+
+    def wait_for(self, done: Any) -> None:
+        """Wait on the host for a copy that a GPU makes."""
+        if done is not None:
+            done.wait()
+
+    # ---- clock ----------------------------------------------------------------------------------
+
+    def begin_timing(self, *, beside_others: bool) -> None:
+        """Do nothing: the host's clock needs no preparation."""
+
+    def mark(self) -> float:
+        """Return the host's time in seconds."""
+        return perf_counter()
+
+    def times(self, marks: Sequence[float]) -> list[float]:
+        """Return the marks, which are times."""
+        return list(marks)

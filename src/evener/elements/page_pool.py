@@ -1,4 +1,4 @@
-"""Large arrays that one run gives up and the next takes: fresh pages take longer than writing to them."""
+"""A pool of large arrays that later runs reuse, because mapping new pages takes longer than filling them."""
 
 from __future__ import annotations
 
@@ -17,65 +17,63 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LEAST", "Pool"]
+__all__ = ["LEAST", "PagePool"]
 
-# Smaller arrays are the allocator's, which keeps them itself. Filling 64 MiB on two threads takes 10 ms in
-# fresh pages, 3 ms in these.
+# Bytes of the smallest pooled array. NumPy's allocator caches smaller ones.
 LEAST = 1 << 20
-# The part of the memory at hand that may be kept for later. A run's state is some tens of bytes a vertex, its
-# graph mostly hundreds: a run that leaves more than this has a graph that hardly fits.
+# Share of the available memory that the pool may keep.
 _KEPT = 1 / 16
 
 
-class Pool:
-    """Pages that were given up, by size.
+class PagePool:
+    """Returned pages, by size.
 
     Parameters
     ----------
     make : callable
-        Gives an array of so many uint64 in fresh pages.
+        Given a length, returns an array of that many uint64 in new pages.
     """
 
     def __init__(self, make: Callable[[int], NDArray[np.uint64]]) -> None:
         self._make = make
-        # By size, those first of which none has been given up for the longest time.
+        # By size, least recently returned sizes first.
         self._kept: OrderedDict[int, list[NDArray[np.uint64]]] = OrderedDict()
         self._nbytes = 0
         self._most: int | None = None
-        # The end of an array may come at any moment, on any thread, and while that looks for pages here: so
-        # what is given up waits in line, which nothing interrupts, until somebody has the lock.
-        self._given_up: deque[NDArray[np.uint64]] = deque()
+        # Finalizers run at any time, also on a thread that holds the lock. So they only append here, and the
+        # next holder of the lock sorts the pages in.
+        self._returned: deque[NDArray[np.uint64]] = deque()
         self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
-        """What is kept for later."""
+        """Bytes that the pool keeps."""
         with self._lock:
             self._settle()
             return self._nbytes
 
-    def words(self, nbytes: int) -> NDArray[np.uint64]:
-        """An undefined array of `nbytes` or more; when it and all its views are gone its pages are kept.
+    def take(self, nbytes: int) -> NDArray[np.uint64]:
+        """Return an undefined array of at least `nbytes`, whose pages return here with its last view.
 
         Raises
         ------
         OutOfMemoryError
-            If the system gives no pages, even with those back that were kept.
+            If the system has no memory, also after the pool has released its pages.
         """
         nbytes = _rounded(nbytes)
         with self._lock:
             self._settle()
-            pages = self._take(nbytes) if nbytes in self._kept else None
+            pages = self._pop(nbytes) if nbytes in self._kept else None
         if pages is None:
             try:
                 pages = self._make(nbytes // 8)
             except MemoryError:
                 self.clear()
-                pages = self._made(nbytes)
-        return np.asarray(_Lease(self, pages))
+                pages = self._make_checked(nbytes)
+        return np.asarray(_Borrowed(self, pages))
 
-    def _made(self, nbytes: int) -> NDArray[np.uint64]:
-        """Fresh pages."""
+    def _make_checked(self, nbytes: int) -> NDArray[np.uint64]:
+        """Return new pages."""
         try:
             return self._make(nbytes // 8)
         except OutOfMemoryError:
@@ -84,8 +82,8 @@ class Pool:
             raise not_given(nbytes) from error
 
     def keep(self, pages: NDArray[np.uint64]) -> None:
-        """Keep pages for later; once they are too many, give up some of a size long out of use."""
-        self._given_up.append(pages)
+        """Keep pages for later; release the least recently returned sizes beyond the limit."""
+        self._returned.append(pages)
         if self._lock.acquire(blocking=False):
             try:
                 self._settle()
@@ -93,17 +91,17 @@ class Pool:
                 self._lock.release()
 
     def clear(self) -> None:
-        """Give up all that is kept."""
+        """Release all pages."""
         with self._lock:
-            self._given_up.clear()
+            self._returned.clear()
             self._kept.clear()
             self._nbytes = 0
 
     def _settle(self) -> None:
-        """Put away what waits in line."""
-        while self._given_up:
-            pages = self._given_up.popleft()
-            if self._most is None:  # asked once, for asking takes longer than filling a small array
+        """Sort in the pages that finalizers returned."""
+        while self._returned:
+            pages = self._returned.popleft()
+            if self._most is None:  # the query takes longer than filling a small array
                 self._most = int(_KEPT * available())
             if pages.nbytes > self._most:
                 continue
@@ -111,10 +109,10 @@ class Pool:
             self._kept.move_to_end(pages.nbytes)
             self._nbytes += pages.nbytes
             while self._nbytes > self._most:
-                self._take(next(iter(self._kept)))
+                self._pop(next(iter(self._kept)))
 
-    def _take(self, nbytes: int) -> NDArray[np.uint64]:
-        """Pages of a size of which some are kept; not kept any more."""
+    def _pop(self, nbytes: int) -> NDArray[np.uint64]:
+        """Remove and return kept pages of a size."""
         of_size = self._kept[nbytes]
         pages = of_size.pop()
         if not of_size:
@@ -123,16 +121,16 @@ class Pool:
         return pages
 
 
-class _Lease:
-    """What NumPy takes for the owner of an array's memory."""
+class _Borrowed:
+    """The owner of a borrowed array's memory, as NumPy sees it."""
 
-    def __init__(self, pool: Pool, pages: NDArray[np.uint64]) -> None:
+    def __init__(self, pool: PagePool, pages: NDArray[np.uint64]) -> None:
         self.__array_interface__: dict[str, Any] = pages.__array_interface__
-        # Not as the process ends: then nothing is kept, and what keeping needs is gone.
+        # At exit the pool's own objects are gone.
         finalize(self, pool.keep, pages).atexit = False
 
 
 def _rounded(nbytes: int) -> int:
-    """The next eighth of a power of two, so that arrays of almost one size take each other's pages."""
+    """Round up to an eighth of a power of two, so that similar sizes share pages."""
     step = 1 << max(nbytes.bit_length() - 4, 3)
     return -(-nbytes // step) * step

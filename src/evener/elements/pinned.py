@@ -1,4 +1,4 @@
-"""Host arrays in pinned pages, which a GPU copies from and to asynchronously and can read directly."""
+"""Host arrays in page-locked memory, which a GPU copies asynchronously and reads directly."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["locked_array", "locked_words"]
 
-# cudaErrorInvalidValue, where the size alone is refused, and cudaErrorMemoryAllocation.
+# cudaErrorInvalidValue, for a size that is refused, and cudaErrorMemoryAllocation.
 _NO_PAGES = (1, 2)
 _LARGE_PAGE = 1 << 21
 
 
 def _give_up_pages() -> None:
-    """Unlock the pages that CuPy keeps for later."""
+    """Release the pages that CuPy keeps for later."""
     if "cupy" in sys.modules:
         from cupy import get_default_pinned_memory_pool
 
@@ -38,17 +38,22 @@ on_shortage(_give_up_pages)
 
 
 def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
-    """An array whose pages stay where they are, so that a GPU can copy from and to it by itself, and read it.
+    """Return an undefined array of shape (length,) in page-locked memory.
 
-    Locking takes long, so a pool keeps what is given up, in sizes of powers of two; `pooled` is for what is
-    made again and again.
+    Parameters
+    ----------
+    length : int
+    dtype : dtype
+    pooled : bool, default True
+        Whether the pages come from CuPy's pool, which has sizes of powers of two. Locking pages is slow, so
+        arrays that every run allocates come from the pool.
 
     Raises
     ------
     DeviceOutOfMemory
-        If the system does not lock so many pages.
+        If the system cannot lock that many pages.
     DeviceError
-        If the GPU has failed, and with it all that CUDA does in this process.
+        If a GPU has failed.
     """
     from cupy import cuda
 
@@ -63,10 +68,9 @@ def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> N
 
 
 def locked_words(length: int) -> NDArray[np.uint64]:
-    """An array in large pages where the system has them, locked: CUDA's own are small ones.
+    """Return an array of `length` uint64 in page-locked memory, in large pages if the system has them.
 
-    Kernels of the CPU that read here and there take a fifth less time in large pages: an iteration of
-    PageRank on a third of R-MAT 24, 15 cores, takes 30 ms there and 36 ms in small ones.
+    CUDA allocates small pages, in which random reads of CPU kernels are slower.
 
     Raises
     ------
@@ -75,24 +79,24 @@ def locked_words(length: int) -> NDArray[np.uint64]:
     """
     nbytes = length * 8
     with _locking(nbytes):
-        require(nbytes, "locking pages for a GPU")  # for the system may promise more than it has
-        room = np.empty(nbytes + _LARGE_PAGE, np.uint8)  # of which NumPy asks the system for large pages
+        require(nbytes, "locking pages for a GPU")  # the system may overcommit
+        room = np.empty(nbytes + _LARGE_PAGE, np.uint8)  # NumPy asks for large pages
         begin = -room.ctypes.data % _LARGE_PAGE
         pages = room[begin : begin + nbytes].view(np.uint64)
-        # So that they are there: on all threads, for the system may take long to give a page.
+        # Map the pages now, on all threads.
         fill(pages, np.uint64(0))
         return np.asarray(_Locked(pages))
 
 
 class _Locked:
-    """What NumPy takes for the owner of pages that are locked as long as it is there."""
+    """The owner of locked pages, as NumPy sees it."""
 
     def __init__(self, pages: NDArray[np.uint64]) -> None:
         from cupy.cuda import runtime
 
-        # First, for whoever interrupts this is heard as soon as they are locked.
+        # Before the call, because an interrupt may arrive as soon as the pages are locked.
         unlocking = finalize(self, _unlock, pages)
-        unlocking.atexit = False  # as the process ends the system unlocks them
+        unlocking.atexit = False  # the system unlocks them when the process ends
         try:
             runtime.hostRegister(pages.ctypes.data, pages.nbytes, runtime.hostAllocPortable)
         except runtime.CUDARuntimeError:
@@ -102,7 +106,7 @@ class _Locked:
 
 
 def _unlock(pages: NDArray[np.uint64]) -> None:
-    """Unlock pages, which go with this; a GPU that has failed answers nothing any more."""
+    """Unlock pages; a GPU that has failed raises an error, which is ignored."""
     from cupy.cuda import runtime
 
     with contextlib.suppress(runtime.CUDARuntimeError):
@@ -111,7 +115,7 @@ def _unlock(pages: NDArray[np.uint64]) -> None:
 
 @contextlib.contextmanager
 def _locking(nbytes: int) -> Iterator[None]:
-    """Say in a sentence why pages cannot be locked."""
+    """Translate errors of locking pages."""
     from cupy.cuda import runtime
 
     try:

@@ -1,28 +1,36 @@
-"""Spread: what differs from partition to partition, as one value."""
+"""PartitionedArray: one value with a part for each partition."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from evener.partition.partition import Edges
 
-__all__ = ["Spread", "adjacency"]
+    _Parts = Sequence[Any]
+else:
+    # Not an abstract class at run time: the engine calls isinstance for every argument of a kernel.
+    _Parts = object
+
+__all__ = ["PartitionedArray", "adjacency"]
 
 
-class Spread:
-    """One array a partition, each in the memory of the element that holds the partition.
+class PartitionedArray(_Parts):
+    """One array for each partition of this rank, in the memory of the partition's element.
+
+    Iterating gives the parts. A part may also be a number or another value that differs by partition.
 
     Parameters
     ----------
     parts : sequence
-        The arrays, or whatever else differs by partition.
+        One part for each partition.
     bits : bool
-        Whether they are bitmaps, one bit a vertex.
+        Whether the parts are bitmaps, with one bit for each vertex.
     """
 
     __slots__ = ("bits", "parts")
@@ -31,13 +39,28 @@ class Spread:
         self.parts = list(parts)
         self.bits = bits
 
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, p: Any) -> Any:
+        return self.parts[p]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the parts' elements."""
+        dtype: np.dtype[Any] = self.parts[0].dtype
+        return dtype
+
     @property
     def noun(self) -> str:
-        """What an error calls it."""
+        """The name of this kind of array in error messages."""
         return "a bitmap" if self.bits else "an array"
 
-    def overlaps(self, other: Spread) -> bool:
-        """Whether some of its parts lie where the other's do, as views of one array."""
+    def overlaps(self, other: PartitionedArray) -> bool:
+        """Return whether a part shares memory with the other's part for the same partition."""
         return self is other or any(
             begin < other_end and other_begin < end
             for (begin, end), (other_begin, other_end) in zip(
@@ -45,13 +68,13 @@ class Spread:
             )
         )
 
-    def first(self, lengths: Sequence[int]) -> Spread:
-        """The first so many of each part."""
-        return Spread([part[:length] for part, length in zip(self.parts, lengths, strict=True)])
+    def first(self, lengths: Sequence[int]) -> PartitionedArray:
+        """Return views of the first elements of each part, as many as `lengths` has for its partition."""
+        return PartitionedArray([part[:length] for part, length in zip(self.parts, lengths, strict=True)])
 
 
 def _extent(part: Any) -> tuple[int, int]:
-    """The addresses that an array takes up in its memory; none where it is no array."""
+    """Return the addresses where an array begins and ends; zeros for a value that is no array."""
     interface = getattr(part, "__array_interface__", None) or getattr(part, "__cuda_array_interface__", None)
     if interface is None:
         return 0, 0
@@ -59,11 +82,13 @@ def _extent(part: Any) -> tuple[int, int]:
     return begin, begin + int(part.nbytes)
 
 
-def adjacency(directions: list[Edges | None]) -> tuple[Spread, Spread, Spread]:
-    """The offsets, targets and blocks of one direction of each partition's edges; None where it has none."""
+def adjacency(
+    directions: list[Edges | None],
+) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
+    """Return offsets, targets and blocks of one direction of each partition's edges; None without edges."""
     columns: list[list[NDArray[Any] | None]] = [
         [None if edges is None else getattr(edges, name) for edges in directions]
         for name in ("offsets", "targets", "blocks")
     ]
-    offsets, targets, blocks = (Spread(column) for column in columns)
+    offsets, targets, blocks = (PartitionedArray(column) for column in columns)
     return offsets, targets, blocks

@@ -1,9 +1,8 @@
-"""The crew: threads of this process that drive its elements beside the calling one.
+"""The executor: threads of this process that run the steps of its elements at the same time.
 
-The calls of a superstep lie in one list, and every thread takes the next one that no other has taken. So the
-calling thread, which would only wait otherwise, works as well; a helper that wakes late finds its call done;
-and elements that share fewer cores than they have threads, together, take turns instead of each other's time.
-A GPU is only handed its work, so the calling thread does that for all of them before it takes a turn.
+The calls of a superstep are one list, from which each thread takes the next call. The calling thread takes
+calls too, a worker that wakes late finds none left, and elements that share cores run one after another. Work
+for a deferred element is only queued, so the calling thread queues it for all of them first.
 """
 
 from __future__ import annotations
@@ -11,60 +10,126 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.elements.cpu import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evener.elements.base import Element
+    from evener.elements.protocols import Element
 
-__all__ = ["call_all", "helpers_for"]
+    # The phase of the timeline to which a step's time counts, and a function with its arguments.
+    Step = tuple[str, Callable[..., Any], Sequence[Any]]
+
+__all__ = ["StepsDone", "no_steps", "run_all", "run_steps", "worker_count"]
 
 
-def helpers_for(elements: Sequence[Element]) -> int:
-    """How many elements find cores of their own beside the one that the calling thread drives."""
+class StepsDone(NamedTuple):
+    """The steps that an element has taken.
+
+    Attributes
+    ----------
+    result : number, tuple of numbers, or None
+        The value of the step that computed.
+    steps : list of Step
+    values : list
+        The value of each step.
+    times : list of float
+        The host's time in seconds before the first step and after each.
+    """
+
+    result: Any
+    steps: list[Step]
+    values: list[Any]
+    times: list[float]
+
+
+def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
+    """Return an empty list of steps for each element."""
+    return [[] for _ in elements]
+
+
+def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int) -> list[StepsDone]:
+    """Run each element's steps in order, at the same time as those of other elements, and wait for all."""
+    calls = [(element, _take_steps, (element, own)) for element, own in zip(elements, steps, strict=True)]
+    done = []
+    for element, own, (values, marks) in zip(elements, steps, run_all(calls, workers), strict=True):
+        result = None
+        for step, value in zip(own, values, strict=True):
+            if step[0] == "compute":
+                result = element.result(value)
+        done.append(StepsDone(result, own, values, element.times(marks)))
+    return done
+
+
+def _take_steps(element: Element, steps: list[Step]) -> tuple[list[Any], list[Any]]:
+    """Return the value of each step, and marks before the first step and after each."""
+    values: list[Any] = []
+    marks = [element.mark()]
+    for _, function, args in steps:
+        values.append(function(*args))
+        marks.append(element.mark())
+    return values, marks
+
+
+def worker_count(elements: Sequence[Element]) -> int:
+    """Return how many threads to use in addition to the calling one."""
     busy = [element.threads for element in elements if not element.deferred]
     return min(len(busy), max(1, usable_cores() * len(busy) // max(1, sum(busy)))) - 1 if busy else 0
 
 
-def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], helpers: int) -> list[Any]:
-    """Make each call on its element, with up to `helpers` threads beside this one, and wait for all.
+def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], workers: int) -> list[Any]:
+    """Run each call on its element, with up to `workers` threads and the calling one, and wait for all.
 
-    Gives what they return, in order. Where one fails, or the user interrupts, no further one begins, and that
-    is raised when those under way have ended.
+    Parameters
+    ----------
+    calls : sequence of (Element, callable, arguments)
+    workers : int
+
+    Returns
+    -------
+    list
+        What the calls return, in order.
+
+    Raises
+    ------
+    BaseException
+        The first error of a call, or an interrupt, after all calls in progress have ended. No further call
+        begins.
     """
     answers: list[Any] = [None] * len(calls)
     for turn, (element, function, args) in enumerate(calls):
         if element.deferred:
-            answers[turn] = element.call(function, *args)
-    # Each step of it is one thread's.
+            answers[turn] = element.run(function, *args)
+    # Each `next` of this iterator is atomic.
     turns = iter([turn for turn, (element, _, _) in enumerate(calls) if not element.deferred])
 
     errors: list[BaseException] = []
-    at_work = [Lock() for _ in range(helpers)]  # each held by a helper from before its first turn to its last
+    at_work = [
+        Lock() for _ in range(workers)
+    ]  # a worker holds its lock from before its first call to its last
 
     def take_turns() -> None:
         for turn in turns:
             element, function, args = calls[turn]
-            answers[turn] = element.call(function, *args)
+            answers[turn] = element.run(function, *args)
 
-    def help_out(working: Lock) -> None:
+    def work(working: Lock) -> None:
         with working:
             try:
                 take_turns()
             except BaseException as error:  # noqa: BLE001 - the calling thread raises it
                 errors.append(error)
-                list(turns)  # none that has not begun shall begin
+                list(turns)  # no further call begins
 
     try:
         for working in at_work:
-            _threads().submit(help_out, working)
+            _threads().submit(work, working)
         take_turns()
     finally:
-        # Helpers write to what the caller will use again, so they are waited for, whatever signals arrive.
-        # One that wakes later finds no turn left.
+        # Workers write to arrays that the caller uses again, so it waits for them, also during interrupts.
+        # A worker that wakes later finds no call left.
         interrupts: list[BaseException] = []
         while True:
             try:
@@ -73,7 +138,7 @@ def call_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]],
                     with working:
                         pass
                 break
-            except BaseException as interrupt:  # noqa: BLE001 - it is raised when all have ended
+            except BaseException as interrupt:  # noqa: BLE001 - raised when all have ended
                 interrupts.append(interrupt)
         if interrupts:
             raise interrupts.pop()

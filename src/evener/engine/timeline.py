@@ -1,4 +1,4 @@
-"""Timeline: what each superstep of a run spent its time on, and Progress: what a run says while it goes."""
+"""Timeline: the time and bytes of each superstep of a run; Progress: the state of a run in progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Shares", "Slice", "Span", "Superstep", "Timeline"]
 
-# Betweenness from every vertex has some for each level of each, and one takes 200 bytes.
+# A slice takes 200 bytes, and betweenness from all vertices has several for each level of each vertex.
 _MOST_SLICES = 1 << 17
 
 
@@ -25,15 +25,15 @@ class Span:
     superstep : int
         Counted from 0.
     phase : str
-        What the superstep does, as its algorithm calls it: "top-down", "iterate".
+        The algorithm's name for what the superstep does: "top-down", "iterate".
     element : str
-        Which element did it: "cpu", "cpu:8", ...
+        The name of the element: "cpu", "cpu:8", ...
     compute, send, receive, wait : float
-        Seconds in kernels, in handing boundary state over, in taking it, and in waiting for others.
+        Seconds in kernels, in sending boundary values, in receiving them, and in waiting for others.
     bytes_sent : int
-        Bytes this element handed to others in this phase.
+        Bytes that this element sent to others in this phase.
     active : int
-        Vertices at work on this element; for several sources at once, each as often as it is at work.
+        Active vertices on this element; for several sources, the sum over the sources.
     """
 
     superstep: int
@@ -48,21 +48,21 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """The whole time of this span."""
+        """Seconds of this span in total."""
         return self.compute + self.send + self.receive + self.wait
 
 
 class Slice(NamedTuple):
-    """One stretch of time that an element was busy in a superstep, for pictures of what went on beside what.
+    """One interval in which an element was busy in a superstep, for pictures of concurrent work.
 
     Attributes
     ----------
     superstep : int
         Counted from 0.
     phase : str
-        As that of the `Span`.
+        The phase of the `Span`.
     element : str
-        Which element was busy.
+        The name of the element.
     activity : str
         "compute", "send" or "receive".
     begin, end : float
@@ -79,7 +79,7 @@ class Slice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come, handed to the function given as ``progress=``.
+    """The state of a run in progress, passed to the function given as ``progress=``.
 
     Parameters
     ----------
@@ -88,15 +88,15 @@ class Progress:
     superstep : int
         Supersteps completed.
     phase : str
-        What is being done.
+        What the run does now.
     active : int
-        Vertices at work.
+        Active vertices.
     seconds : float
-        Since the run began.
+        Seconds since the run began.
     edges_per_second : float or None
-        The rate so far.
+        The mean rate so far.
     fraction : float or None
-        The part of the work done, 0 to 1, where it can be known.
+        The part of the work that is done, 0 to 1, if known.
     """
 
     algorithm: str
@@ -109,9 +109,9 @@ class Progress:
 
 
 class Shares(NamedTuple):
-    """Which parts of the elements' time went to computing, sending, receiving and waiting; they sum to 1.
+    """Shares of the elements' time for computing, sending, receiving and waiting; they sum to 1.
 
-    What is left is `between`: the run went on, but in Python, or it was another element's turn.
+    The rest is `between`: time in Python, or in the turn of another element.
     """
 
     compute: float
@@ -122,20 +122,20 @@ class Shares(NamedTuple):
 
 
 class Superstep(NamedTuple):
-    """One superstep, summed over its phases; the times are those of the element that was busy longest.
+    """One superstep, summed over its phases; times are of the element that was busy longest.
 
     Attributes
     ----------
     superstep : int
         Counted from 0.
     phases : tuple of str
-        The phases in the order they came.
+        The phases in order.
     active : int
-        Vertices at work in the first phase, on all elements together.
+        Active vertices in the first phase, on all elements together.
     compute, exchange, wait : float
         Seconds: in kernels, in sending and receiving, in waiting.
     bytes_sent : int
-        By all elements together.
+        Bytes sent by all elements together.
     """
 
     superstep: int
@@ -148,29 +148,29 @@ class Superstep(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Computing, exchanging and waiting together."""
+        """Seconds of computing, exchanging and waiting together."""
         return self.compute + self.exchange + self.wait
 
 
 class Timeline:
-    """The spans of a run in the order they happened.
+    """The spans of a run in order.
 
     Parameters
     ----------
     spans : iterable of Span, optional
-        Spans to begin with; an engine adds those of each superstep as it begins.
+        Initial spans; an engine adds the spans of each superstep when it begins.
 
     Attributes
     ----------
     spans : list of Span
     slices : list of Slice
-        When each element did what, in the order in which it was asked to; of a long run, the first 131,072.
+        The intervals in which elements were busy, in the order of their calls; at most 131,072.
     more_slices : int
-        How many there were beyond them.
+        The number of further slices.
     making_ready : float
-        Seconds of the run in which kernels were compiled, or loaded, which a process does once.
+        Seconds of the run in which kernels were compiled or loaded, once in a process.
     seconds : float
-        The whole run, of which spans are parts; 0 until it has ended.
+        Seconds of the whole run; 0 until it has ended.
 
     Examples
     --------
@@ -187,11 +187,11 @@ class Timeline:
         self.seconds = 0.0
 
     def add(self, span: Span) -> None:
-        """Add one more span."""
+        """Add a span."""
         self.spans.append(span)
 
     def add_slice(self, one: Slice) -> None:
-        """Keep one more slice, unless there are too many."""
+        """Add a slice, or only count it if there are too many."""
         if len(self.slices) < _MOST_SLICES:
             self.slices.append(one)
         else:
@@ -209,16 +209,16 @@ class Timeline:
 
     @property
     def supersteps(self) -> int:
-        """How many supersteps there were."""
+        """The number of supersteps."""
         return len({span.superstep for span in self.spans})
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """The elements that took part, in order of appearance; a second of one name has ``#2`` added."""
+        """The names of the elements, in order of appearance; the second of a name ends with ``#2``."""
         return tuple(dict.fromkeys(element for element, _ in self._by_element()))
 
     def shares(self) -> Shares:
-        """Which parts of all elements' time went to what, and which lie between."""
+        """Return the shares of all elements' time."""
         totals = [
             sum(span.compute for span in self.spans),
             sum(span.send for span in self.spans),
@@ -230,16 +230,16 @@ class Timeline:
         return Shares(*(part / whole if whole else 0.0 for part in (*totals, between)))
 
     def by_superstep(self) -> list[Superstep]:
-        """One row a superstep, the times being those of the element that was busy longest."""
+        """Return one row for each superstep, with the times of the element that was busy longest."""
         grouped: dict[int, dict[str, list[Span]]] = {}
         for element, span in self._by_element():
             grouped.setdefault(span.superstep, {}).setdefault(element, []).append(span)
         return [_summed(number, list(elements.values())) for number, elements in grouped.items()]
 
     def by_superstep_and_element(self) -> dict[tuple[int, str], Span]:
-        """For each superstep and element, one span with the sums over its phases.
+        """Return one span for each superstep and element, summed over its phases.
 
-        `Span.phase` then names them all, and `Span.active` is that of the first.
+        `Span.phase` lists all phases, and `Span.active` is that of the first.
         """
         sums: dict[tuple[int, str], Span] = {}
         for element, span in self._by_element():
@@ -257,9 +257,9 @@ class Timeline:
         return sums
 
     def by_phase(self) -> dict[tuple[str, str], Span]:
-        """For each phase and element, one span with the sums over all supersteps.
+        """Return one span for each phase and element, summed over all supersteps.
 
-        `Span.superstep` then counts the supersteps that had the phase.
+        `Span.superstep` is the number of supersteps with the phase.
         """
         sums: dict[tuple[str, str], Span] = {}
         for element, span in self._by_element():
@@ -274,7 +274,7 @@ class Timeline:
         return sums
 
     def _by_element(self) -> Iterator[tuple[str, Span]]:
-        """Spans with the name of their element, made unique where a run has several of one name."""
+        """Yield spans with the names of their elements, made unique."""
         seen: dict[tuple[int, str, str], int] = {}
         for span in self.spans:
             key = (span.superstep, span.phase, span.element)
@@ -282,7 +282,7 @@ class Timeline:
             yield span.element if seen[key] == 1 else f"{span.element}#{seen[key]}", span
 
     def to_arrow(self) -> pa.Table:
-        """Give the spans as an Arrow table, one row each."""
+        """Return the spans as an Arrow table, one row each."""
         import pyarrow as pa
 
         kinds = {"int": pa.int64(), "float": pa.float64(), "str": pa.string()}

@@ -1,159 +1,279 @@
-"""State: what an algorithm works on: the partitions of a graph, and arrays on the elements that hold them."""
+"""Workspace: the partitions of a graph as an algorithm sees them, and the arrays that it allocates."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from evener.engine.array import Spread, adjacency
+from evener.engine.array import PartitionedArray, adjacency
+from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
+from evener.partition.partitioned import NOBODY
+from evener.system.memory import require_for_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
+    from evener.engine.world import World
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["State"]
+    T = TypeVar("T")
+
+__all__ = ["Workspace"]
 
 
-class State:
-    """What an algorithm sees of a placed graph, and the arrays that it makes beside it.
+class Workspace:
+    """The partitions of a graph as an algorithm sees them, and the arrays that it allocates.
 
     Parameters
     ----------
     partitioned : PartitionedGraph
-        What `evener.partition` gives.
+    world : World, optional
+        The ranks that run the algorithm. Default: this process alone.
 
     Attributes
     ----------
     partitions : sequence of Partition
+        The partitions of this rank.
     elements : sequence of Element
-        That of each partition.
-    out, in_ : tuple of Spread
-        ``(offsets, targets, blocks)`` of each partition's out-edges and in-edges, to be unpacked into
-        `compute`.
-    out_weights, in_weights : Spread
-        The weights of these edges; None for a graph without.
-    out_rows, in_rows : Spread
-        The number of owned vertices up to the last one that has an out-edge, an in-edge.
-    owned : Spread
+        The element of each partition.
+    element : PartitionedArray
+        The elements, as an argument of a `Kernel` that is a Python function.
+    out, in_ : tuple of PartitionedArray
+        ``(offsets, targets, blocks)`` of the out-edges and in-edges, to be unpacked into `compute`.
+    out_weights, in_weights : PartitionedArray
+        The weights of these edges; None for a graph without weights.
+    out_rows, in_rows : PartitionedArray
+        The number of owned vertices up to the last one with an out-edge, with an in-edge.
+    out_edges : PartitionedArray
+        The number of stored out-edges.
+    owned : PartitionedArray
         The number of owned vertices.
-    connected : Spread
-        The number of them up to the last one that has an out-edge, or another that is stored. Where in-edges
-        are stored, or the graph is undirected, those from there on have no edge at all.
-    vertices : Spread
+    connected : PartitionedArray
+        The number of owned vertices up to the last one with a stored edge. If in-edges are stored, or the
+        graph is undirected, later vertices have no edge at all.
+    vertices : PartitionedArray
         The graph's number of each owned vertex and each mirror, uint32.
-    out_degree : Spread
+    out_degree : PartitionedArray
         The out-edges of each owned vertex in the whole graph, uint32.
+    reads_host_edges : bool
+        Whether an element of any rank reads edges from host memory across a bus.
     """
 
-    def __init__(self, partitioned: PartitionedGraph) -> None:
+    def __init__(self, partitioned: PartitionedGraph, world: World | None = None) -> None:
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
+        self.element = PartitionedArray(self.elements)
         self.out = adjacency([p.out for p in self.partitions])
         self.in_ = adjacency([p.in_ for p in self.partitions])
-        self.out_weights = Spread([None if p.out is None else p.out.weights for p in self.partitions])
-        self.in_weights = Spread([None if p.in_ is None else p.in_.weights for p in self.partitions])
-        self.out_rows = Spread([0 if p.out is None else p.out.rows for p in self.partitions])
-        self.in_rows = Spread([0 if p.in_ is None else p.in_.rows for p in self.partitions])
-        self.owned = Spread([p.owned for p in self.partitions])
-        self.connected = Spread([p.connected for p in self.partitions])
-        self.vertices = Spread([p.vertices for p in self.partitions])
-        self.out_degree = Spread([p.out_degree for p in self.partitions])
+        self.out_weights = PartitionedArray(
+            [None if p.out is None else p.out.weights for p in self.partitions]
+        )
+        self.in_weights = PartitionedArray(
+            [None if p.in_ is None else p.in_.weights for p in self.partitions]
+        )
+        self.out_rows = PartitionedArray([0 if p.out is None else p.out.rows for p in self.partitions])
+        self.in_rows = PartitionedArray([0 if p.in_ is None else p.in_.rows for p in self.partitions])
+        self.out_edges = PartitionedArray([0 if p.out is None else p.out.count for p in self.partitions])
+        self.owned = PartitionedArray([p.owned for p in self.partitions])
+        self.connected = PartitionedArray([p.connected for p in self.partitions])
+        self.vertices = PartitionedArray([p.vertices for p in self.partitions])
+        self.out_degree = PartitionedArray([p.out_degree for p in self.partitions])
+        self._partitioned = partitioned
+        self._world: World = SingleProcess() if world is None else world
         self._values = [len(p.vertices) for p in self.partitions]
         self._words = [(count + 63) // 64 for count in self._values]
+        self._weights = self.gather([element.weight for element in self.elements])
+        self.reads_host_edges = any(self.gather([p.mapped_edges > 0 for p in self.partitions]))
 
-    def array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
-        """A value for each owned vertex and each mirror; undefined where no `fill` is given."""
-        return self._made(self._values, dtype, fill, travels=True)
+    # ---- the machine ----------------------------------------------------------------------------
 
-    def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> Spread:
-        """A value for each owned vertex."""
-        return self._made([p.owned for p in self.partitions], dtype, fill)
+    @property
+    def single(self) -> bool:
+        """Whether one element of one rank has the whole graph."""
+        return len(self.elements) == 1 and self._world.size == 1
 
-    def _made(
-        self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, travels: bool = False
-    ) -> Spread:
-        pairs = zip(self.elements, lengths, strict=True)
-        try:
-            return Spread([e.array(length, dtype, fill, travels=travels) for e, length in pairs])
-        except OverflowError:
-            msg = f"an array of {np.dtype(dtype)} is filled with a number that this type holds, not {fill!r}"
-            raise ArgumentError(msg) from None
+    def tuning(self, presets: Mapping[str, T]) -> T:
+        """Return the preset of the element's kind, or that of "cpu" if several elements run."""
+        return presets[self.elements[0].kind if self.single else "cpu"]
 
-    def mirror_array(self, dtype: DTypeLike, columns: int) -> Spread:
-        """Some values for each mirror, undefined."""
+    def equal_share(self, total: int) -> int:
+        """Return the share of each element if all elements of all ranks get equal parts of a total."""
+        return total // len(self._weights)
+
+    def slowest(self, edges: Sequence[int]) -> float:
+        """Return the time of the slowest element for its edges, in edges of one CPU thread.
+
+        `edges` has a number for each element of all ranks, as `gather` and ``reduce=list`` return them.
+        """
+        return max(own / weight for own, weight in zip(edges, self._weights, strict=True))
+
+    def gather(self, values: Sequence[T]) -> list[T]:
+        """Return the values of the partitions of all ranks, in the order of partitions.
+
+        This is a collective operation and must be called by all ranks.
+
+        Parameters
+        ----------
+        values : sequence
+            One value for each partition of this rank.
+        """
+        return [value for own in self._world.allgather(list(self._own(values))) for value in own]
+
+    def total(self, values: Sequence[int]) -> int:
+        """Return the sum of numbers over the partitions of all ranks. This is a collective operation."""
+        return int(self._world.allreduce(sum(self._own(values)), "sum"))
+
+    # ---- arrays ---------------------------------------------------------------------------------
+
+    def array(self, dtype: DTypeLike, fill: object | None = None) -> PartitionedArray:
+        """Return an array with a value for each owned vertex and mirror; undefined without `fill`."""
+        return self._allocate(self._values, dtype, fill, travels=True)
+
+    def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> PartitionedArray:
+        """Return an array with a value for each owned vertex; undefined without `fill`."""
+        return self._allocate([p.owned for p in self.partitions], dtype, fill)
+
+    def mirror_array(self, dtype: DTypeLike, columns: int) -> PartitionedArray:
+        """Return an undefined array of shape (mirrors, columns) for each partition."""
         pairs = zip(self.elements, self.partitions, strict=True)
-        return Spread([e.array(p.mirrors * columns, dtype).reshape(-1, columns) for e, p in pairs])
-
-    def copy(self, array: Spread) -> Spread:
-        """The same values again."""
-        pairs = zip(self.elements, self._own(array.parts), strict=True)
-        copied = [e.array(len(part), part.dtype, travels=True) for e, part in pairs]
-        for element, part, copy in zip(self.elements, array.parts, copied, strict=True):
-            element.call(copy.__setitem__, slice(None), part)
-        return Spread(copied, bits=array.bits)
-
-    def hold(self, values: Sequence[NDArray[Any]]) -> Spread:
-        """One of the host's arrays on each element; not to be written to while the algorithm runs."""
-        return Spread(
-            [element.hold(own) for element, own in zip(self.elements, self._own(values), strict=True)]
+        return PartitionedArray(
+            [e.allocate(p.mirrors * columns, dtype).reshape(-1, columns) for e, p in pairs]
         )
 
-    def fetch(self, array: Spread) -> list[NDArray[Any]]:
-        """The parts in the host's memory."""
+    def local_array(self, length: int, dtype: DTypeLike) -> PartitionedArray:
+        """Return an undefined array of shape (length,) for each partition."""
+        return self._allocate([length] * len(self.elements), dtype, None)
+
+    def _allocate(
+        self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, travels: bool = False
+    ) -> PartitionedArray:
+        pairs = zip(self.elements, lengths, strict=True)
+        try:
+            return PartitionedArray([e.allocate(length, dtype, fill, travels=travels) for e, length in pairs])
+        except OverflowError:
+            msg = f"fill is a number that {np.dtype(dtype)} holds, not {fill!r}"
+            raise ArgumentError(msg) from None
+
+    def copy(self, array: PartitionedArray) -> PartitionedArray:
+        """Return a copy of an array."""
         pairs = zip(self.elements, self._own(array.parts), strict=True)
-        return [element.fetch(part) for element, part in pairs]
+        copies = [e.allocate(len(part), part.dtype, travels=True) for e, part in pairs]
+        for element, part, copy in zip(self.elements, array.parts, copies, strict=True):
+            element.run(copy.__setitem__, slice(None), part)
+        return PartitionedArray(copies, bits=array.bits)
 
-    def bits(self) -> Spread:
-        """A flag for each owned vertex and each mirror, all clear.
+    def lengthen(self, array: PartitionedArray, length: int, kept: int) -> PartitionedArray:
+        """Return an array of shape (length,) for each partition that begins with `kept` values of another."""
+        longer = self.local_array(length, array.dtype)
+        for element, old, new in zip(self.elements, array.parts, longer.parts, strict=True):
+            element.run(new.__setitem__, slice(kept), old[:kept])
+        return longer
 
-        On a CPU it is an array of uint64: that of vertex v is bit ``v % 64`` of ``v // 64``. What two threads
-        may set is set with `fetch_or` of `evener.kernels.cpu.atomics`. On a GPU it is a ``Bits``.
+    def bits(self) -> PartitionedArray:
+        """Return a bitmap with a clear flag for each owned vertex and mirror.
+
+        On a CPU a bitmap is an array of uint64: the flag of vertex v is bit ``v % 64`` of word ``v // 64``.
+        Set flags that two threads may set with `fetch_or` of `evener.kernels.cpu.atomics`. On a GPU a bitmap
+        is a ``Bits``.
         """
         return self.bitmaps(1)[0]
 
-    def bitmaps(self, count: int) -> list[Spread]:
-        """As many as are asked for of what `bits` gives: they are cleared at once."""
+    def bitmaps(self, count: int) -> list[PartitionedArray]:
+        """Return several bitmaps as `bits` does; one fill clears them all."""
         return self._zeros(self._words, count, bits=True)
 
-    def counter(self) -> Spread:
-        """One uint64 on each element, zero."""
+    def counter(self) -> PartitionedArray:
+        """Return an array of one uint64 zero for each partition."""
         return self.counters(1)[0]
 
-    def counters(self, count: int) -> list[Spread]:
-        """As many as are asked for of what `counter` gives: they are cleared at once."""
+    def counters(self, count: int) -> list[PartitionedArray]:
+        """Return several counters as `counter` does; one fill clears them all."""
         return self._zeros([1] * len(self.elements), count)
 
-    def _zeros(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[Spread]:
+    def _zeros(self, lengths: Sequence[int], count: int, *, bits: bool = False) -> list[PartitionedArray]:
         on_each = [e.zeros(count, length) for e, length in zip(self.elements, lengths, strict=True)]
-        return [Spread(parts, bits=bits) for parts in zip(*on_each, strict=True)]
+        return [PartitionedArray(parts, bits=bits) for parts in zip(*on_each, strict=True)]
+
+    # ---- values of the host ---------------------------------------------------------------------
+
+    def scalar(self, value: Any) -> PartitionedArray:
+        """Return the same value for each partition, for example as the `active` of a superstep."""
+        return PartitionedArray([value] * len(self.elements))
+
+    def per_partition(self, values: Sequence[Any]) -> PartitionedArray:
+        """Return a value of its own for each partition of this rank."""
+        return PartitionedArray(self._own(values))
+
+    def at_vertex(self, number: int) -> PartitionedArray:
+        """Return a vertex's local number in the partition that owns it, 2^32 - 1 in the others.
+
+        `number` is the graph's number of the vertex.
+        """
+        owner, local = self._partitioned.place_of(number)
+        return PartitionedArray([np.uint32(local if p.index == owner else NOBODY) for p in self.partitions])
+
+    def upload(self, values: Sequence[NDArray[Any]]) -> PartitionedArray:
+        """Return one host array on each element. Do not write to it while the algorithm runs."""
+        return PartitionedArray(
+            [element.upload(own) for element, own in zip(self.elements, self._own(values), strict=True)]
+        )
+
+    def upload_to_all(self, values: NDArray[Any]) -> PartitionedArray:
+        """Return the same host array on each element. Do not write to it while the algorithm runs."""
+        return self.upload([values] * len(self.elements))
+
+    def download(self, array: PartitionedArray) -> list[NDArray[Any]]:
+        """Return the parts of an array in host memory."""
+        pairs = zip(self.elements, self._own(array.parts), strict=True)
+        return [element.download(part) for element, part in pairs]
+
+    def values_at(self, array: PartitionedArray, positions: Sequence[int]) -> list[int]:
+        """Return one value of each part, at the position given for its partition; 0 beyond its end."""
+        pairs = zip(self._own(array.parts), self._own(positions), strict=True)
+        ones = self.download(PartitionedArray([part[position : position + 1] for part, position in pairs]))
+        return [int(one[0]) if len(one) else 0 for one in ones]
+
+    # ---- checks ---------------------------------------------------------------------------------
 
     def _own(self, parts: Sequence[Any]) -> Sequence[Any]:
-        """One for each partition; refuses what is for another placement."""
+        """Return the parts; refuse a number of parts for another placement."""
         if len(parts) != len(self.elements):
-            msg = f"each of {len(self.elements)} partitions has one part of its own, not {len(parts)} in all"
+            msg = f"expected one part for each of {len(self.elements)} partitions, found {len(parts)}"
             raise ArgumentError(msg)
         return parts
 
-    def _check_carried(self, array: Spread, changed: Spread | None = None) -> None:
-        """Refuse what is too short: kernels would read and write beyond it."""
-        if not isinstance(array, Spread):
-            msg = f"what is carried is a Spread, as array() and bits() give, not {type_name(array)}"
+    def _require_host_state(self, algorithm: str, per_owned: float, per_mirror: float) -> None:
+        """Refuse a run whose state has no room in host memory. A GPU's memory was checked by `partition`."""
+        vertices = sum(partition.owned for partition in self.partitions)
+        nbytes = sum(
+            per_owned * partition.owned + per_mirror * partition.mirrors
+            for partition, element in zip(self.partitions, self.elements, strict=True)
+            if element.addressable
+        )
+        require_for_run(int(nbytes), f"{algorithm} on a graph of {vertices:,} vertices")
+
+    def _check_exchanged(self, array: PartitionedArray, changed: PartitionedArray | None = None) -> None:
+        """Refuse arrays that are too short: kernels would read and write beyond their ends."""
+        if not isinstance(array, PartitionedArray):
+            msg = (
+                "push and pull exchange a PartitionedArray, as array() and bits() return it, not "
+                f"{type_name(array)}"
+            )
             raise ArgumentError(msg)
         if changed is not None:
             if not getattr(changed, "bits", True):
-                msg = f"changed= is a bitmap, as bits() gives, not {changed.noun}"
+                msg = f"changed= is a bitmap, as bits() returns it, not {changed.noun}"
                 raise ArgumentError(msg)
-            self._check_carried(changed)
+            self._check_exchanged(changed)
         lengths = [len(part) if hasattr(part, "__len__") else 0 for part in array.parts]
         if lengths != (self._words if array.bits else self._values):
             msg = (
-                "what is carried has a value for each owned vertex and each mirror, as array() and bits() "
-                f"give, not {array.noun} with {lengths} for {self._values}"
+                "push and pull exchange arrays with a value for each owned vertex and each mirror, as "
+                f"array() and bits() return them, not {array.noun} with {lengths} for {self._values}"
             )
             raise ArgumentError(msg)

@@ -11,7 +11,7 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.elements.base import Element
+    from evener.elements.protocols import Element
 
 __all__ = ["Kernel", "KernelFile", "no_such_kernel"]
 

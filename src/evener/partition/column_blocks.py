@@ -150,25 +150,25 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
     edges = cast("Edges", partition.in_)
     tile_row, tile_width = _tiles(edges, element, columns)
     tiles, blocks = len(tile_row), min(-(-len(partition.vertices) // columns), _MOST_BLOCKS)
-    held = (element.hold(tile_row), element.hold(tile_width))
+    held = (element.upload(tile_row), element.upload(tile_width))
     words = -(-blocks // _BITS)
 
     def run(kernel: str, *args: Any) -> None:
-        element.call(element.kernel(f"column_blocks.{kernel}"), edges.offsets, edges.targets, *held, *args)
+        element.run(element.kernel(f"column_blocks.{kernel}"), edges.offsets, edges.targets, *held, *args)
 
     def measured(kernel: str, count: int, *args: Any) -> NDArray[np.uint32]:
-        ends = element.array(count * SLICES, np.uint32)
+        ends = element.allocate(count * SLICES, np.uint32)
         run(kernel, *args, ends)
-        return element.fetch(ends).reshape(-1, SLICES)
+        return element.download(ends).reshape(-1, SLICES)
 
     # It takes two bytes an edge or more, so this much is not too much to find out.
     if columns_bytes(tiles, blocks, 0, 0, 0) + 2 * edges.count > spare:
         return None
-    bitmaps = element.array(tiles * words, np.uint32)
+    bitmaps = element.allocate(tiles * words, np.uint32)
     run("choose", columns, blocks, FEWEST_IN_TILE, bitmaps)
-    chosen = element.fetch(bitmaps).reshape(tiles, words)
+    chosen = element.download(bitmaps).reshape(tiles, words)
     tile, block = _listed(chosen)
-    ends = measured("measure_local", len(tile), element.hold(tile), element.hold(block), columns)
+    ends = measured("measure_local", len(tile), element.upload(tile), element.upload(block), columns)
     # A block that few tiles use is left to the far edges.
     steps = np.bincount(block, weights=ends[:, -1], minlength=blocks)
     worth = np.zeros(words * _BITS, np.bool_)
@@ -176,9 +176,9 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
     stays = worth[block]
     tile, block, ends = tile[stays], block[stays], ends[stays]
     chosen &= np.packbits(worth, bitorder="little").view(np.uint32)
-    bitmaps = element.hold(chosen.reshape(-1))
+    bitmaps = element.upload(chosen.reshape(-1))
     far = np.arange(tiles, dtype=np.uint32)
-    far_ends = measured("measure_remainder", tiles, element.hold(far), columns, blocks, bitmaps)
+    far_ends = measured("measure_remainder", tiles, element.upload(far), columns, blocks, bitmaps)
     # The longest first, and none that are empty.
     order = np.argsort(-far_ends[:, -1].astype(np.int64), kind="stable")
     order = order[: np.count_nonzero(far_ends[:, -1])]
@@ -202,14 +202,14 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
         starts = np.zeros(len(own) + 1, np.uint64)
         np.cumsum(ends[:, -1], out=starts[1:])
         made = Items(
-            width=element.hold(tile_width[own]),
-            starts=element.hold(starts),
-            ends=element.hold(ends.reshape(-1)),
-            order=element.array(len(own) * LANES, np.uint8),
-            places=element.hold(places),
-            words=element.array(int(starts[-1]) * PLACES, np.uint32),
+            width=element.upload(tile_width[own]),
+            starts=element.upload(starts),
+            ends=element.upload(ends.reshape(-1)),
+            order=element.allocate(len(own) * LANES, np.uint8),
+            places=element.upload(places),
+            words=element.allocate(int(starts[-1]) * PLACES, np.uint32),
         )
-        run(kernel, element.hold(own), *args, made.starts, made.order, made.words)
+        run(kernel, element.upload(own), *args, made.starts, made.order, made.words)
         return made
 
     first = np.zeros(blocks + 1, np.uint32)
@@ -217,14 +217,14 @@ def build_columns(partition: Partition, element: Element, columns: int, spare: f
     made = Columns(
         tile_row=held[0],
         tile_width=held[1],
-        tile_places=element.hold(tile_places),
+        tile_places=element.upload(tile_places),
         # Between the sums of some tiles there are places of none, and they are added up as well.
-        partial=element.array(int(tile_places[-1]), np.float32, 0),
-        near=items("fill_local", tile, ends, place[: len(tile)], element.hold(block), columns),
+        partial=element.allocate(int(tile_places[-1]), np.float32, 0),
+        near=items("fill_local", tile, ends, place[: len(tile)], element.upload(block), columns),
         far=items("fill_remainder", far, far_ends, place[len(tile) :], columns, blocks, bitmaps),
-        block_items=element.hold(first),
+        block_items=element.upload(first),
         columns=columns,
-        taken=element.array(blocks + 1, np.uint32, 0),
+        taken=element.allocate(blocks + 1, np.uint32, 0),
     )
     element.wait()
     return made
@@ -235,9 +235,9 @@ def _tiles(edges: Edges, element: Element, columns: int) -> tuple[NDArray[np.uin
     rows = len(edges.offsets) - 1
     lane_edges = 1 << max(1, edges.count // _EDGES_FOR_EACH).bit_length() - 1
     lane_edges = min(max(lane_edges, LANE_EDGES[0]), LANE_EDGES[1])
-    of_run = element.array(-(-rows // LANES), np.uint32)
-    element.call(element.kernel("column_blocks.widths"), edges.offsets, lane_edges, columns, of_run)
-    width = element.fetch(of_run)
+    of_run = element.allocate(-(-rows // LANES), np.uint32)
+    element.run(element.kernel("column_blocks.widths"), edges.offsets, lane_edges, columns, of_run)
+    width = element.download(of_run)
     # A run of LANES rows of `width` lanes is `width` tiles.
     tile_width = np.repeat(width, width)
     first = np.cumsum(width, dtype=np.int64) - width

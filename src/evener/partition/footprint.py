@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evener.errors import DeviceOutOfMemory
-from evener.system.memory import readable, require_for_run
+from evener.system.memory import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -32,9 +32,7 @@ __all__ = [
     "beside_edges",
     "columns_bytes",
     "far_edges",
-    "least_on_host",
     "long_rows",
-    "require_state",
     "tiers_of",
     "too_large",
     "whole_rows",
@@ -53,15 +51,6 @@ _STEPS = 64
 
 # Bytes of state for each owned vertex and each mirror that a GPU keeps free for the runs on a partition.
 STATE_BYTES = (32, 20)
-# What a run on a CPU keeps at least, so that none is refused that has room: the narrowest numbers that it may
-# have, without bitmaps and what only some runs have, such as PageRank's personalization.
-_LEAST_ON_HOST = {
-    "bfs": (4 + 4 + 4 + 4, 4),
-    "pagerank": (4 + 8, 8),
-    "wcc": (4 + 4, 4 + 4),
-    "sssp": (4 + 4 + 4 + 4, 4),
-    "betweenness": (8 + 8 + 8 + 4, 8 + 8),
-}
 # The graph's number of each vertex and mirror, the degree of each vertex, and where its row begins.
 _NAME_BYTES, _DEGREE_BYTES, _OFFSET_BYTES = 4, 4, 8
 # For each end of a route that a GPU has a part in: values of 8 bytes, positions and listed values, flags.
@@ -106,30 +95,6 @@ def run_bytes(partition: Partition, elsewhere: int) -> int:
     # Of that, names, degrees and offsets are there already, and counted with the partition.
     own = partition.vertices.nbytes + partition.out_degree.nbytes + sum(e.offsets.nbytes for e in stored)
     return beside - own
-
-
-def least_on_host(algorithm: str, partitions: Sequence[Partition], elements: Sequence[Element]) -> int:
-    """Bytes of the host's memory that a run takes up at least for its state; 0 for an algorithm not known."""
-    own, other = _LEAST_ON_HOST.get(algorithm, (0, 0))
-    return sum(
-        own * partition.owned + other * partition.mirrors
-        for partition, element in zip(partitions, elements, strict=True)
-        if element.kind == "cpu"
-    )
-
-
-def require_state(algorithm: str, partitions: Sequence[Partition], elements: Sequence[Element]) -> None:
-    """Refuse a run whose state surely has no room in the host's memory; a GPU's was seen to as it was placed.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If there is less than `least_on_host`.
-    """
-    vertices = sum(partition.owned for partition in partitions)
-    require_for_run(
-        least_on_host(algorithm, partitions, elements), f"{algorithm} on a graph of {vertices:,} vertices"
-    )
 
 
 def columns_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) -> int:

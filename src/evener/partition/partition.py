@@ -90,7 +90,7 @@ class Edges:
     @property
     def host_bytes(self) -> int:
         """Those of them that lie in the host's memory though the partition is a GPU's."""
-        far = [getattr(array, "far", None) for array in (self.targets, self.weights)]
+        far = [getattr(array, "host_part", None) for array in (self.targets, self.weights)]
         return sum(part.nbytes for part in far if part is not None)
 
 
@@ -303,7 +303,7 @@ def build_partition(
 
 def edges_far(targets: Any) -> int:
     """How many of these lie in the host's memory though the partition is a GPU's."""
-    return len(getattr(targets, "far", ()))
+    return len(getattr(targets, "host_part", ()))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -108,8 +108,8 @@ class PartitionedGraph:
         gathered = self._for_each_vertex(np.dtype(np.int64))
         names = _integer_ids(self.graph)
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices, own = element.fetch(partition.vertices), np.uint64(partition.owned)
-            beyond = kernels.scatter_names(vertices, element.fetch(part), names, own, gathered)
+            vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
+            beyond = kernels.scatter_names(vertices, element.download(part), names, own, gathered)
             _refuse_beyond(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
@@ -134,7 +134,7 @@ class PartitionedGraph:
     def spread(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Give each partition the values of its own vertices and mirrors; the inverse of `gather`."""
         pairs = zip(self.elements, self.partitions, strict=True)
-        return [element.hold(values[element.fetch(partition.vertices)]) for element, partition in pairs]
+        return [element.upload(values[element.download(partition.vertices)]) for element, partition in pairs]
 
     def owned_vertices(self) -> list[NDArray[np.uint32]]:
         """The graph's numbers of the vertices that each partition owns, in the host's memory."""
@@ -163,7 +163,7 @@ class PartitionedGraph:
     def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
         """The owned vertices of each partition, and its part, in the host's memory."""
         for vertices, element, part in zip(self.owned_vertices(), self.elements, parts, strict=True):
-            yield vertices, element.fetch(part)
+            yield vertices, element.download(part)
 
     def __repr__(self) -> str:
         places = ", ".join(e.name for e in self.elements)

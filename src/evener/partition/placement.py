@@ -51,24 +51,24 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
         targets, weights = _written(cast("Renumbered", edges.targets), element, far)
         far = edges_far(targets)
         if heads := min(most_heads, whole_rows(edges.offsets, far)):
-            targets = targets.with_heads(_heads(edges.offsets, targets.far, heads, element))
+            targets = targets.with_heads(_heads(edges.offsets, targets.host_part, heads, element))
         return replace(
             edges,
-            offsets=element.hold(edges.offsets),
+            offsets=element.upload(edges.offsets),
             targets=targets,
             weights=weights,
-            blocks=element.hold(edges.blocks),
+            blocks=element.upload(edges.blocks),
             prepared={},
         )
 
     both = partition.in_ is partition.out
     out = held(partition.out, tiers.most_heads if both else 0)
     in_ = out if both else held(partition.in_, tiers.most_heads)
-    element.reserve(max(edges.count for edges in partition.directions))
+    element.prepare_workspace(max(edges.count for edges in partition.directions))
     return replace(
         partition,
-        vertices=element.hold(partition.vertices),
-        out_degree=element.hold(partition.out_degree),
+        vertices=element.upload(partition.vertices),
+        out_degree=element.upload(partition.out_degree),
         out=out,
         in_=in_,
     )
@@ -77,8 +77,8 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
 def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     """Targets and weights in an element's memory, the first `far` of each in the host's."""
     graph = edges.graph
-    targets = element.edges(len(edges), np.dtype(np.uint32), far)
-    weights = None if graph.weights is None else element.edges(len(edges), graph.weights.dtype, far)
+    targets = element.allocate_edges(len(edges), np.dtype(np.uint32), far)
+    weights = None if graph.weights is None else element.allocate_edges(len(edges), graph.weights.dtype, far)
     # What searches look for comes first in a row: with half of R-MAT 26's edges, those of low degree, on 16
     # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there; and a GPU
     # whose heads lacked the CPU's hubs read most rows across the bus to their end, 70 ms of a search's 83.
@@ -96,16 +96,16 @@ def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
     bits = np.uint64(max(1, (edges.vertices - 1).bit_length()))
     for one, other in pairwise(cuts.tolist()):
         begin, end = int(ends[one]), int(ends[other])
-        out = element.open_edges(targets, begin, end)
-        out_weights = none if weights is None else element.open_edges(weights, begin, end)
+        out = element.begin_write(targets, begin, end)
+        out_weights = none if weights is None else element.begin_write(weights, begin, end)
         kernels.renumber_rows(
             read_only(graph.offsets), read_only(graph.targets), given,
             read_only(edges.owned), edges.bounds, edges.position, edges.blocks[one : other + 1], first,
             np.uint64(edges.vertices), bits, out, out_weights, spare, spare_weights,
         )  # fmt: skip
-        element.close_edges(targets, begin, out)
+        element.end_write(targets, begin, out)
         if weights is not None:
-            element.close_edges(weights, begin, out_weights)
+            element.end_write(weights, begin, out_weights)
     return targets, weights
 
 
@@ -113,11 +113,11 @@ def _heads(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], rows: int, element: Element
 ) -> NDArray[np.uint32]:
     """The first few edges of each row in an element's memory, written there some at a time."""
-    heads = element.edges(rows * HEAD, np.dtype(np.uint32), 0)
+    heads = element.allocate_edges(rows * HEAD, np.dtype(np.uint32), 0)
     for begin in range(0, rows, _EDGES_WRITTEN // HEAD):
         end = min(rows, begin + _EDGES_WRITTEN // HEAD)
-        written = element.open_edges(heads, begin * HEAD, end * HEAD)
+        written = element.begin_write(heads, begin * HEAD, end * HEAD)
         kernels.row_heads(offsets[begin:], targets, written.reshape(-1, HEAD))
-        element.close_edges(heads, begin * HEAD, written)
-    near: NDArray[np.uint32] = heads.near
+        element.end_write(heads, begin * HEAD, written)
+    near: NDArray[np.uint32] = heads.device_part
     return near.reshape(-1, HEAD)

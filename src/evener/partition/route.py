@@ -84,5 +84,5 @@ def routes_of(holder: Partition, numbering: Numbering) -> list[Route]:
 
 def place(route: Route, element: Element) -> Route:
     """The same route with its arrays in the memory of its owner's element."""
-    index, held, before = (element.hold(a) for a in (route.index, route.held, route.before))
+    index, held, before = (element.upload(a) for a in (route.index, route.held, route.before))
     return replace(route, index=index, held=held, before=before)

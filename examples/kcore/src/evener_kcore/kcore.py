@@ -59,7 +59,7 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
     while left:
         engine.superstep("next level")
         while peeled := engine.compute(
-            kernels.peel, level, engine.out_degree, lost, core, queue, length, wakes=True
+            kernels.peel, level, engine.out_degree, lost, core, queue, length, count_next_active=True
         ):
             left -= peeled
             engine.superstep("peel")

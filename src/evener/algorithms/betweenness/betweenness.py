@@ -1,14 +1,14 @@
-"""Betweenness centrality by Brandes' algorithm: two BSP cycles a source, on any number of partitions.
+"""Betweenness centrality by Brandes' algorithm: two BSP cycles per source, on any number of partitions.
 
 Idea: forward, a level-synchronous search counts the shortest paths to each vertex; backward, from the
-farthest level on, each vertex hands its dependency to the level before. Every step runs on the side with
-fewer edges: those that have something push it, or those that may receive it pull. Where one element has the
-whole graph, a thread of the CPU's or a block of a GPU's takes many narrow levels at once.
+farthest level on, each vertex adds its dependency to the level before. Each step pushes from the vertices
+that have values, or pulls to the vertices that may receive them, along the fewer edges. A single element
+takes many narrow levels on one thread or block.
 
-Encoding: `value` float64, a vertex's paths on the way out and ``(1 + dependency) / paths`` on the way back;
-`arriving` float64, what a level receives; `order` the reached vertices level by level, `bounds` where each
-level begins. On a mesh paths outnumber float64's range, so a level may be scaled by a power of two: only
-ratios between neighbouring levels matter.
+Encoding: `value` float64, a vertex's paths forward and ``(1 + dependency) / paths`` backward; `arriving`
+float64, what a level receives; `order` the reached vertices level by level, `bounds` the begin of each level.
+The paths of a mesh exceed float64, so a level may be scaled by a power of two: only ratios between
+neighbouring levels matter.
 
 Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure 18.
 """
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import at_vertex, graph_of, placed
+from evener.algorithms.arguments import graph_of, placed
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.feedback import finish_run
-from evener.engine.engine import Engine, Spread
+from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_whole
 from evener.kernels.kernel import KernelFile
@@ -44,24 +44,21 @@ __all__ = ["betweenness", "sources_of"]
 kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
 
-# An edge costs this much more to push over, where threads may meet, than to pull over. One thread, R-MAT 20:
-# a source takes 42 ms with 4, 46 with 8, and 75 where dependencies are only pulled.
+# Cost of pushing along an edge, where threads may conflict, over the cost of pulling along it.
 PUSH_COST = 4
 
-# Where a level's paths pass MANY, those of the next are shrunk. An edge multiplies them by less than 2^64, so
-# they stay below 2^964; counts below 2^-960, more than 2^1700 times fewer than those, are refused.
+# If the paths of a level exceed MANY, those of the next level are scaled by SHRINK. An edge multiplies them
+# by less than 2^64, so they stay below 2^964. A level whose counts differ by more than 2^1700 is refused.
 MANY = 2.0**900
 SHRINK = 2.0**-64
 
-# The timeline has a superstep for each level of up to so many sources (GAP times 16); for more, one for each
-# run of sources, at most so many in all: its rows are for people to read.
+# Up to this many sources, the timeline has a superstep for each level; beyond, at most RUNS_OF_SOURCES
+# supersteps, each with a run of sources.
 SOURCES_BY_LEVEL = 16
 RUNS_OF_SOURCES = 1000
 
-# A level of no more vertices than this, that no more edges lead out of, or back to, is narrow: where one
-# element has the whole graph, one thread or block takes it, and so many such levels at once. On two cores a
-# source of a grid of 30,000 by 4 took 3.7 s without, and takes 8 ms; of one of 1000 by 1000, 500 and 110 ms.
-# On an H200 one of the first takes 190 ms, of the second 55 ms, not 170, and of R-MAT 20 1.3 ms, not 1.4.
+# A level with at most this many vertices, out-edges and in-edges is narrow: a single element takes it on one
+# thread or block, with up to NARROW_LEVELS such levels in one call.
 NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 
@@ -146,13 +143,16 @@ def betweenness(
         gpu_memory=gpu_memory,
         directions="both",
     )
-    engine = Engine(pg, "betweenness", progress=progress, from_both_ends=not pg.graph.directed)
+    undirected = not pg.graph.directed
+    engine = Engine(
+        pg, "betweenness", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state
+    )
     centrality, edges = _accumulate(engine, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     result = Result(
         "betweenness",
         pg.graph,
-        {"centrality": lambda: pg.gather(centrality.parts) * factor},
+        {"centrality": lambda: pg.gather(centrality) * factor},
         columns=SPEC.columns,
         parameters={
             "sources": None if sources is None and k is None else pg.graph.ids[chosen].tolist(),
@@ -170,7 +170,7 @@ def betweenness(
 
 
 class _State:
-    """What each partition keeps, allocated once for all sources."""
+    """The arrays of a run, allocated once for all sources."""
 
     def __init__(self, engine: Engine, n: int) -> None:
         self.centrality = engine.owned_array("float64", 0)
@@ -178,27 +178,23 @@ class _State:
         self.arriving = engine.array("float64", 0)
         self.visited, self.frontier, self.arrived = engine.bitmaps(3)
         self.order = engine.owned_array("uint32")
-        # Long enough for most graphs: a bound for each vertex would take as much as a value for it.
+        # Long enough for most graphs; a bound for each vertex would take as many bytes as a value for it.
         self._most = n + 2
-        self.bounds = Spread([e.array(min(2 * NARROW_LEVELS, self._most), "uint64") for e in engine.elements])
-        # What there is to tell of each of many narrow levels: see `_count_paths`.
-        self.told = Spread([element.array(4 * NARROW_LEVELS, "float64") for element in engine.elements])
+        self._room = min(2 * NARROW_LEVELS, self._most)
+        self.bounds = engine.local_array(self._room, "uint64")
+        # Four numbers of each of many narrow levels: see `_count_paths`.
+        self.levels = engine.local_array(4 * NARROW_LEVELS, "float64")
 
-    def bounds_for(self, engine: Engine, levels: int) -> Spread:
-        """`bounds` with room for so many levels, and those that one call makes."""
-        bounds = self.bounds.parts
-        if len(bounds[0]) < min(levels + NARROW_LEVELS + 1, self._most):
-            length = min(2 * len(bounds[0]), self._most)
-            longer = [element.array(length, "uint64") for element in engine.elements]
-            made = levels + 1  # of the bounds; the others are undefined
-            for element, old, new in zip(engine.elements, bounds, longer, strict=True):
-                element.call(new.__setitem__, slice(made), old[:made])
-            self.bounds = Spread(longer)
+    def bounds_for(self, engine: Engine, levels: int) -> PartitionedArray:
+        """Return `bounds` with room for this many levels and those of one more call."""
+        if self._room < min(levels + NARROW_LEVELS + 1, self._most):
+            self._room = min(2 * self._room, self._most)
+            self.bounds = engine.lengthen(self.bounds, self._room, kept=levels + 1)
         return self.bounds
 
 
 class _Pace:
-    """Begins a superstep at each level or, where sources are many, at each run of them."""
+    """Begins a superstep at each level or, for many sources, at each run of sources."""
 
     def __init__(self, engine: Engine, sources: int) -> None:
         self._engine = engine
@@ -209,10 +205,10 @@ class _Pace:
         self._edges = 0
 
     def source(self, done: int, edges: int) -> None:
-        """Begin on the next source, when `edges` have been followed for the `done` before it."""
+        """Begin the next source, after `done` sources whose searches followed `edges` edges."""
         self._done = done
         if not self._by_level and done % self._run == 0:
-            # Those of the run to come are not known: its rate is shown with the next.
+            # The edges of the run before: those of the next one are not known.
             self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
             self._edges = edges
 
@@ -221,7 +217,9 @@ class _Pace:
             self._engine.superstep(phase, edges=edges, fraction=self._done / self._sources)
 
 
-def _accumulate(engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]) -> tuple[Spread, int]:
+def _accumulate(
+    engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]
+) -> tuple[PartitionedArray, int]:
     state = _State(engine, pg.graph.n)
     pace = _Pace(engine, len(chosen))
     edges = 0
@@ -238,8 +236,10 @@ def _count_paths(
 ) -> NDArray[np.float64]:
     """Count the paths, level by level.
 
-    Returns four numbers of each level: its vertices, their out-edges, their in-edges, and what their paths
-    were scaled by.
+    Returns
+    -------
+    ndarray of float64, shape (levels, 4)
+        Of each level: its vertices, their out-edges, their in-edges, and the scale of their paths.
     """
     offsets, targets, _ = engine.out
     in_offsets, in_targets, in_blocks = engine.in_
@@ -249,31 +249,31 @@ def _count_paths(
 
     pace.level("begin")
     out_edges, in_edges = engine.compute(
-        kernels.begin, offsets, in_offsets, at_vertex(pg, source), value, visited, state.frontier,
+        kernels.begin, offsets, in_offsets, engine.at_vertex(source), value, visited, state.frontier,
         order, bounds,
     )  # fmt: skip
     levels: list[ArrayLike] = [[(1, out_edges, in_edges, 1.0)]]
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
-    alone = len(engine.elements) == 1
+    single = engine.single
     while out_edges and unexplored:
         bounds = state.bounds_for(engine, level + 1)
-        # Of many vertices with few edges, each has to be looked at as well.
-        if alone and max(awake, out_edges) <= NARROW:
+        # Vertices with few edges cost time too.
+        if single and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)
             _, made, out_edges, paths = engine.compute(
                 single_block_kernels.count_paths, offsets, targets, in_offsets, level, out_edges, unexplored,
                 NARROW, MANY, SHRINK, scale, value, visited, state.frontier, arriving, order, bounds,
-                state.told, wakes=True,
+                state.levels, count_next_active=True,
             )  # fmt: skip
-            # Copied, for the next narrow levels are told of in the same place.
-            told = engine.fetch(state.told.first([4 * made]))[0].reshape(-1, 4).copy()
-            levels.append(told)
+            # Copied, because the next call writes to the same array.
+            found = engine.download(state.levels.first([4 * made]))[0].reshape(-1, 4).copy()
+            levels.append(found)
             level += made
             if not paths < math.inf:
                 raise ArgumentError(_beyond_float64(pg.graph, source, level))
             if made:
-                awake = int(told[-1, 0])
-            unexplored -= int(told[:, 2].sum())
+                awake = int(found[-1, 0])
+            unexplored -= int(found[:, 2].sum())
             scale = SHRINK if paths > MANY else 1.0
             continue
         level += 1
@@ -296,7 +296,7 @@ def _count_paths(
             )  # fmt: skip
         awake, out_edges, in_edges, paths = engine.compute(
             kernels.build_level, offsets, in_offsets, engine.owned, level, scale, arriving, state.arrived,
-            visited, state.frontier, value, order, bounds, wakes=True,
+            visited, state.frontier, value, order, bounds, count_next_active=True,
         )  # fmt: skip
         if not paths < math.inf:
             raise ArgumentError(_beyond_float64(pg.graph, source, level))
@@ -317,11 +317,11 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
 
     vertices, out_edges, in_edges, scales = levels.T
     farthest = len(levels) - 1
-    # Nothing is farther than the last level, and what depends on the source itself is not asked for.
+    # No vertex is beyond the last level, and the dependency of the source is not needed.
     pushed = np.zeros(len(levels))
     pushed[1:-1] = in_edges[2:]
-    alone = len(engine.elements) == 1
-    narrow = (alone & (np.maximum(vertices, pushed) <= NARROW)).tolist()
+    single = engine.single
+    narrow = (single & (np.maximum(vertices, pushed) <= NARROW)).tolist()
     level = len(levels)
     while level > 0:
         level -= 1
@@ -332,8 +332,8 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
             pace.level("dependencies of narrow levels", int(pushed[level : begin + 1].sum()))
             engine.compute(
                 single_block_kernels.add_dependencies, in_offsets, in_targets, order, bounds, begin, level,
-                farthest, engine.hold([levels[level : begin + 2].ravel()]), value, visited,
-                arriving, state.arrived, state.centrality, wakes=True,
+                farthest, engine.upload_to_all(levels[level : begin + 2].ravel()), value, visited,
+                arriving, state.arrived, state.centrality, count_next_active=True,
             )  # fmt: skip
             continue
         # arriving = A +.× (1 + dependency) / paths of the next level
@@ -358,7 +358,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
         # dependency = paths × arriving; centrality += dependency
         engine.compute(
             kernels.finish_level, order, bounds, level, float(scales[level + 1]) if receives else 1.0,
-            1.0 if level else 0.0, arriving, visited, value, state.centrality, wakes=True,
+            1.0 if level else 0.0, arriving, visited, value, state.centrality, count_next_active=True,
         )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from evener.algorithms.arguments import graph_of, placed, unsigned
 from evener.algorithms.feedback import finish_run
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
-from evener.engine.engine import Engine, Spread
+from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_number, is_whole
 from evener.kernels.kernel import Kernel, KernelFile
@@ -153,7 +153,7 @@ def pagerank(
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
     strength = placed_strength(pg) if weights else None
-    engine = Engine(pg, "pagerank", progress=progress)
+    engine = Engine(pg, "pagerank", progress=progress, host_state=SPEC.host_state)
     rank, iterations, change = _iterate(
         engine,
         n,
@@ -163,7 +163,7 @@ def pagerank(
         damping=damping,
         tolerance=tolerance,
         max_iter=max_iter,
-        teleport=engine.hold(_teleport(pg, jumps)),
+        teleport=engine.upload(_teleport(pg, jumps)),
         alike=personalization is None,
         dtype=dtype,
     )
@@ -171,7 +171,7 @@ def pagerank(
     result = Result(
         "pagerank",
         pg.graph,
-        {"rank": lambda: pg.gather(rank.parts)},
+        {"rank": lambda: pg.gather(rank)},
         columns=SPEC.columns,
         parameters={
             "damping": damping,
@@ -207,17 +207,17 @@ def _iterate(
     m: int,
     *,
     columns: list[Columns | None],
-    strength: Spread | None,
+    strength: PartitionedArray | None,
     damping: float,
     tolerance: float,
     max_iter: int,
-    teleport: Spread,
+    teleport: PartitionedArray,
     alike: bool,
     dtype: str,
-) -> tuple[Spread, int, float]:
+) -> tuple[PartitionedArray, int, float]:
     # From there on vertices have no edge, and all of them the rank `others`.
     connected = engine.connected if alike else engine.owned
-    others, number = 1 / max(n, 1), sum(engine.owned.parts) - sum(connected.parts)
+    others, number = 1 / max(n, 1), engine.total(engine.owned) - engine.total(connected)
     rank = engine.owned_array(dtype)
     own_kernels, share_dtype = (kernels, dtype) if strength is None else (weighted_kernels, "float64")
     contribution = engine.array(share_dtype)
@@ -229,8 +229,8 @@ def _iterate(
     if strength is not None:
         edges, divisor = [*edges, unsigned(engine.in_weights)], strength
     elif any(columns):
-        iterate = [_ITERATE, Spread(engine.elements), Spread(columns)]
-    start = engine.hold([np.array([1 / max(n, 1)])] * len(engine.elements))
+        iterate = [_ITERATE, engine.element, engine.per_partition(columns)]
+    start = engine.upload_to_all(np.array([1 / max(n, 1)]))
 
     engine.superstep("begin", active=engine.owned)
     if n == 0:
@@ -245,8 +245,8 @@ def _iterate(
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
             *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
-            next_contribution, pulled=contribution,
-            posts=next_contribution if iteration < max_iter else None,
+            next_contribution, pull_before=contribution,
+            publish=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         if number:
             error += number * abs(jump / n - others)

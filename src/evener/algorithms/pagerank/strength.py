@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from evener.algorithms.arguments import check_weights
-from evener.engine.array import Spread
+from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import read_only
 from evener.kernels.cpu import check as kernels
@@ -75,11 +75,11 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
     return sums
 
 
-def placed_strength(pg: PartitionedGraph) -> Spread:
+def placed_strength(pg: PartitionedGraph) -> PartitionedArray:
     """Return the out-strength of each partition's owned vertices, computed once per placement."""
     prepared = [cast("Edges", partition.in_).prepared for partition in pg.partitions]
     if any("out_strength" not in own for own in prepared):
         sums = out_strength(pg.graph)
         for own, element, vertices in zip(prepared, pg.elements, pg.owned_vertices(), strict=True):
-            own["out_strength"] = element.hold(sums[vertices])
-    return Spread([own["out_strength"] for own in prepared])
+            own["out_strength"] = element.upload(sums[vertices])
+    return PartitionedArray([own["out_strength"] for own in prepared])

@@ -1,15 +1,15 @@
-"""Shortest paths from one source, by delta-stepping that turns to pulling, on any number of partitions.
+"""Shortest paths from one source, by delta-stepping with pulling sweeps, on any number of partitions.
 
-Idea: vertices wait in buckets of width delta; the nearest bucket is settled by relaxing its vertices'
-out-edges again and again. When a bucket would relax a good part of the graph, every vertex rather looks over
-its in-edges for a shorter way: an edge matters only if its weight leads from the nearest waiting vertex to
-below the distance already known, and nine in ten do not. Buckets settle what these sweeps leave. Where the
-CPU has the whole graph and few vertices wait, one thread relaxes the nearest, and again the nearest, as
-Dijkstra does; a GPU with the whole graph goes from bucket to bucket by itself. Distances are the least fixed
-point of rounded addition, so no split and no order changes a bit of them.
+Idea: vertices wait in buckets of width delta. The nearest bucket is settled by relaxing its vertices'
+out-edges repeatedly. If a bucket would relax much of the graph, every vertex searches its in-edges instead
+for a shorter path: an edge matters only if its weight leads from the nearest waiting vertex to below the
+distance already known, which nine edges in ten do not. Buckets settle what these sweeps leave. A single CPU
+element with few waiting vertices relaxes the nearest one on one thread, as Dijkstra does; a single GPU
+settles several buckets in one kernel. Distances are the least fixed point of rounded addition, so they are
+identical for any split and order.
 
-Encoding: `distance` uint32 for integer weights, as long as it lasts, else float64; `parent` a local number,
-known to the sweeps and found afterwards for the others; `pending` a bitmap of the buckets' vertices.
+Encoding: `distance` uint32 for integer weights while it suffices, else float64; `parent` a local number,
+known to the sweeps and found afterwards for other vertices; `pending` a bitmap of the vertices that wait.
 
 Meyer, Sanders: Δ-stepping: a parallelizable shortest path algorithm (J. Algorithms 2003); Chakaravarthy et
 al.: Scalable Single Source Shortest Path Algorithms for Massively Parallel Systems (IPDPS 2014).
@@ -19,23 +19,23 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from evener.algorithms.arguments import (
     NOBODY,
-    at_vertex,
     check_weights,
     graph_of,
     number_of_source,
     placed,
     unsigned,
 )
-from evener.algorithms.bfs.bfs import searched
+from evener.algorithms.bfs.bfs import run_bfs
 from evener.algorithms.feedback import finish_run
 from evener.algorithms.sssp import SPEC
-from evener.engine.engine import Engine, Spread
+from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.kernels.kernel import KernelFile
@@ -57,32 +57,50 @@ kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
 tree_kernels = KernelFile(__package__, "tree")
 
-# Sweep when a bucket would relax more than 1/20 of the edges (1/10 and 1/50 differ by less than a tenth), and
-# go on while more than 1/5 lead out of the vertices a sweep lowered: on R-MAT 20 an edge that is swept takes
-# 0.8 ns, one that is relaxed 4 ns and more.
+# Sweep if a bucket would relax more than 1/20 of the edges, and again while more than 1/5 of the edges lead
+# out of vertices that a sweep has lowered.
 EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
-# A frontier of no more waiting vertices than this is narrow: where the CPU has the whole graph one thread
-# takes it, over so many edges at once, and on a large graph over more, so that looking through all vertices
-# for those that wait is a tenth of it. With one thread a grid of 30,000 by 4 takes 6 ms so, not 1000, one of
-# 600 by 600 51 ms, not 85, and R-MAT 19 as long.
-NARROW = 1 << 12
-NARROW_EDGES = 1 << 16
-VERTICES_TO_AN_EDGE = 16
-# Buckets that a GPU with the whole graph settles in one superstep: asking for each, and launching it, takes
-# as long as most of them do. On an H200 R-MAT 20 takes 3.4 ms so, not 5.7, and a grid of 30,000 by 4 1.0 s,
-# not 2.2; with 64 of them 3.5 ms and 0.97 s.
-BUCKETS = 16
-# Integer distances below this are held in 32 bits: with any weight below it, no sum overflows.
+# Integer distances below this are stored in 32 bits: with any weight below it, no sum overflows.
 FAR = np.uint32(0x7FFFFFFF)
-# Edges whose weights are looked at to choose delta.
+# Edges whose weights are sampled to choose delta.
 _SAMPLE = 1 << 16
 _NO_LIMIT = 1 << 62
 
 
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The constants of a search on one kind of element, if it has the whole graph.
+
+    Attributes
+    ----------
+    one_thread : bool
+        Whether one thread relaxes the vertices that wait, if they are few.
+    narrow : int
+        The most vertices that are few.
+    narrow_edges : int
+        Edges that one thread relaxes in one superstep, at least.
+    vertices_per_edge : int
+        On a large graph, one thread relaxes one edge for this many vertices.
+    buckets : int
+        Buckets that one superstep settles.
+    """
+
+    one_thread: bool = True
+    narrow: int = 1 << 12
+    narrow_edges: int = 1 << 16
+    vertices_per_edge: int = 16
+    buckets: int = 1
+
+
+TUNING = {"cpu": Tuning(), "cuda": Tuning(one_thread=False, buckets=16)}
+
+
 class _Tree(NamedTuple):
-    distance: Spread
-    parent: Spread
+    """Distances and parents, the edges of reached vertices, and the distances that 32 bits do not hold."""
+
+    distance: PartitionedArray
+    parent: PartitionedArray
     edges: int
     beyond: int
 
@@ -152,10 +170,19 @@ def sssp(
     pg = placed(graph, "sssp", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
     parameters = {"source": source, "delta": delta}
     if weights is None:
-        return searched(pg, number, "sssp", parameters, progress, as_distance=_unreached_infinite)
-    start = at_vertex(pg, number)
+        return run_bfs(
+            pg,
+            number,
+            "sssp",
+            parameters,
+            progress,
+            host_state=SPEC.host_state,
+            as_distance=_unreached_infinite,
+        )
     width = _bucket_width(pg.graph) if delta is None else float(delta)
-    engine = Engine(pg, "sssp", progress=progress, from_both_ends=not pg.graph.directed)
+    undirected = not pg.graph.directed
+    engine = Engine(pg, "sssp", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state)
+    start = engine.at_vertex(number)
     fits = weights.dtype.kind in "iu" and heaviest < FAR
     tree = _search(engine, start, pg.graph.m, width, FAR if fits else np.float64(np.inf))
     if fits and tree.beyond:
@@ -165,8 +192,8 @@ def sssp(
         "sssp",
         pg.graph,
         {
-            "distance": lambda: _as_float(pg.gather(distance.parts)),
-            "parent": lambda: pg.gather_vertices(parent.parts),
+            "distance": lambda: _as_float(pg.gather(distance)),
+            "parent": lambda: pg.gather_vertices(parent),
         },
         columns=SPEC.columns,
         parameters=parameters,
@@ -178,21 +205,23 @@ def sssp(
     return finish_run(result)
 
 
-def _search(engine: Engine, source: Spread, m: int, delta: float, far: np.uint32 | np.float64) -> _Tree:
+def _search(
+    engine: Engine, source: PartitionedArray, m: int, delta: float, far: np.uint32 | np.float64
+) -> _Tree:
     state = _State(engine, far)
     engine.superstep("begin")
     engine.compute(kernels.begin, source, state.distance, state.pending)
-    settle = _settle_alone if len(engine.elements) == 1 else _settle_together
-    budget = m // EDGES_TO_SWEEP // len(engine.elements)
+    settle = _settle_single if engine.single else _settle_together
+    budget = engine.equal_share(m // EDGES_TO_SWEEP)
     while settle(engine, state, delta, far, budget):
         _sweep(engine, m, state.distance, state.parent, state.pending)
-        # Sweeps leave little. A second turn to them would take as found what buckets have lowered since.
+        # Sweeps leave little. Later sweeps would take parents for known that buckets have outdated since.
         budget = _NO_LIMIT
-    return _root(engine, source, far, state.distance, state.parent, state.queue)
+    return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
 
 
 class _State:
-    """What each partition keeps."""
+    """The arrays of a search."""
 
     def __init__(self, engine: Engine, far: np.uint32 | np.float64) -> None:
         self.distance = engine.array(far.dtype, far)
@@ -205,7 +234,7 @@ class _State:
 def _settle_together(
     engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
-    """Settle the nearest bucket, and the next, until no vertex waits; whether one would relax too much."""
+    """Settle buckets until no vertex waits; return whether one would relax too many edges."""
     s = state
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
@@ -213,7 +242,7 @@ def _settle_together(
         end = _bucket_end(nearest, delta, far)
         _, edges = engine.compute(
             kernels.fill_bucket, offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
-            s.scout, wakes=True,
+            s.scout, count_next_active=True,
         )  # fmt: skip
         engine.superstep("settle", edges=edges)
         # distance = distance min (bucket min.+ A), until the bucket is empty
@@ -227,48 +256,49 @@ def _settle_together(
     return False
 
 
-def _settle_alone(
+def _settle_single(
     engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
-    """The same where nobody else has to be heard: several buckets, or a narrow frontier, at once."""
-    s = state
+    """Do the same on a single element: several buckets, or a narrow frontier, in one call."""
+    s, tuning = state, engine.tuning(TUNING)
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
     nearest, next_nearest = engine.counters(2)
-    narrow_edges = max(NARROW_EDGES, sum(engine.owned.parts) // VERTICES_TO_AN_EDGE)
-    most_buckets = 1 if engine.on_one_cpu else BUCKETS
-    few, gone_through, taken, waiting = engine.on_one_cpu, 0, 1, 1
+    narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
+    few, explored, taken, waiting = tuning.one_thread, 0, 1, 1
     while waiting:
-        # Edges are those of the superstep before: how many there will be is not known.
+        # Supersteps report the edges of the one before: those to come are not known.
         if few:
-            engine.superstep("narrow", edges=gone_through)
-            waiting, gone_through = engine.compute(
-                single_block_kernels.dijkstra, offsets, targets, weights, engine.owned, NARROW, narrow_edges,
-                s.distance, s.parent, s.pending, wakes=True,
+            engine.superstep("narrow", edges=explored)
+            waiting, explored = engine.compute(
+                single_block_kernels.dijkstra, offsets, targets, weights, engine.owned, tuning.narrow,
+                narrow_edges, s.distance, s.parent, s.pending, count_next_active=True,
             )  # fmt: skip
-            few = gone_through > 0 and waiting <= NARROW
-            if gone_through or not waiting:
+            few = explored > 0 and waiting <= tuning.narrow
+            if explored or not waiting:
                 continue
-        # So far as is known: how many the last buckets had.
-        engine.superstep("settle", active=Spread([taken]), edges=gone_through)
-        taken, gone_through, left, waiting = engine.compute(
-            kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget, most_buckets,
-            s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
-            nearest, next_nearest, worked=True,
+        # The vertices of the last buckets; those of the next ones are not known.
+        engine.superstep("settle", active=engine.scalar(taken), edges=explored)
+        taken, explored, left, waiting = engine.compute(
+            kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget,
+            tuning.buckets, s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue,
+            s.next_length, s.scout, nearest, next_nearest, count_active=True,
         )  # fmt: skip
-        few = engine.on_one_cpu and taken <= NARROW
+        few = tuning.one_thread and taken <= tuning.narrow
         if left:
             return True
     return False
 
 
-def _sweep(engine: Engine, m: int, distance: Spread, parent: Spread, pending: Spread) -> None:
-    """Let every vertex look for a shorter way, until few edges lead out of those that found one."""
+def _sweep(
+    engine: Engine, m: int, distance: PartitionedArray, parent: PartitionedArray, pending: PartitionedArray
+) -> None:
+    """Let every vertex search for a shorter path, until few edges lead out of those that found one."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
     edges = m
     while edges > m // EDGES_TO_SWEEP_AGAIN:
-        floor = distance.parts[0].dtype.type(_nearest(engine, distance, pending))
+        floor = distance.dtype.type(_nearest(engine, distance, pending))
         engine.superstep("sweep", active=engine.owned, edges=m)
         engine.pull(distance)
         # distance = distance min (Aᵀ min.+ distance)
@@ -277,15 +307,15 @@ def _sweep(engine: Engine, m: int, distance: Spread, parent: Spread, pending: Sp
         )
 
 
-def _root(
+def _find_parents(
     engine: Engine,
-    source: Spread,
+    source: PartitionedArray,
     far: np.uint32 | np.float64,
-    distance: Spread,
-    parent: Spread,
-    queue: Spread,
+    distance: PartitionedArray,
+    parent: PartitionedArray,
+    queue: PartitionedArray,
 ) -> _Tree:
-    """Find the parents that the sweeps did not find."""
+    """Find the parents that the sweeps have not found."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
     engine.superstep("parents", active=engine.owned)
@@ -312,18 +342,18 @@ def _root(
         engine.pull(rooted)
         left -= engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
-            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue, wakes=True,
+            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue, count_next_active=True,
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
 
 
-def _nearest(engine: Engine, distance: Spread, pending: Spread) -> float:
+def _nearest(engine: Engine, distance: PartitionedArray, pending: PartitionedArray) -> float:
     return float(engine.compute(kernels.min_pending, engine.owned, distance, pending, reduce=min))
 
 
 def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np.uint32 | np.float64:
-    """Where the bucket that holds `nearest` ends: above it, whatever is lost in rounding."""
+    """Return the end of the bucket that holds `nearest`; it is above `nearest` also after rounding."""
     end = max((nearest // delta + 1) * delta, math.nextafter(nearest, math.inf))
     if end >= far:
         return far
@@ -331,11 +361,7 @@ def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np
 
 
 def _bucket_width(graph: Graph) -> float:
-    """Twice mean weight over mean degree: within it, a vertex has about two neighbours.
-
-    On R-MAT 20 and uniform 20 with weights 1..255, one thread: 93 and 301 ms with once that, 88 and 284 with
-    twice, 82 and 307 with six times.
-    """
+    """Return twice mean weight over mean degree: within it, a vertex has about two neighbours."""
     weights = cast("NDArray[Any]", graph.weights)
     sample = weights[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]

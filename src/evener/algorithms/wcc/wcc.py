@@ -1,14 +1,14 @@
 """Weakly connected components, on any number of partitions.
 
-Idea: each partition links its own edges, mirrors taken for vertices, into trees (Afforest: first along each
-vertex's edges to its neighbours of highest degree, which joins most of a skewed graph; then the rest,
-skipping the giant tree). A mirror's tree and its owner's tree are one component, so the pairs of their
-labels form a small graph of trees; its components rename the labels. One exchange does, whatever the
-graph's diameter.
+Idea: each partition links its own edges, with mirrors as vertices, into trees (Afforest: first along each
+vertex's edges to its neighbours of highest degree, which joins most of a skewed graph; then the rest, except
+edges of the giant tree). The tree of a mirror and the tree of its owner are one component, so the pairs of
+their labels form a small graph of trees, whose components rename the labels. One exchange is enough,
+whatever the graph's diameter.
 
-An edge between the giant trees of two partitions is skipped from both its ends. Mostly something else joins
-the two, as one hub's mirror does. Where nothing has, as between two halves of a lattice, or where trees are
-many and none is a giant, these edges are looked for after all.
+An edge between the giant trees of two partitions is skipped from both ends. Usually another edge joins the
+two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for such
+edges.
 
 Encoding: `component` uint32, a union-find forest in local numbers; `label` uint32, the smallest vertex number
 in the tree, then in the component.
@@ -26,7 +26,7 @@ import numpy as np
 from evener.algorithms.arguments import placed
 from evener.algorithms.feedback import finish_run
 from evener.algorithms.wcc import SPEC
-from evener.engine.engine import Engine, Spread
+from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
 
@@ -44,8 +44,7 @@ __all__ = ["wcc"]
 
 kernels = KernelFile(__package__)
 
-# Neighbours of each vertex linked before the giant tree is skipped. With 1, a uniform graph's trees are still
-# many and deep (1.4 s at scale 20, one thread); with 2, 47 ms; with 3, 100 ms. R-MAT 20: 9, 11 and 14 ms.
+# Neighbours of each vertex that are linked before the giant tree is skipped.
 LINKED_FIRST = 2
 
 
@@ -91,7 +90,7 @@ def wcc(
     [4, 4, 4, 9]
     """
     pg = placed(graph, "wcc", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
-    engine = Engine(pg, "wcc", progress=progress)
+    engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
     label = _label(engine, pg.graph.m, directed=pg.graph.directed)
     seconds = engine.finish()
     # The root of a component carries its own number.
@@ -99,7 +98,7 @@ def wcc(
     result = Result(
         "wcc",
         pg.graph,
-        {"component": lambda: pg.gather_numbers(label.parts)},
+        {"component": lambda: pg.gather_numbers(label)},
         columns=SPEC.columns,
         parameters={},
         outcome={"components": components},
@@ -111,7 +110,7 @@ def wcc(
     return finish_run(result)
 
 
-def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
+def _label(engine: Engine, m: int, *, directed: bool) -> PartitionedArray:
     component, label = engine.array("uint32"), engine.array("uint32")
     offsets, targets, _ = engine.out
 
@@ -136,50 +135,45 @@ def _label(engine: Engine, m: int, *, directed: bool) -> Spread:
         engine.pull(owner_label)
         pairs, length = engine.mirror_array("uint32", 2), engine.counter()
         engine.compute(kernels.boundary_pairs, engine.owned, component, label, owner_label, pairs, length)
-        joined = _join(engine.fetch(pairs.first([int(k[0]) for k in engine.fetch(length)])))
+        own_pairs = engine.download(pairs.first([int(count[0]) for count in engine.download(length)]))
+        joined = _join(engine.gather(own_pairs))
         if met := _giants_met(engine, giant, component, label, owner_label, joined):
             joined = _join([np.stack(joined, axis=1), np.array(met, np.uint32)])
-        names, smallest = (engine.hold([array] * len(engine.elements)) for array in joined)
+        names, smallest = (engine.upload_to_all(array) for array in joined)
         engine.compute(kernels.rename, engine.connected, label, names, smallest)
     return label
 
 
 def _giants_met(
     engine: Engine,
-    giant: Spread,
-    component: Spread,
-    label: Spread,
-    owner_label: Spread,
+    giant: PartitionedArray,
+    component: PartitionedArray,
+    label: PartitionedArray,
+    owner_label: PartitionedArray,
     joined: tuple[NDArray[np.uint32], NDArray[np.uint32]],
 ) -> list[tuple[int, int]]:
-    """Labels of giant trees, two by two, that have an edge between them and are not yet `joined`."""
-    places = [int(own[0]) for own in engine.fetch(giant)]
-    ones = [part[place : place + 1] for part, place in zip(label.parts, places, strict=True)]
-    giants = [int(own[0]) if len(own) else 0 for own in engine.fetch(Spread(ones))]
+    """Return pairs of labels of giant trees with an edge between them that `joined` does not join."""
+    roots = [int(own[0]) for own in engine.download(giant)]
+    giants = engine.gather(engine.values_at(label, roots))
     ends = _renamed(giants, *joined)
-    apart = {
-        pair
-        for route in engine.routes
-        for pair in permutations((route.holder, route.owner))
-        if ends[route.holder] != ends[route.owner]
-    }
+    neighbours = {pair for route in engine.routes for pair in permutations((route.holder, route.owner))}
+    apart = {(p, q) for own in engine.gather(engine.scalar(neighbours)) for p, q in own if ends[p] != ends[q]}
     met: list[tuple[int, int]] = []
-    # Each partition looks for the giant of the next one, then of the one after that.
+    # Each partition looks for the giant of the next partition, then of the one after it, and so on.
     for step in range(1, len(giants) if apart else 0):
         others = [(p + step) % len(giants) for p in range(len(giants))]
-        looks = [pair in apart for pair in enumerate(others)]
-        rows = Spread([count if own else 0 for count, own in zip(engine.out_rows.parts, looks, strict=True)])
-        names = Spread([giants[q] for q in others])
+        own = [(partition.index, others[partition.index]) for partition in engine.partitions]
+        rows = [count if pair in apart else 0 for count, pair in zip(engine.out_rows, own, strict=True)]
         edges = engine.compute(
-            kernels.edges_between, *engine.out[:2], rows, giant, component, owner_label, names,
-            reduce=list,
+            kernels.edges_between, *engine.out[:2], engine.per_partition(rows), giant, component, owner_label,
+            engine.per_partition([giants[q] for _, q in own]), reduce=list,
         )  # fmt: skip
         met += [(giants[p], giants[q]) for p, q in enumerate(others) if edges[p]]
     return met
 
 
 def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray[np.uint32]) -> list[int]:
-    """Each label, or its partner in `smallest` if it is among the `names`."""
+    """Return each label, replaced by its partner in `smallest` if it is one of the `names`."""
     places = np.searchsorted(names, labels).tolist()
     return [
         int(smallest[k]) if k < len(names) and names[k] == label else label
@@ -188,7 +182,7 @@ def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray
 
 
 def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Names that stand for one component, ascending, and the smallest name of that component for each."""
+    """Return the labels that are in pairs, ascending, and the smallest label of the component of each."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

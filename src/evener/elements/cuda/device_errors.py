@@ -1,4 +1,4 @@
-"""Where a GPU fails: the error to raise, and what it leaves behind, objects that cannot be freed any more."""
+"""Translation of CUDA's errors, and references to objects that a failed GPU can no longer free."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
     from evener.elements.cuda.element import CudaElement
 
-__all__ = ["Guard", "failed", "keep", "meaning"]
+__all__ = ["DeviceContext", "failed", "leak_forever", "translate"]
 
-# cudaErrorMemoryAllocation, and the driver's number for it: unlike most, it leaves the GPU usable.
+# cudaErrorMemoryAllocation, also in the driver's numbering. The GPU stays usable.
 _NO_MEMORY = 2
-# As do these, by which the driver refuses a launch: invalid values, an invalid configuration, no code for the
-# device (two), too many registers or too much shared memory, too many blocks that wait for one another.
+# Errors of a refused launch, after which the GPU stays usable: invalid values, invalid configuration, no code
+# for the device (two), too many resources requested, cooperative launch too large.
 _REFUSED = {1, 9, 98, 209, 701, 720}
 
 _kept: list[Any] = []
-# One reference that nobody gives back, so that what is kept is not freed as the process ends either.
+# An extra reference, so that the objects are not freed at exit either.
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 
 
-def keep(loaded: Any) -> None:
-    """Never free something of a GPU's: as the process ends, the driver does."""
+def leak_forever(loaded: Any) -> None:
+    """Never free an object of a GPU; the driver does when the process ends."""
     _kept.append(loaded)
 
 
-def meaning(element: CudaElement, error: BaseException, doing: str, nbytes: int) -> Exception | None:
-    """What an error of CUDA's means on a GPU, as one of ours; None for another's.
+def translate(element: CudaElement, error: BaseException, doing: str, nbytes: int) -> Exception | None:
+    """Return Evener's error for an error of CUDA, or None for any other error.
 
-    `nbytes` are those that were asked for, 0 if it is not known.
+    `nbytes` is the size of the request, 0 if unknown.
     """
     from cupy import cuda
 
@@ -61,10 +61,10 @@ def meaning(element: CudaElement, error: BaseException, doing: str, nbytes: int)
 
 
 def failed(what: str, error: Exception) -> DeviceError:
-    """The error for a GPU that fails at something, in a sentence.
+    """Return the error for a GPU that fails and cannot be used again in this process.
 
-    From a kernel's failure on, CUDA answers every call of this process with it. Freeing is such a call, of
-    which CuPy would complain on standard error, once for each object; so what there is now is never freed.
+    After a kernel has failed, CUDA answers every call of the process with the same error. CuPy would report
+    it for each object that it frees, so existing objects are never freed.
     """
     from cupy import cuda
 
@@ -77,10 +77,10 @@ def failed(what: str, error: Exception) -> DeviceError:
     return DeviceError(msg)
 
 
-class Guard:
-    """A block on a GPU as the current one, with its errors said in sentences.
+class DeviceContext:
+    """A context with a GPU as the current one, which translates CUDA's errors.
 
-    A class, as a generator takes a microsecond more: each kernel passes here twice, and lasts ten.
+    A class, because a generator would add a microsecond to each kernel.
     """
 
     __slots__ = ("_device", "_doing", "_dtype", "_element", "_length")
@@ -95,21 +95,22 @@ class Guard:
     def __enter__(self) -> None:
         try:
             self._device.__enter__()
-        except Exception as error:  # once a GPU is lost, no other becomes the current one
-            self._say(error)
+        except Exception as error:  # after a GPU has failed, no other becomes the current one
+            self._translate(error)
             raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             self._device.__exit__(kind, error, trace)
-        except Exception as left:  # that which was the current one before cannot be it any more
+        except Exception as left:  # the GPU that was current before has failed
             if error is None:
-                self._say(left)
+                self._translate(left)
                 raise
         if error is not None:
-            self._say(error)
+            self._translate(error)
 
-    def _say(self, error: BaseException) -> None:
-        said = self._element.said(error, self._doing, self._length * np.dtype(self._dtype).itemsize)
-        if said is not None:
-            raise said from error
+    def _translate(self, error: BaseException) -> None:
+        nbytes = self._length * np.dtype(self._dtype).itemsize
+        translated = self._element.translate(error, self._doing, nbytes)
+        if translated is not None:
+            raise translated from error

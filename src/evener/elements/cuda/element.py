@@ -1,4 +1,4 @@
-"""The CUDA element: one GPU, running kernels compiled from CUDA C++."""
+"""The CUDA element: one GPU that runs kernels compiled from CUDA C++."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from weakref import proxy
 
 import numpy as np
 
-from evener.elements.base import words_apart
-from evener.elements.cuda.device_errors import Guard, meaning
+from evener.elements.cuda.clock import EventClock
+from evener.elements.cuda.device_errors import DeviceContext, translate
 from evener.elements.cuda.discovery import gpus, missing
-from evener.elements.cuda.launch import Launcher, Vote
+from evener.elements.cuda.launch import Launcher, PendingResult
 from evener.elements.cuda.memory import TieredArray
-from evener.elements.cuda.modules import Loader
+from evener.elements.cuda.modules import ModuleCache
 from evener.elements.cuda.scratch import Scratch, pieces_for
 from evener.elements.cuda.source import OwnSource, declaration, declared_in
 from evener.elements.cuda.staging import LARGE, Staging
-from evener.elements.cuda.streams import Arrival, Copies
+from evener.elements.cuda.streams import CopyDone, CopyStreams
 from evener.elements.pinned import locked_array, locked_words
+from evener.elements.protocols import padded_words
 from evener.errors import ArgumentError, DeviceError
 from evener.kernels.kernel import Kernel
 
@@ -31,16 +32,15 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaElement", "gpus", "missing"]
 
-# The threads that go through as many edges a second, the graph being in its memory: PageRank on R-MAT 22 and
-# 26 goes through 415 and 320 billion on an H200, and 510 and 350 million on each thread of its host.
-_WORTH_THREADS = 800.0
-# The part of a GPU's free memory that we fill: the rest is for blocks of CuPy's pool that do not quite fit.
+# Speed of a GPU in CPU threads, for PageRank on an H200.
+_WEIGHT = 800.0
+# Share of the free memory that Evener fills. CuPy's pool loses some of the rest to fragmentation.
 _USABLE = 0.95
 
 
 @cache
 def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
-    """The byte that an integer consists of in an array of this type, if its bytes are all alike."""
+    """Return the byte that all bytes of an integer of this type are equal to, or None."""
     pattern = set(np.full(1, value, kind).tobytes())
     return pattern.pop() if len(pattern) == 1 else None
 
@@ -48,29 +48,31 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
 class CudaElement:
     """One GPU.
 
-    Kernels are launched and not waited for; `read` waits for what one returns, `wait` for all.
+    Kernels are launched asynchronously. `result` waits for what a kernel returns, `wait` for all work.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        The name in ``on=``.
     index : int
-        The GPU, as CUDA counts them.
+        The index of the GPU in CUDA's numbering.
     most_memory : int, optional
-        Bytes that a partition and its state may take up here. Default: what is free.
+        Bytes that a partition and its state may use. Default: all free memory.
 
     Raises
     ------
     ArgumentError
         If there is no such GPU.
     DeviceError
-        If no GPU can be used at all; the sentence says why.
+        If no GPU can be used; the message says why.
     """
 
     kind = "cuda"
     threads = 1
-    weight = _WORTH_THREADS
+    weight = _WEIGHT
     deferred = True
+    addressable = False
+    peers = "cuda"
 
     def __init__(self, name: str, index: int, most_memory: int | None = None) -> None:
         why = missing()
@@ -93,15 +95,15 @@ class CudaElement:
         self._kernels: dict[str | Kernel, Launcher] = {}
         self._timed = False
         with self._guarded("starting"):
-            self._loader = Loader(index, self._device)
+            self._modules = ModuleCache(index, self._device)
             self.scratch = Scratch()
-            self._copies = Copies(index)
-            # Whether kernels read pages that were locked where they lay, which takes half as long to do.
+            self._copies = CopyStreams(index)
+            self._clock = EventClock()
+            # Whether kernels read pages that were locked in place, faster than allocating locked pages.
             self._reads_registered = bool(self._device.attributes["CanUseHostPointerForRegisteredMem"])
-        # What an element holds does not hold it: its memory is free as soon as nobody needs it.
+        # A proxy, so that the element's memory is freed with its last reference.
         here = proxy(self)
-        self._staging = Staging(lambda: here.mark_now())
-        self._anchor: tuple[Any, float] = (None, 0.0)
+        self._staging = Staging(lambda: here.record())
         self._sent: Any = None
         self.begin_round()
 
@@ -109,39 +111,39 @@ class CudaElement:
 
     @property
     def memory(self) -> tuple[Any, int]:
-        """What tells its memory from that of others."""
+        """The identity of the GPU's memory."""
         return ("cuda", self.index)
 
     def free_bytes(self) -> int:
-        """Bytes that can still be allocated, those that CuPy's pool holds unused among them."""
+        """Return the bytes that can be allocated, including unused blocks of CuPy's pool."""
         with self._guarded("asking for free memory"):
             free, _ = self._cupy.cuda.runtime.memGetInfo()
             return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())
 
     def room(self) -> int:
-        """Bytes that a partition and its state may take up here."""
+        """Return the bytes that a partition and its state may use."""
         free = int(self.free_bytes() * _USABLE)
         return free if self._most_memory is None else min(self._most_memory, free)
 
     def room_beside(self, taken: int) -> int:
-        """Bytes that more can take up here, beside a partition that takes up `taken`."""
+        """Return the bytes left if a partition uses `taken` bytes."""
         free = int(self.free_bytes() * _USABLE)
         return free if self._most_memory is None else min(self._most_memory - taken, free)
 
     @property
     def table_columns(self) -> int:
-        """Columns of a block whose values fit in a multiprocessor's shared memory."""
-        return self._loader.table_columns
+        """Columns of a block of edges whose values fit a multiprocessor's shared memory."""
+        return self._modules.table_columns
 
-    def array(
+    def allocate(
         self,
         length: int,
         dtype: DTypeLike,
         fill: object | None = None,
         *,
-        travels: bool = False,  # noqa: ARG002 - all arrays here can
+        travels: bool = False,  # noqa: ARG002 - every array can
     ) -> Any:
-        """A CuPy array, filled or left as it comes."""
+        """Return a CuPy array, filled or undefined."""
         with self._guarded("allocating", length, dtype):
             array = self._cupy.ndarray(length, dtype)
         if fill is not None and length:
@@ -149,7 +151,7 @@ class CudaElement:
         return array
 
     def fill(self, array: Any, value: object) -> None:
-        """Set all of an array to one value."""
+        """Set all elements of an array to one value."""
         byte = _byte_of(value, array.dtype.char) if isinstance(value, int | np.integer) else None
         with self._guarded("filling an array"):
             if byte is None:
@@ -158,106 +160,117 @@ class CudaElement:
                 array.data.memset_async(byte, array.nbytes)
 
     def zeros(self, count: int, length: int) -> list[Any]:
-        """Parts of one array, in whose place each by itself took 9 to 16 us, and each slice of it some 5."""
-        apart = words_apart(length)
-        whole = self.array(count * apart, np.uint64, 0)
-        return [self._cupy.ndarray(length, np.uint64, whole.data + 8 * apart * k) for k in range(count)]
+        """Return `count` parts of one array of zeros: one allocation and one fill."""
+        step = padded_words(length)
+        whole = self.allocate(count * step, np.uint64, 0)
+        return [self._cupy.ndarray(length, np.uint64, whole.data + 8 * step * k) for k in range(count)]
 
-    def hold(self, array: NDArray[Any]) -> Any:
-        """A copy in this element's memory."""
+    def upload(self, array: NDArray[Any]) -> Any:
+        """Return a copy in the GPU's memory."""
         with self._guarded("copying to the GPU", array.size, array.dtype):
             held = self._cupy.ndarray(array.shape, array.dtype)
             if array.nbytes <= LARGE or array.ndim > 1:
-                # CuPy's `asarray` goes by locked pages: 80 to 110 us for a few values, in betweenness.
+                # CuPy's `asarray` stages small arrays in locked pages, which is slower.
                 own = np.ascontiguousarray(array)
                 held.data.copy_from_host_async(own.ctypes.data, own.nbytes)
-                self._copies.hold_until(self.mark_now(), own, held)
+                self._copies.keep_until(self.record(), own, held)
                 return held
             self._staging.send_all(array, held)
         self._unstage()
         return held
 
-    def edges(self, length: int, dtype: np.dtype[Any], far: int) -> TieredArray:
-        """Room for the first `far` edges in locked pages of the host's memory, for the rest on this GPU."""
+    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> TieredArray:
+        """Return memory for edges: the first `on_host` in locked pages of the host, the rest on the GPU."""
         with self._guarded("sharing edges with the host"):
-            if far and self._reads_registered:
-                locked = locked_words(-(-far * dtype.itemsize // 8)).view(dtype)[:far]
+            if on_host and self._reads_registered:
+                locked = locked_words(-(-on_host * dtype.itemsize // 8)).view(dtype)[:on_host]
             else:
-                locked = locked_array(far, dtype, pooled=False) if far else np.empty(0, dtype)
-        return TieredArray(locked, self.array(length - far, dtype))
+                locked = locked_array(on_host, dtype, pooled=False) if on_host else np.empty(0, dtype)
+        return TieredArray(locked, self.allocate(length - on_host, dtype))
 
-    def open_edges(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
-        """The host's part where they lie, or locked pages: others are copied while these are written."""
-        if end <= len(edges.far):
-            part: NDArray[Any] = edges.far[begin:end]
+    def begin_write(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
+        """Return a view of the part on the host, or locked pages while earlier ones are copied."""
+        if end <= len(edges.host_part):
+            part: NDArray[Any] = edges.host_part[begin:end]
             return part
         with self._guarded("copying to the GPU"):
             return self._staging.open(end - begin, edges.dtype)
 
-    def close_edges(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
-        """Copy what was written to this GPU's part, for which nobody waits, and what is of the host's."""
-        split = len(edges.far)
+    def end_write(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
+        """Copy what was written to the part on the host and, asynchronously, to the part on the GPU."""
+        split = len(edges.host_part)
         if begin + len(written) <= split:
-            return  # it lies there
+            return  # `begin_write` returned a view
         here = max(split - begin, 0)
-        edges.far[begin : begin + here] = written[:here]
+        edges.host_part[begin : begin + here] = written[:here]
         with self._guarded("copying to the GPU"):
-            self._staging.send(written, here, edges.near, begin + here - split)
+            self._staging.send(written, here, edges.device_part, begin + here - split)
 
-    def fetch(self, array: Any) -> NDArray[Any]:
-        """A copy in the host's memory."""
+    def download(self, array: Any) -> NDArray[Any]:
+        """Return a copy in the host's memory."""
         with self._guarded("copying from the GPU"):
             return np.asarray(array.get())
 
+    def prepare_workspace(self, edges: int) -> None:
+        """Allocate the lists by which kernels divide this many edges of a partition."""
+        self._unstage()
+        length = pieces_for(edges)
+        if length > self.scratch.pieces:
+            self.scratch.hold_pieces(self.allocate(length, np.uint64))
+
+    def _unstage(self) -> None:
+        """Wait for all staged copies and release their pages."""
+        self.wait()
+        self._staging.release()
+
+    # ---- copies ---------------------------------------------------------------------------------
+
     def begin_round(self) -> None:
-        """Let what others send here from now on come after all that was launched so far."""
-        self._round = self.mark_now()
+        """Order later incoming copies after all kernels launched so far."""
+        self._round = self.record()
 
-    def send(self, source: Any, receiver: Any, target: Any) -> Arrival:
-        """Copy an array to another element, behind what was launched here and beside what will be."""
-        with self._guarded("copying from the GPU"):
-            launched = self.mark_now()
-            if receiver.kind == "cuda":
-                arrival: Arrival = receiver.bring(source, target, self.memory, launched)
-                self._sent = self._copies.taken(arrival.event)
-                return arrival
-            self._sent = self._copies.to_host(source, target, launched)
-        return Arrival(self, self._sent)
+    def record(self) -> Any:
+        """Return an event after all kernels launched so far."""
+        with self._guarded("running kernels"):
+            event = self._cupy.cuda.Event()
+            event.record()
+        return event
 
-    def bring(self, source: Any, target: Any, memory: object = "host", after: Any = None) -> Arrival:
-        """Copy an array in another's memory to one here, beside what was launched in this round.
-
-        Another GPU's is copied after an event of its own.
-        """
+    def copy_in(self, source: Any, target: Any) -> CopyDone:
+        """Copy an array of the host after the kernels of earlier rounds, and concurrently with later ones."""
         with self._guarded("copying to the GPU"):
-            return Arrival(self, self._copies.bring(source, target, memory, after, self._round))
+            return CopyDone(self, self._copies.from_host(source, target, self._round))
 
-    def wait_for(self, event: Any) -> None:
+    def copy_out(self, source: Any, target: Any) -> CopyDone:
+        """Copy an array to the host after the kernels launched so far, and concurrently with later ones."""
+        with self._guarded("copying from the GPU"):
+            self._sent = self._copies.to_host(source, target, self.record())
+        return CopyDone(self, self._sent)
+
+    def copy_from(self, source: Any, target: Any, memory: object, after: Any) -> CopyDone:
+        """Copy an array of another GPU after its event and the kernels of earlier rounds here."""
+        with self._guarded("copying to the GPU"):
+            return CopyDone(self, self._copies.from_peer(source, target, memory, after, self._round))
+
+    def wait_for_peer(self, done: CopyDone) -> None:
+        """Order later outgoing copies after the copy, and let the next mark come after it."""
+        with self._guarded("copying from the GPU"):
+            self._sent = self._copies.wait_for_peer(done.event)
+
+    def wait_for(self, done: CopyDone) -> None:
+        """Order kernels launched from here on after a copy."""
+        with self._guarded("copying to the GPU"):
+            self._cupy.cuda.get_current_stream().wait_event(done.event)
+
+    def synchronize(self, event: Any) -> None:
         """Wait on the host for one of this GPU's events."""
         with self._guarded("copying from the GPU"):
             event.synchronize()
 
-    def receive(self, arrival: Arrival) -> None:
-        """Let what is launched from here on wait for what was sent."""
-        with self._guarded("copying to the GPU"):
-            self._cupy.cuda.get_current_stream().wait_event(arrival.event)
-
-    def reserve(self, edges: int) -> None:
-        """Make room for the lists that kernels need to share out so many edges of a partition."""
-        self._unstage()
-        length = pieces_for(edges)
-        if length > self.scratch.pieces:
-            self.scratch.hold_pieces(self.array(length, np.uint64))
-
-    def _unstage(self) -> None:
-        """Wait until all that was staged is on the GPU, and give up the pages."""
-        self.wait()
-        self._staging.give_up()
-
     # ---- running --------------------------------------------------------------------------------
 
     def kernel(self, name: str | Kernel) -> Callable[..., Any]:
-        """The CUDA kernel ``"file.function"``, or that of a `Kernel`."""
+        """Return the CUDA kernel ``"file.function"``, or the CUDA side of a `Kernel`."""
         if name not in self._kernels:
             file: str | OwnSource
             if isinstance(name, Kernel):
@@ -271,84 +284,63 @@ class CudaElement:
             self._kernels[name] = Launcher(self, file, declared)
         return self._kernels[name]
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Run `function` with this GPU as the current one."""
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call `function` with this GPU as the current one."""
         with self._guarded("running kernels"):
             return function(*args)
 
-    def read(self, vote: Any) -> Any:
-        """What a kernel returned; waits for it if it is a `Vote`."""
-        if not isinstance(vote, Vote):
-            return vote
-        with self._guarded(f"running {vote.kernel}"):
+    def result(self, value: Any) -> Any:
+        """Return what a kernel returned, after waiting for it if it is a `PendingResult`."""
+        if not isinstance(value, PendingResult):
+            return value
+        with self._guarded(f"running {value.kernel}"):
             self._cupy.cuda.get_current_stream().synchronize()
-        return self.scratch.voted(vote.slot, vote.kinds)
+        return self.scratch.read_votes(value.slot, value.kinds)
 
     def wait(self) -> None:
-        """Wait until all that was launched here is done, and all that was sent or fetched has come."""
+        """Wait for all kernels and copies."""
         with self._guarded("running kernels"):
             self._cupy.cuda.get_current_stream().synchronize()
             self._copies.wait()
 
-    # ---- when things happen ----------------------------------------------------------------------
+    # ---- clock ----------------------------------------------------------------------------------
 
     def begin_timing(self, *, beside_others: bool) -> None:
-        """Choose a clock: the GPU's where other elements run meanwhile, else the host's, which is free."""
+        """Use the GPU's clock if other elements run at the same time, else the host's, which is free."""
         self._timed = beside_others
-        self._sent = None  # of a run that was broken off
+        self._sent = None  # from a run that failed
         if beside_others:
-            self._set_anchor()
+            with self._guarded("starting"):
+                self._clock.reset()
 
     def mark(self) -> Any:
-        """A point in time: when the GPU has come to here, and what it sent has gone."""
+        """Return a mark after the kernels launched so far, or after the last array sent."""
         sent, self._sent = self._sent, None
         if not self._timed:
             return perf_counter()
-        return self.mark_now() if sent is None else sent
-
-    def mark_now(self) -> Any:
-        """An event behind all that has been launched."""
-        with self._guarded("running kernels"):
-            event = self._cupy.cuda.Event()
-            event.record()
-        return event
+        return self.record() if sent is None else sent
 
     def times(self, marks: Sequence[Any]) -> list[float]:
-        """The host's time of each mark; all are past when this returns."""
+        """Return the host's time in seconds at each mark, after waiting for the last one."""
         if not self._timed:
             return [*marks[:-1], perf_counter()]
-        anchor, at = self._anchor
         with self._guarded("running kernels"):
-            marks[-1].synchronize()
-            elapsed = [at + self._cupy.cuda.get_elapsed_time(anchor, mark) / 1e3 for mark in marks]
-        # The two clocks drift apart, and elapsed times are single precision.
-        if elapsed[-1] - at > 1:
-            self._set_anchor()
-        return elapsed
+            return self._clock.times(marks)
 
-    def _set_anchor(self) -> None:
-        event = self.mark_now()
-        with self._guarded("starting"):
-            event.synchronize()
-        self._anchor = (event, perf_counter())
-
-    # ---- what launchers ask for ------------------------------------------------------------------
+    # ---- for launchers ---------------------------------------------------------------------------
 
     def load(
         self, file: str | OwnSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
     ) -> tuple[int, int, int]:
-        """Compile and load a kernel: its address, the blocks that fit at once, the shared memory of each.
-
-        `threads` is 0 for a kernel of one block.
-        """
+        """Compile and load a kernel; see `ModuleCache.load`."""
         with self._guarded(f"loading {file}.{name}"):
-            return self._loader.load(file, name, types, threads, shared=shared)
+            return self._modules.load(file, name, types, threads, shared=shared)
 
     def launch(
         self, name: str, function: int, blocks: int, threads: int, shared_bytes: int, parameters: int,
         *, together: bool, lists: bool,
     ) -> None:  # fmt: skip
-        """Hand over a kernel; `together` if its blocks wait for one another, `lists` if it lists pieces."""
+        """Launch a kernel. `together`: its blocks synchronize; `lists`: it lists pieces of rows."""
         driver, stream = self._driver, self._cupy.cuda.get_current_stream().ptr
         try:
             if together:
@@ -360,16 +352,16 @@ class CudaElement:
                     function, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, parameters, 0
                 )
         except driver.CUDADriverError as error:
-            raise self.said(error, f"launching {name}", 0) or error from error
+            raise self.translate(error, f"launching {name}", 0) or error from error
         if lists:
-            self.scratch.listed()
+            self.scratch.advance_counter()
 
     # ---- errors ----------------------------------------------------------------------------------
 
-    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> Guard:
-        """A block that runs on this GPU; what goes wrong there is said in a sentence."""
-        return Guard(self, self._device, doing, length, dtype)
+    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> DeviceContext:
+        """Return a context with this GPU as the current one, which translates CUDA's errors."""
+        return DeviceContext(self, self._device, doing, length, dtype)
 
-    def said(self, error: BaseException, doing: str, nbytes: int) -> Exception | None:
-        """What an error of CUDA's means, as one of ours; None for another's."""
-        return meaning(self, error, doing, nbytes)
+    def translate(self, error: BaseException, doing: str, nbytes: int) -> Exception | None:
+        """Return Evener's error for an error of CUDA, or None for any other error."""
+        return translate(self, error, doing, nbytes)

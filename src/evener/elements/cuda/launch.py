@@ -1,4 +1,4 @@
-"""Launching a CUDA kernel with the arguments of its CPU twin: what is declared, found once; then one call."""
+"""Launchers: a CUDA kernel, called with the same arguments as its CPU twin."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.elements.cuda.source import Declaration, OwnSource
 
-__all__ = ["MOST_VOTES", "Launcher", "Vote"]
+__all__ = ["MOST_VOTES", "Launcher", "PendingResult"]
 
-# How `struct` writes what the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
+# The `struct` formats of parameters that the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
 _FILLED = {"Votes": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
-# What a kernel may return at most, each a word of 64 bits; and the threads in a block of an EdgeLoop.
+# Most values that a kernel returns, each a word of 64 bits; and threads in a block of an EdgeLoop.
 MOST_VOTES = 4
 _EDGE_LOOP_THREADS = 256
-# Threads of a warp, and of a block at most.
+# Threads in a warp, and most threads in a block.
 _WARP, _MOST_THREADS = 32, 1024
 # The C type of an array's elements.
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
 
 
-@dataclass(slots=True)  # not frozen: making one takes 0.2 us so, not 0.9
-class Vote:
-    """What a kernel will have returned once its element has come to the end of it."""
+@dataclass(slots=True)  # not frozen, which is slower to construct
+class PendingResult:
+    """The result of a kernel that may still run: an integer, a float, or a tuple of them."""
 
     element: CudaElement
     kernel: str
@@ -42,17 +42,17 @@ class Vote:
     kinds: str
 
     def read(self) -> Any:
-        """Wait for it: an integer, a float, or a tuple of them."""
-        return self.element.read(self)
+        """Return the result, after waiting for it."""
+        return self.element.result(self)
 
     def __int__(self) -> int:
         return int(self.read())
 
 
 class _Ready(NamedTuple):
-    """A kernel compiled for certain types, and how it is launched.
+    """A kernel compiled for certain types, with its launch configuration.
 
-    `parameters` is where `addresses` lie, which are those of the arguments in `buffer`.
+    `buffer` holds the arguments, `addresses` their addresses, and `parameters` is the address of `addresses`.
     """
 
     function: int
@@ -65,40 +65,40 @@ class _Ready(NamedTuple):
 
 
 class Launcher:
-    """One kernel on one element, called like its CPU twin.
+    """One kernel on one element; call it like its CPU twin.
 
-    It returns at once; a kernel with votes returns a `Vote`.
+    A call returns at once; the call of a kernel with votes returns a `PendingResult`.
 
     Raises
     ------
     ArgumentError
-        If the declaration is not one that can be launched, or a call has too few arguments or too many.
+        If the declaration cannot be launched, or a call has a wrong number of arguments.
     DeviceError
-        If an array is not of the type that is declared, or not on this element.
+        If an array has another type than declared, or lies on another element.
     """
 
     def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
         self._name = f"{file}.{declaration.name}"
         _check_declared(self._name, declaration)
-        self._element = proxy(element)  # which holds its launchers
+        self._element = proxy(element)  # the element references its launchers
         self._file = file
         self._declared = declaration
         given = [p for p in declaration.parameters if p.kind not in _FILLED]
         self._filled = [p.kind for p in declaration.parameters if p.kind in _FILLED]
         self._kinds = [p.kind if p.kind in _ARRAYS else "" for p in given]
-        # Where the type of each template parameter can be seen.
+        # The argument that shows the type of each template parameter.
         self._shows = [
             next(i for i, p in enumerate(given) if p.kind in _ARRAYS and p.of == (t,))
             for t in declaration.types
         ]
-        # Arrays are looked at when such are seen first. What the package gives its own kernels differs where
-        # their templates show it; what a user gives may be anything from one launch to the next.
+        # Arrays are checked on the first launch with their types. The package's own drivers pass arrays that
+        # differ only in template types. A user's arrays may differ from launch to launch.
         self._arrays = [] if _is_ours(file) else [i for i, kind in enumerate(self._kinds) if kind]
         self._given = given
         self._votes = "".join(SCALARS[t] for p in declaration.parameters if p.kind == "Votes" for t in p.of)
         self._ready: dict[tuple[Any, ...], _Ready] = {}
 
-    def __call__(self, *args: Any) -> Vote | None:
+    def __call__(self, *args: Any) -> PendingResult | None:
         """Launch the kernel."""
         if len(args) != len(self._given):
             wanted = ", ".join(p.name for p in self._given)
@@ -121,7 +121,7 @@ class Launcher:
         vote, scratch = None, self._element.scratch
         for kind in self._filled:
             if kind == "Votes":
-                vote = Vote(self._element, self._name, scratch.next_slot(), self._votes)
+                vote = PendingResult(self._element, self._name, scratch.next_slot(), self._votes)
                 flat += scratch.votes(vote.slot)
             elif kind == "Shared":
                 flat.append(ready.shared_bytes)
@@ -158,15 +158,15 @@ class Launcher:
             self._file, self._declared.name, types, 0 if self._declared.one_block else self._declared.threads,
             shared="Shared" in self._filled,
         )  # fmt: skip
-        parameters = int(addresses.ctypes.data)  # once, for asking takes a microsecond or two
+        parameters = int(addresses.ctypes.data)  # read once, because reading it is slow
         self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses, parameters)
         return self._ready[key]
 
     def _check(self, name: str, kind: str, of: list[str], arg: Any) -> None:
-        """A wrong type would be read as it lies, so it is worth a look at the first launch."""
+        """Refuse an argument of a wrong type, whose bytes the kernel would misread."""
         if kind in _ARRAYS:
             want = of[0] if of else "u64"
-            # A NumPy array has a `device` too, and no address that a GPU could use.
+            # A NumPy array has a `device` too, but no address that a GPU can use.
             near = hasattr(arg, "__cuda_array_interface__") and arg.data.device_id == self._element.index
             here = isinstance(arg, TieredArray) if kind == "Tiered" else near
             if not here or _C_TYPES.get(arg.dtype) != want:
@@ -182,12 +182,12 @@ class Launcher:
 
 
 def _is_ours(file: str | OwnSource) -> bool:
-    """Whether a file belongs to Evener, whose drivers pass arrays of the right type and device."""
+    """Return whether a file belongs to Evener, whose drivers pass arrays of the right type and device."""
     return isinstance(file, str) and (":" not in file or file.startswith("evener."))
 
 
 def _looks(arg: Any) -> tuple[str, int]:
-    """The type of an array and the GPU it is on; something else of what is no array on any."""
+    """Return the type of an array and its GPU; ("", -1) for any other object."""
     if isinstance(arg, TieredArray):
         return arg.dtype.char, -1
     if hasattr(arg, "__cuda_array_interface__"):
@@ -196,7 +196,7 @@ def _looks(arg: Any) -> tuple[str, int]:
 
 
 def _check_declared(name: str, declared: Declaration) -> None:
-    """A kernel from outside the package may ask for what cannot be passed."""
+    """Refuse a declaration with parameters or blocks that cannot be launched."""
     seen_in_arrays = {t for p in declared.parameters if p.kind in _ARRAYS for t in p.of}
     numbers = {*SCALARS, *declared.types}
     for p in declared.parameters:

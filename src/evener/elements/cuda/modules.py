@@ -1,11 +1,11 @@
-"""Loading CUDA kernels on one GPU: compiled for what they are given, once for all elements of the process."""
+"""CUDA modules loaded on each GPU, shared by all elements of the process."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from evener.elements.cuda.compile import architecture, compiled
-from evener.elements.cuda.device_errors import keep
+from evener.elements.cuda.device_errors import leak_forever
 from evener.elements.cuda.scratch import MOST_BLOCKS
 from evener.kernels.compile_clock import compiling
 
@@ -14,33 +14,30 @@ if TYPE_CHECKING:
 
     from evener.elements.cuda.source import OwnSource
 
-__all__ = ["Loader"]
+__all__ = ["ModuleCache"]
 
-# The part of a multiprocessor's shared memory that tables get. The rest serves as L1 cache, through which all
-# other reads pass: PageRank on R-MAT 22 takes 0.61 ms an iteration with 0.85, 0.74 ms with all of it,
-# where it does not go by blocks of columns.
+# Share of a multiprocessor's shared memory for tables; the rest is L1 cache.
 _SHARED_FOR_TABLES = 0.85
-# Kernels that read nothing else twice, and take all of it.
+# Kernels that gain nothing from L1 cache and use all of the shared memory.
 _TABLES_ALONE = ("pull.local_sums",)
-# What that one keeps there beside its table, and the columns that it can number in 16 bits.
+# Bytes of shared memory of `pull.local_sums` without its table, and the columns that 16 bits can number.
 _BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 _MOST_COLUMNS = (1 << 16) - 1024
 
-# What has been loaded on each GPU: loading takes longer than most searches.
+# Loaded modules by GPU, file and template arguments, with the names of their kernels.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
 
 
-class Loader:
-    """What one GPU has room for, and its kernels.
+class ModuleCache:
+    """The kernels of one GPU, compiled and loaded on first use.
 
-    Made, and asked for anything, with that GPU as the current one.
+    Every method runs with the GPU as the current one.
 
     Parameters
     ----------
     index : int
-        The GPU, as CUDA counts them.
+        The index of the GPU in CUDA's numbering.
     device : cupy.cuda.Device
-        The same, as CuPy knows it.
     """
 
     def __init__(self, index: int, device: Any) -> None:
@@ -52,15 +49,28 @@ class Loader:
 
     @property
     def table_columns(self) -> int:
-        """Columns of a block whose values fit in a multiprocessor's shared memory."""
+        """Columns of a block of edges whose values fit a multiprocessor's shared memory."""
         return min((self._most_shared - _BESIDE_TABLE) // 4, _MOST_COLUMNS) // 1024 * 1024
 
     def load(
         self, file: str | OwnSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
     ) -> tuple[int, int, int]:
-        """Compile and load a kernel: its address, the blocks that fit at once, the shared memory of each.
+        """Compile and load a kernel.
 
-        `threads` is 0 for a kernel of one block.
+        Parameters
+        ----------
+        file, name : str or OwnSource, str
+        types : mapping
+            Template parameters and their arguments.
+        threads : int
+            Threads in a block; 0 for a kernel of one block.
+        shared : bool
+            Whether the kernel keeps a table in shared memory.
+
+        Returns
+        -------
+        address, blocks, shared_bytes : int
+            The kernel, the blocks that run at once, and the dynamic shared memory of a block.
         """
         from cupy.cuda import driver, function
 
@@ -70,11 +80,11 @@ class Loader:
                 binary = compiled(file, types, self._architecture)
                 module = function.Module()
                 module.load(binary.code)
-                keep(module)
+                leak_forever(module)
                 _modules[key] = (module, binary.names)
             module, names = _modules[key]
             kernel = module.get_function(names[name])
-            # The kernel's address is good for as long as its module, which is kept.
+            # The address is valid as long as the module, which is never freed.
             address, shared_bytes = int(kernel.ptr), 0
             if shared:
                 declared = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, address)

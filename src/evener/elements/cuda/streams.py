@@ -1,4 +1,4 @@
-"""Copying to and from one GPU while it computes: the streams, and what may not be freed meanwhile."""
+"""Streams that copy to and from one GPU while it computes, and references to the arrays being copied."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
 
-__all__ = ["Arrival", "Copies"]
+__all__ = ["CopyDone", "CopyStreams"]
 
-# Arrays that are being copied from and to each GPU, by any of its elements, with the event behind the copy.
+# Arrays that elements of each GPU are copying, with the event after the copy.
 _copying: defaultdict[int, deque[tuple[Any, tuple[Any, ...]]]] = defaultdict(deque)
 _copying_lock = Lock()
 
 
-class Arrival:
-    """What was sent to or from a GPU.
+class CopyDone:
+    """The event after a copy to or from a GPU.
 
     Parameters
     ----------
     element : CudaElement
-        The GPU that copies it.
+        The GPU that copies.
     event : cupy.cuda.Event
-        The event behind the copy.
     """
 
     def __init__(self, element: CudaElement, event: Any) -> None:
@@ -32,19 +31,19 @@ class Arrival:
         self._element = element
 
     def wait(self) -> None:
-        """Wait for it on the host."""
-        self._element.wait_for(self.event)
+        """Wait for the copy on the host."""
+        self._element.synchronize(self.event)
 
 
-class Copies:
-    """The streams by which one element of a GPU sends and is brought arrays, beside its kernels.
+class CopyStreams:
+    """The streams by which one element of a GPU sends and receives arrays, concurrently with its kernels.
 
-    Made, and asked for anything, with that GPU as the current one.
+    Every method runs with the GPU as the current one.
 
     Parameters
     ----------
     index : int
-        The GPU, as CUDA counts them.
+        The index of the GPU in CUDA's numbering.
     """
 
     def __init__(self, index: int) -> None:
@@ -53,59 +52,66 @@ class Copies:
         self._index = index
         self._cuda: Any = cuda
         self._outgoing = self._stream()
-        # One for the host, and one for each GPU that sends here, so that none waits for another's kernel.
+        # One stream for the host and one for each GPU that sends here, so that no sender waits for another.
         self._incoming: dict[object, Any] = {"host": self._stream()}
 
     def _stream(self) -> Any:
         return self._cuda.Stream(non_blocking=True)
 
     def to_host(self, source: Any, target: Any, after: Any) -> Any:
-        """Copy an array to the host's, behind an event; returns the event behind the copy."""
+        """Copy an array to the host after an event; return the event after the copy."""
         self._outgoing.wait_event(after)
         source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
         sent = self._outgoing.record()
-        self.hold_until(sent, source, target)
+        self.keep_until(sent, source, target)
         return sent
 
-    def taken(self, event: Any) -> Any:
-        """Let what is sent from here on come behind another GPU's copy; returns an event of this one's."""
-        self._outgoing.wait_event(event)
-        return self._outgoing.record()
+    def from_host(self, source: Any, target: Any, after: Any) -> Any:
+        """Copy an array of the host here after an event; return the event after the copy."""
+        incoming = self._incoming["host"]
+        incoming.wait_event(after)
+        target.data.copy_from_host_async(source.ctypes.data, target.nbytes, incoming)
+        return self._received(incoming, source, target)
 
-    def bring(self, source: Any, target: Any, memory: object, after: Any, begun: Any) -> Any:
-        """Copy an array in another's memory to one here, behind two events; returns that behind the copy.
+    def from_peer(self, source: Any, target: Any, memory: object, sent_after: Any, after: Any) -> Any:
+        """Copy an array of another GPU here after an event of each; return the event after the copy.
 
-        `after` is of the GPU where `source` lies, None if that is the host; `begun` of this one. A GPU's is
-        copied by a stream of this one: compute-sanitizer takes what another's has written here for undefined.
+        The copy is made by a stream of the receiving GPU: compute-sanitizer reports memory that another GPU
+        wrote as uninitialized.
         """
         if memory not in self._incoming:
             self._incoming[memory] = self._stream()
         incoming = self._incoming[memory]
-        incoming.wait_event(begun)
-        if after is None:
-            target.data.copy_from_host_async(source.ctypes.data, target.nbytes, incoming)
-        else:
-            incoming.wait_event(after)
-            target.data.copy_from_device_async(source.data, target.nbytes, incoming)
-        brought = incoming.record()
-        self.hold_until(brought, source, target)
-        return brought
+        incoming.wait_event(after)
+        incoming.wait_event(sent_after)
+        target.data.copy_from_device_async(source.data, target.nbytes, incoming)
+        return self._received(incoming, source, target)
 
-    def hold_until(self, event: Any, *arrays: Any) -> None:
-        """Keep arrays while they are copied, though a run that is broken off has forgotten them, and us."""
-        self.forget_copied()
+    def _received(self, incoming: Any, source: Any, target: Any) -> Any:
+        received = incoming.record()
+        self.keep_until(received, source, target)
+        return received
+
+    def wait_for_peer(self, event: Any) -> Any:
+        """Order outgoing copies after another GPU's event; return an event of this GPU after it."""
+        self._outgoing.wait_event(event)
+        return self._outgoing.record()
+
+    def keep_until(self, event: Any, *arrays: Any) -> None:
+        """Keep arrays alive until an event, also if the run fails and drops them and the element."""
+        self.release_copied()
         with _copying_lock:
             _copying[self._index].append((event, arrays))
 
-    def forget_copied(self) -> None:
-        """Keep no longer what has been copied."""
+    def release_copied(self) -> None:
+        """Drop the arrays whose copies are done."""
         copying = _copying[self._index]
-        with _copying_lock:  # several CPU elements may bring at once
+        with _copying_lock:  # several CPU elements may send here at once
             while copying and copying[0][0].done:
                 copying.popleft()
 
     def wait(self) -> None:
-        """Wait until all has been copied."""
+        """Wait for all copies."""
         for stream in (self._outgoing, *self._incoming.values()):
             stream.synchronize()
-        self.forget_copied()
+        self.release_copied()

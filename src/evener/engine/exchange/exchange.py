@@ -1,198 +1,209 @@
-"""Exchange: what each element has to do so that values come from mirrors to owners, or the other way."""
+"""Exchange: the steps by which values travel from mirrors to owners, or from owners to mirrors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.engine.array import Spread
-from evener.engine.exchange.transports import shared as memory
-from evener.engine.exchange.transports import staged as message
+from evener.engine.array import PartitionedArray
+from evener.engine.exchange.buffers import Buffers
+from evener.engine.exchange.encoding import (
+    pack_in_place,
+    pack_pull,
+    pack_push,
+    room_for_pull,
+    room_for_push,
+    unpack_pull,
+    unpack_push,
+)
+from evener.engine.exchange.transport import connect
+from evener.engine.executor import no_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
-    from evener.engine.exchange.transports.staged import Mailbox
+    from evener.elements.protocols import Element
+    from evener.engine.exchange.encoding import Packet
+    from evener.engine.executor import Step
     from evener.partition.route import Route
 
-    # The phase of the timeline that a step's time goes to, and what an element does. What an exchange's step
-    # returns says who sent how many bytes.
-    Step = tuple[str, Callable[..., Any], Sequence[Any]]
+    Steps = list[list[Step]]
 
-__all__ = ["Exchange", "nothing", "take_steps"]
+__all__ = ["Exchange", "Link"]
 
 
-def nothing(elements: Sequence[Element]) -> list[list[Step]]:
-    """No steps for each element."""
-    return [[] for _ in elements]
+class Link:
+    """One direction of a route: its sender, its receiver, and the transport between them.
 
+    Parameters
+    ----------
+    route : Route
+    sender, receiver : int
+        The partitions.
+    outbox, inbox : Buffers
+        Arrays of the sender's and of the receiver's element.
+    """
 
-def take_steps(element: Element, steps: list[Step]) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """Take the steps: the phase of each and what it returned, after a first of nothing; and the marks."""
-    done: list[tuple[str, Any]] = [("begin", None)]
-    marks = [element.mark()]
-    for phase, function, args in steps:
-        done.append((phase, function(*args)))
-        marks.append(element.mark())
-    return done, marks
+    __slots__ = ("inbox", "outbox", "receiver", "receiving", "route", "sender", "sending")
+
+    def __init__(self, route: Route, sender: int, receiver: int, outbox: Buffers, inbox: Buffers) -> None:
+        self.route = route
+        self.sender = sender
+        self.receiver = receiver
+        self.outbox = outbox
+        self.inbox = inbox
+        self.sending, self.receiving = connect(outbox.element, inbox.element)
 
 
 class Exchange:
-    """The routes of a partitioned graph, each with its transport.
+    """The links of a partitioned graph.
 
-    Both directions give steps for each element twice: first all elements send, then all receive. Where the
-    ends of a route share a memory, the receiver does it all.
+    Both directions return steps for each element twice: all elements send, and then all receive. A link
+    between elements that share a memory has no step that sends.
+
+    The value of a step is a list of pairs: a partition, and bytes that it sent.
 
     Parameters
     ----------
     elements : sequence of Element
     routes : sequence of Route
-    mailboxes : dict
-        What `message.mailboxes` makes of them.
     """
 
-    def __init__(
-        self,
-        elements: Sequence[Element],
-        routes: Sequence[Route],
-        mailboxes: dict[Route, tuple[Mailbox, Mailbox]],
-    ) -> None:
+    def __init__(self, elements: Sequence[Element], routes: Sequence[Route]) -> None:
         self._elements = elements
-        self._routes = routes
-        self._mailboxes = mailboxes
-        self._posted: Spread | None = None
+        self._pushes: list[Link] = []
+        self._pulls: list[Link] = []
+        for route in routes:
+            of_mirrors, of_owner = Buffers(elements[route.holder]), Buffers(elements[route.owner])
+            self._pushes.append(Link(route, route.holder, route.owner, of_mirrors, of_owner))
+            self._pulls.append(Link(route, route.owner, route.holder, of_owner, of_mirrors))
+        self._published: PartitionedArray | None = None
         self._turn = 0
 
-    def push(
-        self, array: Spread, op: str, changed: Spread | None
-    ) -> tuple[list[list[Step]], list[list[Step]]]:
-        """From mirrors to owners, who reduce by `op`."""
+    def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
+        """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
 
-        def near(route: Route, element: Element) -> int:
-            mirrored, owned = array.parts[route.holder], array.parts[route.owner]
-            return memory.push(
-                route, element, op, mirrored, owned, _flags(changed, route.holder, route.owner)
-            )
+        def room(link: Link) -> dict[str, NDArray[Any]]:
+            dtype = array.parts[link.receiver].dtype
+            return room_for_push(link.route, link.inbox, op, dtype, flagged=changed is not None)
 
-        def send(route: Route, outbox: Mailbox, inbox: Mailbox) -> int:
-            mirrored, flags = array.parts[route.holder], _flag(changed, route.holder)
-            return message.send_push(route, outbox, inbox, op, mirrored, flags)
+        def pack(link: Link) -> Packet:
+            flags = _part(changed, link.sender)
+            return pack_push(link.route, link.outbox, op, array.parts[link.sender], flags)
 
-        def take(route: Route, inbox: Mailbox) -> None:
-            message.take_push(route, inbox, op, array.parts[route.owner], _flag(changed, route.owner))
+        def unpack(link: Link) -> int:
+            owned, flags = array.parts[link.receiver], _part(changed, link.receiver)
+            return unpack_push(link.route, link.inbox, op, link.receiving.receive(), owned, flags)
 
-        self.drop_posted()
-        return self._sends("holder", send), self._takes("owner", near, take)
+        self.cancel_published()
+        _prepare(self._pushes, array, changed, room)
+        return self._sends(self._pushes, pack), self._receives(self._pushes, unpack)
 
-    def pull(self, array: Spread, changed: Spread | None) -> tuple[list[list[Step]], list[list[Step]]]:
-        """From owners to mirrors. What was posted need not be sent again."""
+    def pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
+        """Return the steps that carry owners to their mirrors. A published array is not sent again."""
+        if self._published is array and changed is None:
+            self._published = None
+            sends = no_steps(self._elements)
+        else:
+            self.cancel_published()
+            sends = self._sends_of_pull(array, changed)
 
-        def near(route: Route, element: Element) -> int:
-            owned, mirrored = array.parts[route.owner], array.parts[route.holder]
-            flags = _flags(changed, route.owner, route.holder)
-            return memory.pull(route, element, owned, mirrored, flags, as_bits=array.bits)
+        def unpack(link: Link) -> int:
+            packet, mirrored = link.receiving.receive(), array.parts[link.receiver]
+            flags = _part(changed, link.receiver)
+            return unpack_pull(link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits)
 
-        def take(route: Route, inbox: Mailbox) -> None:
-            mirrored, flags = array.parts[route.holder], _flag(changed, route.holder)
-            message.take_pull(route, inbox, mirrored, flags, as_bits=array.bits)
+        return sends, self._receives(self._pulls, unpack)
 
-        takes = self._takes("holder", near, take)
-        if self._posted is array and changed is None:
-            self._posted = None
-            return nothing(self._elements), takes
-        self.drop_posted()
-        return self._sends("owner", self._sender_of_pulled(array, changed)), takes
+    def publish(self, array: PartitionedArray) -> Steps:
+        """Return the steps of a pull that send, for each element to take at any time.
 
-    def post(self, array: Spread) -> list[list[Step]]:
-        """The first half of a pull, for each element to do when it likes; the mirrors must not be in use.
-
-        What the message before it brought may still be in use, so it takes the other set of buffers. What was
-        posted before and not pulled is dropped.
+        Nothing may use the mirrors meanwhile. The packets use the other set of buffers, because the packets
+        before them may still be in use. An array published before and not pulled is dropped.
         """
-        self.drop_posted()
+        self.cancel_published()
         self._turn = 1 - self._turn
-        self._posted = array
-        return self._sends("owner", self._sender_of_pulled(array, None))
+        self._published = array
+        return self._sends_of_pull(array, None)
 
-    def taken_back(self, args: Sequence[Any]) -> None:
-        """Forget what was posted if it is among a kernel's arguments: the kernel may change it."""
-        posted = self._posted
-        if posted is not None and any(arg.overlaps(posted) for arg in args if isinstance(arg, Spread)):
-            self.drop_posted()
+    def invalidate_if_used(self, args: Sequence[Any]) -> None:
+        """Drop the published array if it is among a kernel's arguments, because the kernel may change it."""
+        published = self._published
+        if published is not None and any(
+            arg.overlaps(published) for arg in args if isinstance(arg, PartitionedArray)
+        ):
+            self.cancel_published()
 
-    def drop_posted(self) -> None:
-        """Forget what was posted and is not pulled after all.
+    def cancel_published(self) -> None:
+        """Drop the published array.
 
-        A CPU waits for it. A GPU lets only what it is asked from here on wait: values may still be on their
-        way to its mirrors, which a later pull writes after them.
+        A CPU waits for it. On a GPU, later work comes after the copies, which may still write to mirrors.
         """
-        if self._posted is not None:
-            self._posted = None
-            for boxes in self._mailboxes.values():
-                for box in boxes:
-                    box.drop()
+        if self._published is not None:
+            self._published = None
+            for link in self._pulls:
+                link.receiving.discard()
 
-    def _sender_of_pulled(self, array: Spread, changed: Spread | None) -> Callable[..., int]:
-        turn = self._turn
+    def _sends_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> Steps:
+        turn, as_bits = self._turn, array.bits
 
-        def send(route: Route, outbox: Mailbox, inbox: Mailbox) -> int:
-            owned, mirrored = array.parts[route.owner], array.parts[route.holder]
-            flags = _flag(changed, route.owner)
-            return message.send_pull(
-                route, outbox, inbox, owned, mirrored, flags, as_bits=array.bits, turn=turn
+        def room(link: Link) -> dict[str, NDArray[Any]]:
+            mirrored, flagged = array.parts[link.receiver], changed is not None
+            return room_for_pull(
+                link.route, link.inbox, mirrored, as_bits=as_bits, flagged=flagged, turn=turn
             )
 
-        return send
+        def pack(link: Link) -> Packet:
+            owned, flags = array.parts[link.sender], _part(changed, link.sender)
+            return pack_pull(link.route, link.outbox, owned, flags, as_bits=as_bits, turn=turn)
 
-    def _sends(self, sender: str, send: Callable[[Route, Mailbox, Mailbox], int]) -> list[list[Step]]:
-        """What each element does for the routes on which it is the sender; near ones are the receiver's."""
+        _prepare(self._pulls, array, changed, room)
+        return self._sends(self._pulls, pack)
 
-        def sent(p: int, routes: list[Route]) -> list[tuple[int, int]]:
-            return [(p, send(route, *self._boxes(route, sender))) for route in routes]
+    def _sends(self, links: list[Link], pack: Callable[[Link], Packet]) -> Steps:
+        """Return, for each element, a step that packs and sends its packets that are copied."""
 
-        steps = nothing(self._elements)
-        for p, own in enumerate(steps):
-            going = [r for r in self._routes if getattr(r, sender) == p and r in self._mailboxes]
-            if going:
-                own.append(("send", sent, (p, going)))
-        return steps
-
-    def _takes(
-        self,
-        receiver: str,
-        near: Callable[[Route, Element], int],
-        take: Callable[[Route, Mailbox], None],
-    ) -> list[list[Step]]:
-        """What each element does for the routes on which it is the receiver."""
-        sender = "owner" if receiver == "holder" else "holder"
-
-        def taken(p: int, routes: list[Route]) -> list[tuple[int, int]]:
+        def send(own: list[Link]) -> list[tuple[int, int]]:
             sent = []
-            for route in routes:
-                if route in self._mailboxes:
-                    take(route, self._boxes(route, sender)[1])
-                else:
-                    sent.append((getattr(route, sender), near(route, self._elements[p])))
+            for link in own:
+                packet = pack(link)
+                link.sending.send(packet)
+                sent.append((link.sender, packet.nbytes))
             return sent
 
-        steps = nothing(self._elements)
+        steps = no_steps(self._elements)
         for p, own in enumerate(steps):
-            coming = [r for r in self._routes if getattr(r, receiver) == p]
-            if coming:
-                own.append(("receive", taken, (p, coming)))
+            if outgoing := [link for link in links if link.sender == p and not link.sending.in_place]:
+                own.append(("send", send, (outgoing,)))
         return steps
 
-    def _boxes(self, route: Route, sender: str) -> tuple[Mailbox, Mailbox]:
-        """The sender's and the receiver's."""
-        of_holder, of_owner = self._mailboxes[route]
-        return (of_holder, of_owner) if sender == "holder" else (of_owner, of_holder)
+    def _receives(self, links: list[Link], unpack: Callable[[Link], int]) -> Steps:
+        """Return, for each element, a step that receives and unpacks its packets."""
+
+        def receive(own: list[Link]) -> list[tuple[int, int]]:
+            return [(link.sender, unpack(link)) for link in own]
+
+        steps = no_steps(self._elements)
+        for p, own in enumerate(steps):
+            if incoming := [link for link in links if link.receiver == p]:
+                own.append(("receive", receive, (incoming,)))
+        return steps
 
 
-def _flag(changed: Spread | None, p: int) -> NDArray[Any] | None:
+def _prepare(
+    links: list[Link],
+    array: PartitionedArray,
+    changed: PartitionedArray | None,
+    room: Callable[[Link], dict[str, NDArray[Any]]],
+) -> None:
+    """Send the packets that are read in place, and provide room for the others."""
+    for link in links:
+        if link.sending.in_place:
+            link.sending.send(pack_in_place(array.parts[link.sender], _part(changed, link.sender)))
+        else:
+            link.receiving.expect(room(link))
+
+
+def _part(changed: PartitionedArray | None, p: int) -> NDArray[Any] | None:
     return None if changed is None else changed.parts[p]
-
-
-def _flags(changed: Spread | None, p: int, q: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    return None if changed is None else (changed.parts[p], changed.parts[q])

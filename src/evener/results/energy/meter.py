@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from evener.elements.base import Element
+    from evener.elements.protocols import Element
     from evener.results.energy.counters import Counter
 
 __all__ = ["Energy", "Meter"]

@@ -1,1 +1,1 @@
-"""Transports: one file for each way in which values travel between two elements."""
+"""Transports, one file each, with a `TRANSPORT`; see `evener.engine.exchange.transport`."""

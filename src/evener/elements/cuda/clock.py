@@ -1,0 +1,43 @@
+"""The clock of one GPU: the host's time at its events."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["EventClock"]
+
+# Seconds after which the clock is set again: elapsed times are float32, and the two clocks drift apart.
+_RESET_AFTER = 1.0
+
+
+class EventClock:
+    """Converts CUDA events to the host's time.
+
+    Every method runs with the GPU as the current one.
+    """
+
+    def __init__(self) -> None:
+        from cupy import cuda
+
+        self._cuda: Any = cuda
+        self._anchor: tuple[Any, float] = (None, 0.0)
+
+    def reset(self) -> None:
+        """Set the clock by an event at the end of the queue, after waiting for it."""
+        event = self._cuda.Event()
+        event.record()
+        event.synchronize()
+        self._anchor = (event, perf_counter())
+
+    def times(self, events: Sequence[Any]) -> list[float]:
+        """Return the host's time in seconds at each event, after waiting for the last one."""
+        anchor, at = self._anchor
+        events[-1].synchronize()
+        elapsed = [at + self._cuda.get_elapsed_time(anchor, event) / 1e3 for event in events]
+        if elapsed[-1] - at > _RESET_AFTER:
+            self.reset()
+        return elapsed

@@ -1,0 +1,198 @@
+"""Protocols of a processing element: its memory, its queue of work, and its clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+    from evener.kernels.kernel import Kernel
+
+__all__ = ["Clock", "Element", "Memory", "Queue", "padded_words"]
+
+# Words of 64 bits in a memory transaction of a GPU.
+_LINE = 16
+
+
+def padded_words(length: int) -> int:
+    """Return the distance in words between arrays of `length` words that share one allocation."""
+    return max(1, -(-length // _LINE)) * _LINE
+
+
+class Memory(Protocol):
+    """The memory of an element.
+
+    Attributes
+    ----------
+    memory : hashable
+        Identifies the memory. Elements with equal values read and write each other's arrays in place.
+    addressable : bool
+        Whether code on the host reads and writes arrays of this memory.
+    peers : hashable or None
+        Identifies a group of elements that copy between their memories directly. None: no such group.
+    table_columns : int
+        Columns of a block of edges whose values fit a multiprocessor's shared memory; 0 without any.
+    """
+
+    addressable: bool
+
+    @property
+    def memory(self) -> object: ...  # noqa: D102 - an attribute, see above
+
+    @property
+    def peers(self) -> object | None: ...  # noqa: D102 - an attribute, see above
+
+    @property
+    def table_columns(self) -> int: ...  # noqa: D102 - an attribute, see above
+
+    def room(self) -> int | None:
+        """Return the bytes that a partition and its state may use; None if only the host sets a limit."""
+        ...
+
+    def room_beside(self, taken: int) -> int | None:
+        """Return the bytes left if `taken` bytes are in use; None if only the host sets a limit."""
+        ...
+
+    def allocate(
+        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
+    ) -> NDArray[Any]:
+        """Return an array of shape (length,), filled with `fill`, or undefined if `fill` is None.
+
+        Arrays that are copied to or from other elements need `travels`.
+        """
+        ...
+
+    def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
+        """Return `count` arrays of uint64 zeros, each of shape (length,), from one allocation."""
+        ...
+
+    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a host array in this memory: the array itself or a copy."""
+        ...
+
+    def download(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array of this memory on the host: the array itself or a copy."""
+        ...
+
+    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> Any:
+        """Return memory for `length` edge values, of which the first `on_host` may lie in host memory."""
+        ...
+
+    def begin_write(self, edges: Any, begin: int, end: int) -> NDArray[Any]:
+        """Return a host array of shape (end - begin,) to write the edge values ``begin:end`` to."""
+        ...
+
+    def end_write(self, edges: Any, begin: int, written: NDArray[Any]) -> None:
+        """Store the array that `begin_write` returned last, from edge `begin` on."""
+        ...
+
+
+class Queue(Protocol):
+    """The work of an element: kernels, calls, and copies between memories.
+
+    Attributes
+    ----------
+    threads : int
+        Threads of this process that the element keeps busy.
+    deferred : bool
+        Whether work is only queued: calls return before it is done.
+    """
+
+    threads: int
+    deferred: bool
+
+    def kernel(self, name: str | Kernel) -> Callable[..., Any]:
+        """Return the kernel ``"file.function"``, or this element's side of a `Kernel`."""
+        ...
+
+    def prepare_workspace(self, edges: int) -> None:
+        """Allocate what kernels need for a partition with this many edges."""
+        ...
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call `function` on this element's processor and return its value."""
+        ...
+
+    def result(self, value: Any) -> Any:
+        """Return the number or numbers that a kernel returned, once they are known."""
+        ...
+
+    def wait(self) -> None:
+        """Wait for all queued kernels and copies."""
+        ...
+
+    def begin_round(self) -> None:
+        """Order later incoming copies after all work queued so far."""
+        ...
+
+    def record(self) -> Any:
+        """Return an event after all work queued so far; None if that work is done."""
+        ...
+
+    def copy_in(self, source: NDArray[Any], target: NDArray[Any]) -> Any:
+        """Begin to copy an array of the host to `target` in this memory, and return an event after it.
+
+        The copy begins after the work that was queued before `begin_round` was last called. The event is
+        None if the copy is done.
+        """
+        ...
+
+    def copy_out(self, source: NDArray[Any], target: NDArray[Any]) -> Any:
+        """Begin to copy `source` in this memory to an array of the host, and return an event after it.
+
+        The copy begins after all work queued so far. The event is None if the copy is done.
+        """
+        ...
+
+    def copy_from(self, source: NDArray[Any], target: NDArray[Any], memory: object, after: Any) -> Any:
+        """Begin to copy `source` in the memory of a peer to `target` here, and return an event after it.
+
+        The copy begins after the peer's event `after` and, as for `copy_in`, after earlier rounds.
+        """
+        ...
+
+    def wait_for_peer(self, done: Any) -> None:
+        """Count the copy that a peer made of this element's array as sent by this element."""
+        ...
+
+    def wait_for(self, done: Any) -> None:
+        """Order work queued from here on after the event of a copy."""
+        ...
+
+
+class Clock(Protocol):
+    """The times at which an element's work begins and ends."""
+
+    def begin_timing(self, *, beside_others: bool) -> None:
+        """Prepare to mark times. `beside_others`: whether other elements run at the same time."""
+        ...
+
+    def mark(self) -> Any:
+        """Return a mark between the calls made so far and later ones."""
+        ...
+
+    def times(self, marks: Sequence[Any]) -> list[float]:
+        """Return the host's time in seconds at each mark, after waiting for the last one."""
+        ...
+
+
+class Element(Memory, Queue, Clock, Protocol):
+    """A processor that stores one partition, its arrays, and runs kernels on them.
+
+    Attributes
+    ----------
+    name : str
+        The name in ``on=``: "cpu", "cpu:8", "cuda:0".
+    kind : str
+        The kernels that the element runs: "cpu" or "cuda".
+    weight : float
+        Its speed in CPU threads. By default, elements get edges in proportion to it.
+    """
+
+    name: str
+    kind: str
+    weight: float

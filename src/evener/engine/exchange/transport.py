@@ -1,0 +1,182 @@
+"""Transports: how the packets of a route travel from one element to another."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from evener.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from evener.elements.protocols import Element
+    from evener.engine.exchange.encoding import Packet
+
+    Arrays = dict[str, NDArray[Any]]
+
+__all__ = ["Channel", "CopyingReceiver", "CopyingSender", "Receiver", "Sender", "Transport", "connect"]
+
+
+class Sender(Protocol):
+    """The sending end of a route.
+
+    Attributes
+    ----------
+    in_place : bool
+        Whether the receiver reads the sender's arrays where they are, so that nothing is packed.
+    """
+
+    in_place: bool
+
+    def send(self, packet: Packet) -> None:
+        """Send a packet, whose arrays lie in the sender's memory.
+
+        The arrays must stay as they are until the superstep ends. They may still be on their way when this
+        returns.
+        """
+        ...
+
+
+class Receiver(Protocol):
+    """The receiving end of a route."""
+
+    def expect(self, room: Arrays) -> None:
+        """Provide arrays in the receiver's memory for the next packet that is sent, by use.
+
+        Call it once for each packet, before the packet is sent. Nothing else may use the arrays until
+        `receive` returns the packet.
+        """
+        ...
+
+    def receive(self) -> Packet:
+        """Return the oldest packet, with its arrays in the receiver's memory.
+
+        Work queued on the receiver's element from here on finds the arrays complete.
+        """
+        ...
+
+    def discard(self) -> None:
+        """Receive and drop all packets that were sent."""
+        ...
+
+
+class Transport(NamedTuple):
+    """One way for packets to travel. Each module of `transports` has one by the name `TRANSPORT`.
+
+    Attributes
+    ----------
+    name : str
+    preference : int
+        Of several transports that join two elements, the one with the lowest preference is used.
+    joins : callable
+        Given the elements of sender and receiver, returns whether this transport can join them.
+    connect : callable
+        Given the same, returns a `Sender` and a `Receiver`.
+    """
+
+    name: str
+    preference: int
+    joins: Callable[[Element, Element], bool]
+    connect: Callable[[Element, Element], tuple[Sender, Receiver]]
+
+
+def connect(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:
+    """Return the two ends of a route, by the preferred transport that joins the elements.
+
+    Raises
+    ------
+    DeviceError
+        If no transport joins them.
+    """
+    for transport in _transports():
+        if transport.joins(sender, receiver):
+            return transport.connect(sender, receiver)
+    names = ", ".join(transport.name for transport in _transports())
+    msg = (
+        f"no transport joins {sender.name} to {receiver.name}; found {names}; "
+        "run on elements that share a memory or copy to each other"
+    )
+    raise DeviceError(msg)
+
+
+@cache
+def _transports() -> list[Transport]:
+    folder = import_module("evener.engine.exchange.transports")
+    modules = [import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)]
+    return sorted((module.TRANSPORT for module in modules), key=lambda transport: transport.preference)
+
+
+# ---- ends whose packets are copied -----------------------------------------------------------------
+
+
+class Channel:
+    """All that the two ends of a copying transport share.
+
+    Parameters
+    ----------
+    copy : callable
+        Begins to copy an array of the sender's memory to one of the receiver's. Returns what the receiver's
+        element is to wait for.
+
+    Attributes
+    ----------
+    rooms : deque of dict
+        Arrays that the receiver has provided and no packet has used, oldest first.
+    packets : deque of (Packet, list)
+        Packets that were sent and not received, with what to wait for, oldest first.
+    """
+
+    def __init__(self, copy: Callable[[Any, Any], Any]) -> None:
+        self.copy = copy
+        self.rooms: deque[Arrays] = deque()
+        self.packets: deque[tuple[Packet, list[Any]]] = deque()
+
+
+class CopyingSender:
+    """Copies each array of a packet to the room that the receiver has provided."""
+
+    in_place = False
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def send(self, packet: Packet) -> None:
+        """Begin to copy the packet's arrays."""
+        room = self._channel.rooms.popleft()
+        received, copies = {}, []
+        for use, source in packet.arrays.items():
+            target = room[use] if len(room[use]) == len(source) else room[use][: len(source)]
+            copies.append(self._channel.copy(source, target))
+            received[use] = target
+        self._channel.packets.append((replace(packet, arrays=received), copies))
+
+
+class CopyingReceiver:
+    """Provides room for packets, and waits for their copies on the receiver's element."""
+
+    def __init__(self, channel: Channel, element: Element) -> None:
+        self._channel = channel
+        self._element = element
+
+    def expect(self, room: Arrays) -> None:
+        """Provide room for the next packet."""
+        self._channel.rooms.append(room)
+
+    def receive(self) -> Packet:
+        """Return the oldest packet and order later work after its copies."""
+        packet, copies = self._channel.packets.popleft()
+        for copied in copies:
+            self._element.wait_for(copied)
+        return packet
+
+    def discard(self) -> None:
+        """Drop all packets; later work still comes after their copies."""
+        while self._channel.packets:
+            self.receive()

@@ -1,0 +1,131 @@
+"""The recorder: the timeline of a run, its counts of active vertices, and its progress."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from evener.engine.timeline import Progress, Slice, Span, Timeline
+from evener.errors import ArgumentError
+from evener.kernels.compile_clock import compile_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evener.engine.executor import StepsDone
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """Records the supersteps of a run.
+
+    Parameters
+    ----------
+    algorithm : str
+        The algorithm's name, for progress.
+    names : sequence of str
+        The name of each element.
+    progress : callable or None
+        Called with a `Progress` as each superstep begins.
+    ends : int
+        How often the edges of supersteps count each edge: 2 if from both ends.
+
+    Attributes
+    ----------
+    timeline : Timeline
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        names: Sequence[str],
+        progress: Callable[[Progress], None] | None,
+        ends: int,
+    ) -> None:
+        self.timeline = Timeline()
+        self._algorithm = algorithm
+        self._names = names
+        self._progress = progress
+        self._ends = ends
+        self._began = perf_counter()
+        self._compiled = compile_seconds()
+        self._superstep = -1
+        self._edges = 0
+        self._spans: list[Span] = []
+        self._next_active = [0] * len(names)
+
+    def begin(self, phase: str, active: Sequence[int] | None, edges: int, fraction: float | None) -> None:
+        """Begin a superstep, and report progress."""
+        self._superstep += 1
+        counts = self._next_active if active is None else active
+        self._next_active = [0] * len(self._names)
+        self._spans = [
+            Span(self._superstep, phase, name, active=count)
+            for name, count in zip(self._names, counts, strict=True)
+        ]
+        for span in self._spans:
+            self.timeline.add(span)
+        if self._progress is not None:
+            seconds = perf_counter() - self._began
+            rate = self._edges / self._ends / seconds if self._edges else None
+            self._progress(
+                Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, rate, fraction)
+            )
+        self._edges += edges
+
+    def count_active(self, results: Sequence[Any], *, next_superstep: bool) -> None:
+        """Count the first value of each element's result as vertices that are active there.
+
+        They are active in the next superstep, or in this one.
+
+        Raises
+        ------
+        ArgumentError
+            If a kernel returned no value.
+        """
+        if None in results:
+            msg = (
+                "count_next_active= and count_active= count by the first value that the kernel returns, and "
+                "this kernel returns none"
+            )
+            raise ArgumentError(msg)
+        for p, result in enumerate(results):
+            count = int(result[0] if isinstance(result, tuple) else result)
+            if next_superstep:
+                self._next_active[p] += count
+            elif self._spans:
+                self._spans[p].active = count
+
+    def computed(self, since: float, until: float) -> None:
+        """Record that the only element computed between two times of the host."""
+        for span in self._spans:
+            span.compute += until - since
+            self._add_slice(span, "compute", since, until)
+
+    def add(self, done: Sequence[StepsDone], *, in_turn: bool) -> None:
+        """Record the steps of all elements. `in_turn`: elements ran one after another and did not wait."""
+        began = min(one.times[0] for one in done)
+        ended = max(one.times[-1] for one in done)
+        for span, one in zip(self._spans, done, strict=False):
+            if not in_turn:
+                span.wait += one.times[0] - began + ended - one.times[-1]
+            since = one.times[0]
+            for (phase, _, _), value, until in zip(one.steps, one.values, one.times[1:], strict=True):
+                setattr(span, phase, getattr(span, phase) + until - since)
+                self._add_slice(span, phase, since, until)
+                since = until
+                if phase != "compute":
+                    for sender, nbytes in value:
+                        self._spans[sender].bytes_sent += nbytes
+
+    def finish(self) -> float:
+        """End the timeline and return the seconds since the run began. Later calls record nothing."""
+        self._spans = []
+        self.timeline.making_ready = compile_seconds() - self._compiled
+        self.timeline.seconds = perf_counter() - self._began
+        return self.timeline.seconds
+
+    def _add_slice(self, span: Span, activity: str, since: float, until: float) -> None:
+        begin, end = since - self._began, until - self._began
+        self.timeline.add_slice(Slice(span.superstep, span.phase, span.element, activity, begin, end))

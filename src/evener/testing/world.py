@@ -1,0 +1,110 @@
+"""The contract of a world: what its package tests by inheriting one class.
+
+A subclass runs a function on each rank::
+
+    class TestMyWorld(WorldContract):
+        sizes = (1, 2)
+
+        def run(self, size, function):
+            return my_package.run(size, function)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evener.engine.world import World
+
+__all__ = ["WorldContract"]
+
+
+class WorldContract:
+    """Tests that every world passes.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The numbers of ranks to test.
+    """
+
+    sizes: tuple[int, ...] = (1,)
+
+    def run(self, size: int, function: Callable[[World], Any]) -> list[Any]:
+        """Call a function with the world of each rank; return its values in the order of ranks."""
+        raise NotImplementedError
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Run every test with each number of ranks."""
+        if "size" in metafunc.fixturenames:
+            metafunc.parametrize("size", self.sizes)
+
+    def test_ranks_are_numbered(self, size: int) -> None:
+        """Each rank knows its own number and how many there are."""
+        assert self.run(size, lambda world: (world.rank, world.size)) == [(r, size) for r in range(size)]
+
+    def test_allreduce_of_numbers(self, size: int) -> None:
+        """Every rank gets the sum, minimum or maximum of integers and floats."""
+
+        def reduce(world: World) -> list[Any]:
+            value = 10 + world.rank
+            return [
+                world.allreduce(value, "sum"),
+                world.allreduce(value, "min"),
+                world.allreduce(value, "max"),
+                world.allreduce(value / 2, "sum"),
+            ]
+
+        total = sum(range(10, 10 + size))
+        assert self.run(size, reduce) == [[total, 10, 9 + size, total / 2]] * size
+
+    def test_allreduce_of_tuples(self, size: int) -> None:
+        """Tuples are reduced position by position, and integers beyond 32 bits are exact."""
+        large = 1 << 52
+        found = self.run(size, lambda world: world.allreduce((world.rank, large, 0.5), "sum"))
+        assert found == [(sum(range(size)), large * size, 0.5 * size)] * size
+
+    def test_allgather_keeps_the_order_of_ranks(self, size: int) -> None:
+        """Values may be any objects, also of other sizes on other ranks."""
+        found = self.run(size, lambda world: world.allgather({"rank": world.rank, "list": [0] * world.rank}))
+        assert found == [[{"rank": r, "list": [0] * r} for r in range(size)]] * size
+
+    def test_operations_follow_one_another(self, size: int) -> None:
+        """Many operations in a row do not mix their values."""
+
+        def run(world: World) -> list[Any]:
+            found = []
+            for k in range(50):
+                found.append(world.allreduce(k * (world.rank + 1), "sum"))
+                world.barrier()
+                found.append(sum(world.allgather(k)))
+            return found
+
+        expected = [value for k in range(50) for value in (k * size * (size + 1) // 2, k * size)]
+        assert self.run(size, run) == [expected] * size
+
+    def test_no_rank_passes_a_barrier_alone(self, size: int) -> None:
+        """After a barrier, every rank has done what comes before it."""
+        arrived: list[int] = []
+
+        def run(world: World) -> int:
+            arrived.append(world.rank)
+            world.barrier()
+            return len(arrived)
+
+        assert self.run(size, run) == [size] * size
+
+    def test_abort_raises_the_error(self, size: int) -> None:
+        """The error of one rank ends all others, which wait for it."""
+
+        def run(world: World) -> None:
+            if world.rank == world.size - 1:
+                world.abort(ZeroDivisionError("on the last rank"))
+            world.barrier()
+
+        with pytest.raises(ZeroDivisionError, match="on the last rank"):
+            self.run(size, run)

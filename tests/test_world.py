@@ -1,0 +1,173 @@
+"""Worlds: what each of them does, how fake ranks fail, and engines that share one."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.engine.engine import Engine
+from evener.engine.world import SingleProcess
+from evener.testing.ranks import RankError, run_ranks
+from evener.testing.world import WorldContract
+
+
+class TestSingleProcess(WorldContract):
+    def run(self, size, function):
+        assert size == 1
+        return [function(SingleProcess())]
+
+
+class TestFakeRanks(WorldContract):
+    sizes = (1, 2, 3)
+
+    def run(self, size, function):
+        return run_ranks(size, function)
+
+
+# ---- fake ranks that fail ------------------------------------------------------------------------------
+
+
+def test_a_rank_that_fails_ends_the_others_at_once():
+    seen = []
+
+    def run(world):
+        if world.rank == 1:
+            raise ValueError("no more")
+        try:
+            world.barrier()
+        except RankError as error:
+            seen.append(str(error))
+            raise
+
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="no more"):
+        run_ranks(3, run)
+    assert time.monotonic() - began < 10
+    assert seen == ["rank 1 failed: ValueError: no more"] * 2
+
+
+def test_a_rank_that_returns_early_is_named():
+    with pytest.raises(RankError, match="rank 0 called barrier, and rank 1 has returned without it"):
+        run_ranks(2, lambda world: world.barrier() if world.rank == 0 else None)
+
+
+def test_different_operations_are_named():
+    def run(world):
+        return world.barrier() if world.rank == 0 else world.allreduce(1, "sum")
+
+    with pytest.raises(RankError, match=r"and other ranks called (barrier|allreduce\('sum'\))"):
+        run_ranks(2, run)
+
+
+def test_a_rank_waits_no_longer_than_it_may():
+    def run(world):
+        if world.rank == 1:
+            time.sleep(1)
+        world.barrier()
+
+    with pytest.raises(RankError, match=r"rank 0 waited 0\.1 s in barrier for rank 1"):
+        run_ranks(2, run, timeout=0.1)
+
+
+# ---- engines on fake ranks -----------------------------------------------------------------------------
+
+
+def engine_of(world, on="cpu:1"):
+    """An engine on a graph of this rank's own: ranks have 10, 20, ... vertices."""
+    n = 10 * (world.rank + 1)
+    graph = ev.Graph.from_edges(np.arange(n - 1), np.arange(1, n), directed=False, n=n)
+    engine = Engine(ev.partition(graph, on), "test", world=world)
+    engine.superstep("only")
+    return engine
+
+
+@pytest.mark.parametrize("on", ["cpu:1", "cpu:1,cpu:1"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_values_of_kernels_are_reduced_over_ranks(on, size):
+    """Each kernel returns the owned vertices of its partition; together they are all vertices."""
+    owned = ev.Kernel(cpu=lambda count: count)
+    both = ev.Kernel(cpu=lambda count: (count, 1))
+
+    def run(world):
+        engine = engine_of(world, on)
+        found = [
+            engine.compute(owned, engine.owned),
+            engine.compute(both, engine.owned),
+            engine.compute(owned, engine.owned, reduce=max),
+            len(engine.compute(owned, engine.owned, reduce=list)),
+        ]
+        largest = max(part.owned for part in engine.partitions)
+        return found, largest
+
+    answers = run_ranks(size, run)
+    vertices, elements = 10 * sum(range(1, size + 1)), size * (1 + on.count(","))
+    largest = max(own for _, own in answers)
+    for found, _ in answers:
+        assert found == [vertices, (vertices, elements), largest, elements]
+
+
+def test_values_are_gathered_in_the_order_of_partitions():
+    def run(world):
+        engine = engine_of(world, "cpu:1,cpu:1")
+        return engine.gather([f"{world.rank}.{p}" for p in range(2)])
+
+    assert run_ranks(2, run) == [["0.0", "0.1", "1.0", "1.1"]] * 2
+
+
+def test_active_vertices_are_counted_by_rank():
+    """The timeline of a rank has its own elements only."""
+
+    def run(world):
+        engine = engine_of(world)
+        engine.compute(ev.Kernel(cpu=lambda count: count), engine.owned, count_next_active=True)
+        engine.superstep("next")
+        return [span.active for span in engine.timeline]
+
+    assert run_ranks(2, run) == [[0, 10], [0, 20]]
+
+
+def test_an_element_is_single_only_on_a_single_rank():
+    assert run_ranks(1, lambda world: engine_of(world).single) == [True]
+    assert run_ranks(2, lambda world: engine_of(world).single) == [False] * 2
+    assert run_ranks(1, lambda world: engine_of(world, "cpu:1,cpu:1").single) == [False]
+
+
+def test_shares_and_speeds_are_those_of_all_ranks():
+    def run(world):
+        engine = engine_of(world, "cpu:1,cpu:1")
+        return engine.equal_share(100), engine.total(engine.owned), engine.slowest([5, 6, 7, 9])
+
+    assert run_ranks(2, run) == [(25, 30, 9.0)] * 2
+
+
+def test_an_error_in_a_kernel_ends_all_ranks():
+    def run(world):
+        engine = engine_of(world)
+
+        def kernel(_):
+            if world.rank == 1:
+                raise ZeroDivisionError
+            return 1
+
+        return engine.compute(ev.Kernel(cpu=kernel), engine.owned)
+
+    with pytest.raises(ZeroDivisionError):
+        run_ranks(2, run)
+
+
+def test_a_search_counts_alike_on_every_rank():
+    """Levels of a path, one vertex each, until no rank has any left: 10, 20 and 30 of them."""
+
+    def run(world):
+        engine = engine_of(world)
+        left, levels = engine.owned_array("int64", 0), 0
+        visited = ev.Kernel(cpu=lambda reached, level: int(level < len(reached)))
+        while engine.compute(visited, left, levels, count_next_active=True):
+            levels += 1
+            engine.superstep("level")
+        return levels
+
+    assert run_ranks(3, run) == [30] * 3

@@ -1,0 +1,13 @@
+"""Searches with other constants than those they are tuned to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+
+def tune(monkeypatch, algorithm, **constants):
+    """Change constants of an algorithm's `TUNING`, for every kind of element."""
+    module = import_module(f"evener.algorithms.{algorithm}.{algorithm}")
+    tuned = {kind: replace(one, **constants) for kind, one in module.TUNING.items()}
+    monkeypatch.setattr(module, "TUNING", tuned)

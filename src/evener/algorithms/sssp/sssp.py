@@ -342,7 +342,8 @@ def _find_parents(
         engine.pull(rooted)
         left -= engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
-            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue, count_next_active=True,
+            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue,
+            count_next_active=True,
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))

@@ -18,7 +18,7 @@ from covering import pairwise_cover
 from sanitized import RUNS, sized
 from truth import RELATIVE, Truth, source_alone, truth_of
 from tuned import tune
-from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, kernels
+from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
@@ -240,6 +240,7 @@ def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad,
             ev.bfs(ev.partition(graph, "cpu:1", directions=directions), source=source)
         with pytest.MonkeyPatch.context() as patch:
             tune(patch, "bfs", alpha=up, fused=True)
+            find_kernels_of_gpus(patch)
             found = _Watched(patch)
             result = ev.bfs(ev.partition(graph, on, directions=directions), source=source)
         assert (result["distance"] == distance).all()

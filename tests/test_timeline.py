@@ -69,7 +69,7 @@ def test_shares_sum_to_one(two_elements):
 
 
 def test_what_no_span_tells_of_a_run_lies_between_them(two_elements):
-    """Of 15 seconds on each of two elements, spans tell of 12 in all."""
+    """Two elements run for 15 seconds each; their spans cover 12 of the 30 seconds."""
     two_elements.seconds = 15.0
     shares = two_elements.shares()
     assert shares == pytest.approx((7.5 / 30, 0.5 / 30, 1.0 / 30, 3.0 / 30, 18 / 30))

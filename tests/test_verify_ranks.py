@@ -97,7 +97,7 @@ def test_pagerank_refuses_every_rank_off(graph):
     rank = reference.pagerank(graph)
     for v in range(graph.n):
         refused(pagerank_claim(graph, changed(rank, **{f"v{v}": rank[v] * 1.001})), "ranks sum to one")
-        # What one vertex gains another loses: the sum stays.
+        # One vertex gains as much as another loses, so the sum does not change.
         moved = changed(rank, **{f"v{v}": rank[v] * 1.001})
         moved[(v + 1) % graph.n] -= rank[v] * 0.001
         refused(pagerank_claim(graph, moved), "another iteration leaves the ranks in place")
@@ -165,7 +165,7 @@ def test_pagerank_of_as_many_iterations_as_it_may_have(graph):
 
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.99, 1.0])
 def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
-    """Of 100,000 shares, each of which may round the sum of a row by a part in 2^53."""
+    """Each of 100,000 additions may round the sum of a row by a part in 2^53."""
     n = 100_000
     star = Graph.from_edges(np.arange(1, n), np.zeros(n - 1, int), n=n)
     rank, parameters = np.full(n, 1 / n), {"damping": damping, "tol": 0, "max_iter": 5}

@@ -1,4 +1,4 @@
-"""The time that making kernels ready takes: told apart from that of a run, and each second once."""
+"""The clock of compile time: it separates this time from a run's own, and counts each second once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_compiling_counts_and_calling_does_not():
     assert compile_seconds() == before
 
 
-def test_what_is_made_ready_at_once_counts_once():
+def test_concurrent_compilation_counts_once():
     def some():
         with compiling():
             time.sleep(0.2)
@@ -41,7 +41,7 @@ def test_what_is_made_ready_at_once_counts_once():
     assert 0.2 <= within <= compile_seconds() - before <= time.perf_counter() - began
 
 
-def test_a_run_tells_what_its_kernels_took():
+def test_a_run_records_its_compile_time():
     """The first with this type of weights compiles, or loads; the second does neither."""
     graph = ev.Graph.from_edges([0, 1], [1, 2], weights=[1, 2])
     placed = ev.partition(graph, "cpu:1")
@@ -54,7 +54,7 @@ def test_a_run_tells_what_its_kernels_took():
 @pytest.mark.parametrize(
     ("ready", "told"), [(0.0, False), (0.04, False), (0.5, True), (1.0, False), (1.1, False)]
 )
-def test_much_of_a_run_is_told(ready, told):
+def test_a_large_share_of_a_run_is_reported(ready, told):
     result = ev.bfs(ev.Graph.from_edges([0, 1], [1, 2]), source=0, on="cpu:1")
     result.seconds, result.edges, result.timeline.compile_seconds = 1.0, 1000, ready
     sentence = "This includes 500 ms for compiling kernels"

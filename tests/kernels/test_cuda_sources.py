@@ -36,7 +36,7 @@ FILES = sorted(
 )
 DECLARED = {f"{file}.{name}": one for file in FILES for name, one in source.declarations(file).items()}
 CPU = kernels()
-# Of elements of some type, which is that of the array's dtype.
+# Parameter types with an element type, which is the array's dtype.
 ARRAYS = {"Array", "Tiered"}
 
 every_file = pytest.mark.parametrize("file", FILES)
@@ -227,7 +227,7 @@ def forget():
 
 @pytest.fixture
 def runs(monkeypatch):
-    """What NVRTC was asked to compile."""
+    """The options of each NVRTC compilation."""
     asked = []
     compile_program = nvrtc.compileProgram
 
@@ -356,7 +356,7 @@ def test_keeping_that_is_broken_off_leaves_nothing_behind(tmp_path, monkeypatch,
 
 
 CORRUPT = {
-    "empty": lambda whole: b"",  # noqa: ARG005 - each is told what was there
+    "empty": lambda whole: b"",  # noqa: ARG005 - some ignore the entry
     "not ours": lambda whole: b"\x7fELF\xff\xfe" * 20,  # noqa: ARG005
     "cut in its first line": lambda whole: whole[:10],
     "a line of something else": lambda whole: b"[1, 2]\n" + whole.partition(b"\n")[2],

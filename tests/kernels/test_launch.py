@@ -1,4 +1,4 @@
-"""What a launcher hands to the driver, read back as a kernel reads it: no GPU is needed for that."""
+"""The arguments that a launcher passes to the driver, read back as a kernel reads them, without a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pointer:
 
 
 class OnGpu:
-    """What launchers look at in a CuPy array."""
+    """The attributes of a CuPy array that launchers read."""
 
     __cuda_array_interface__ = {}  # noqa: RUF012 - that it is there is all
 
@@ -237,8 +237,8 @@ def test_what_a_kernel_cannot_read_is_refused(name, wrong, kind):
 
 
 @pytest.mark.parametrize("wrong", [OnGpu(0, "float64", 1), np.zeros(1, np.float32), [1.0], None])
-def test_of_a_users_kernel_every_launch_is_looked_at(wrong):
-    """What came before may have been right; read as that, a shorter type would be read past its end."""
+def test_every_launch_of_a_users_kernel_is_checked(wrong):
+    """A correct launch comes before a wrong one, which would read past the end of an array."""
     element = Element()
     kernel = Launcher(element, OwnSource(Path("own.cu"), ""), TAKES)
     kernel(*RIGHT.values())

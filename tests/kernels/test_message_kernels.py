@@ -151,7 +151,7 @@ def check_place_flagged(m):
 
 
 def check_placed(m, values, words):
-    """What is flagged in the message has come, with its flag; all else is as it was."""
+    """The flagged values of the message were placed, with their flags; all others are unchanged."""
     expected, flags = m.values.copy(), m.flags.copy()
     expected[m.run][m.sent_flags] = m.sent[m.sent_flags]
     flags[m.run] |= m.sent_flags

@@ -79,7 +79,7 @@ GRAPHS = {
     "a loop": lambda: ev.Graph.from_edges([0, 0], [0, 0], directed=True, n=300),
 }
 every_graph = pytest.mark.parametrize("name", GRAPHS)
-# Of two edges none is near.
+# Graphs with at most two edges have no local block.
 every_layout = pytest.mark.parametrize(
     "name", [name for name in GRAPHS if name not in ("one edge", "a loop")]
 )
@@ -243,7 +243,7 @@ def test_edges_enough_to_be_worth_it(monkeypatch):
 
 @pytest.mark.usefixtures("tables")
 def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
-    """What was free a moment ago may be another process's by now, and ours when the next run looks."""
+    """Another process may take the memory meanwhile, and free it before the next run."""
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cpu:1")
     array = CpuElement.allocate
@@ -393,7 +393,7 @@ def test_what_fits_in_a_table(shared, columns):
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize("policy", ["high", "low"])
 def test_rows_ascend_where_there_are_tables(policy):
-    """Blocks are made of them by bisection; elsewhere rows begin with hubs, whoever owns those."""
+    """Building blocks bisects the rows, so they must be sorted. Without tables, rows begin with hubs."""
     for p in ev.partition(GRAPHS["rmat"](), on=["cpu:1"] * 3, policy=policy).partitions:
         assert p.mirrors > 0
         for row in np.split(p.in_.targets.astype(int), p.in_.offsets[1:-1].astype(int)):

@@ -1,4 +1,4 @@
-"""What tests of pages read them with."""
+"""Parsers with which tests read pages."""
 
 from __future__ import annotations
 

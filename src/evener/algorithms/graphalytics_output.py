@@ -60,10 +60,10 @@ def match_epsilon(
     """
     found, wanted = _pair(column, expected)
     same = found == wanted
-    near = np.zeros(len(found), dtype=bool)
+    close = np.zeros(len(found), dtype=bool)
     finite = np.isfinite(found) & np.isfinite(wanted)
-    near[finite] = np.abs(found[finite] - wanted[finite]) <= epsilon * np.abs(wanted[finite])
-    _fail_first(~(same | near), found, wanted, ids, f"match within {epsilon:g}")
+    close[finite] = np.abs(found[finite] - wanted[finite]) <= epsilon * np.abs(wanted[finite])
+    _fail_first(~(same | close), found, wanted, ids, f"match within {epsilon:g}")
 
 
 def match_equivalent(column: ArrayLike, expected: ArrayLike, *, ids: ArrayLike | None = None) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.output import say
 from evener.results.report.explain import (
+    compile_sentence,
     energy_sentence,
     headline,
     predicted,
-    ready_sentence,
     shares_sentence,
 )
 from evener.results.report.units import rate_text, seconds_text, share_text
@@ -101,7 +101,7 @@ def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool
         say()
         say(shares_sentence(result.timeline))
     say(headline(result))
-    if ready := ready_sentence(result):
+    if ready := compile_sentence(result):
         say(ready)
     if result.prediction is not None:
         say("\n".join(predicted(result.prediction, result)))

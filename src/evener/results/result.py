@@ -269,8 +269,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page about the run, atomically.
 
-        The page shows the supersteps of each element, the time axis, the placement, the frontier, the degrees
-        of the graph, and, if present, the prediction and the energy.
+        The page shows the supersteps of each element, the time axis, the placement, the frontier and the
+        degrees of the graph. If present, it shows the prediction and the energy.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ __device__ inline u64 finish_chunk(
     Array<const u32> order, u64 begin, u64 end, double scale, double weight, Array<double> incoming,
     Bits visited, Array<double> value, Array<double> centrality
 ) {
-    u64 settled = 0;
+    u64 finished = 0;
     for (u64 first = begin + warp_of_grid() * WARP; first < end; first += threads_of_grid()) {
         u64 i = first + lane();
         u32 v = 0;
@@ -41,9 +41,9 @@ __device__ inline u64 finish_chunk(
             centrality[v] += dependency * weight;
             value[v] = (1 + dependency) / paths;
             incoming[v] = 0;
-            settled++;
+            finished++;
         }
         by_half(i < end, v, [&](u32 h, u32 bits) { atomicAnd(&visited.half(h), ~bits); });
     }
-    return settled;
+    return finished;
 }

@@ -97,7 +97,7 @@ __global__ void BLOCK(1024) add_dependencies(
     u64 level, u64 last, u64 farthest, Array<const double> level_table, Array<double> value, Bits visited,
     Array<double> incoming, Bits reached, Array<double> centrality, Votes<u64> votes
 ) {
-    u64 settled = 0;
+    u64 finished = 0;
     for (u64 at = level + 1; at-- > last;) {
         u64 begin = bounds[at], end = bounds[at + 1];
         double scale = 1;
@@ -111,7 +111,7 @@ __global__ void BLOCK(1024) add_dependencies(
             __syncthreads();
             scale = level_table[behind + 3];
         }
-        settled += finish_chunk(order, begin, end, scale, at ? 1 : 0, incoming, visited, value, centrality);
+        finished += finish_chunk(order, begin, end, scale, at ? 1 : 0, incoming, visited, value, centrality);
     }
-    votes.sum(settled);
+    votes.sum(finished);
 }

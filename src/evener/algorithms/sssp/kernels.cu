@@ -137,7 +137,7 @@ __device__ inline u64 relax_queue(
         u64 found = 0;
         // Clear the bit before reading the distance. A thread that lowers the distance tests the bit
         // afterwards. So this thread reads the new distance, or the other thread queues the vertex again.
-        auto meet = [&](u32 u) {
+        auto enter = [&](u32 u) {
             in_bucket.clear(u);
             parent[u] = NO_VERTEX;
             __threadfence();
@@ -162,7 +162,7 @@ __device__ inline u64 relax_queue(
             found += offsets[v + 1] - offsets[v];
             append(next_queue, next_length, (u32)v);
         };
-        edges.over(offsets, queue.at, 0, queued, meet, visit);
+        edges.over(offsets, queue.at, 0, queued, enter, visit);
         // The barrier in `over` comes after every block's read of the length.
         if (first_of_grid()) length[0] = 0;
         found = over_block(found, Sum());
@@ -219,8 +219,10 @@ template <typename Distance> __device__ inline Distance bucket_end(double neares
 //
 // The kernel stops when a bucket leaves vertices over. `nearest` and `next_nearest` are zero before and
 // after. In them the blocks compute the smallest distance, as the maximum of the complements of its bits.
-// Returns (vertices, edges, left, waiting): the vertices that were in the buckets, their out-edges, the
-// vertices that the last bucket left over, and 1 if a vertex is still pending.
+//
+// Returns (vertices, edges, left, waiting). `vertices` were in the buckets, `edges` are their out-edges,
+// `left` is the number of vertices that the last bucket left over, and `waiting` is 1 if a vertex is still
+// pending.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) relax_buckets(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,

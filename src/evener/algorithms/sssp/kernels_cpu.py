@@ -5,8 +5,8 @@ Arrays for L owned vertices and M mirrors:
 - `distance` (L + M,) uint32 or float64: `far` if unreached. Longer paths cannot be represented.
 - `weights`: an unsigned integer or non-negative float for each edge.
 - `parent` (L,) uint32: a local number, or `NO_VERTEX` if it is not yet known.
-- `pending`: a bitmap of L + M bits. It flags owned vertices whose distance fell since they were last relaxed,
-  and mirrors whose distance fell since they were last pushed to their owners.
+- `pending`: a bitmap of L + M bits. It flags owned vertices whose distance fell since their last relaxation.
+  It also flags mirrors whose distance fell since the last push to their owners.
 - `queue` (L,) uint32: ``length[0]`` vertices of the current bucket; `in_bucket` is their bitmap.
 - `bucket_edges` (1,) uint64: the number of out-edges of the queue.
 """
@@ -266,8 +266,11 @@ def relax_buckets(
     """Relax up to `max_buckets` buckets of width `delta`, in the order of their distances.
 
     The kernel stops when `relax_bucket` leaves vertices over. `nearest` and `next_nearest` are temporary
-    memory of the GPU kernel. Returns (vertices, edges, left, waiting): the vertices that were in the buckets,
-    their out-edges, the vertices that the last bucket left over, and 1 if a vertex is still pending.
+    memory of the GPU kernel.
+
+    Returns (vertices, edges, left, waiting). `vertices` were in the buckets, `edges` are their out-edges,
+    `left` is the number of vertices that the last bucket left over, and `waiting` is 1 if a vertex is still
+    pending.
     """
     vertices = _ZERO
     edges = _ZERO

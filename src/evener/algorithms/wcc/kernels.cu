@@ -109,7 +109,7 @@ template <typename Visit> __device__ inline void share_edges(u32 v, u64 begin, u
 }
 
 // Call ``visit(v, e)`` for the edges, from the `skipped`-th on, of each row v below `rows` with
-// ``selected(v)``. Of a long row it visits all edges. All blocks call it.
+// ``selected(v)``. It visits all edges of a long row. All blocks call it.
 template <typename Selected, typename Visit> __device__ inline void over_edges(
     Array<const u64> offsets, u64 rows, u64 skipped, Selected selected, Grid grid, Pieces pieces, Visit visit
 ) {
@@ -172,7 +172,7 @@ __device__ inline void lower(Array<u32> label, u32 root, u32 least_label) {
 // Set the label of each root to the smallest label in its tree. The trees must be flat.
 //
 // Most vertices have the same root. So a thread keeps the smallest label of consecutive vertices with the
-// same root, and at the end the threads of a warp combine their labels.
+// same root. At the end, the threads of a warp combine their labels.
 __global__ void PARALLEL(256) min_labels(Array<const u32> component, Array<u32> label) {
     u32 kept = NO_VERTEX, least_label = NO_VERTEX;
     for (u64 v = thread_of_grid(); v < component.length; v += threads_of_grid()) {

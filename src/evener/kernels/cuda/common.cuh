@@ -86,8 +86,8 @@ template <typename T> __device__ inline T look(T& place) { return *(volatile T*)
 
 // ---- bitmaps ---------------------------------------------------------------------------------------
 
-// Bit `i` is bit ``i & 63`` of uint64 word ``i >> 6``, which is bit ``i & 31`` of the uint32 half ``i >> 5``.
-// A half has one bit per lane of a warp. `words` counts uint64 words.
+// Bit `i` is bit ``i & 63`` of the uint64 word ``i >> 6``. It is also bit ``i & 31`` of the uint32 half ``i
+// >> 5``. A half has one bit per lane of a warp. `words` counts uint64 words.
 struct Bits {
     u32* halves;
     u64 words;
@@ -266,7 +266,7 @@ struct Grid {
     __device__ void sync() const {
         __syncthreads();
         if (threadIdx.x == 0) {
-            // The blocks add 2^31 in total, so the top bit flips when the last block arrives, and the counter
+            // The blocks add 2^31 in total. So the top bit flips when the last block arrives, and the counter
             // is ready for the next barrier.
             u32 own = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
             __threadfence();

@@ -30,11 +30,11 @@ struct EdgeLoop {
         if (first_of_grid()) *pieces.count_of_next_launch = 0;
     }
 
-    // Call ``meet(u)`` once and then ``visit(u, e)`` for every edge e of each vertex ``u = list[i]``, ``begin
+    // Call ``enter(u)`` once and then ``visit(u, e)`` for every edge e of each vertex ``u = list[i]``, ``begin
     // <= i < end``. All blocks of 256 threads call it together. It contains a grid barrier, but does not wait
     // for the visits to the last edges.
-    template <typename Meet, typename Visit>
-    __device__ void over(Array<const u64> offsets, const u32* list, u64 begin, u64 end, Meet meet, Visit visit) {
+    template <typename Enter, typename Visit>
+    __device__ void over(Array<const u64> offsets, const u32* list, u64 begin, u64 end, Enter enter, Visit visit) {
         __shared__ u32 vertex[256];
         __shared__ u64 row[256];
         __shared__ u32 before[257];
@@ -45,7 +45,7 @@ struct EdgeLoop {
             u64 start = 0;
             if (threadIdx.x < rows && i < end) {
                 u = list[i];
-                meet(u);
+                enter(u);
                 start = offsets[u];
                 u64 edges = offsets[(u64)u + 1] - start;
                 if (edges > LONG) defer(u, edges);

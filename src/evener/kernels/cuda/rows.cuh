@@ -1,9 +1,9 @@
 // All rows in order, with their edges distributed evenly among warps for any degrees.
 //
 // The edges of all rows form a line, with a gap after each row for the row's own work. A warp takes a stretch
-// of the line, finds the stretch's first row by a search, and processes 32 rows at a time, one row per lane.
-// The edges of consecutive rows are consecutive in memory, so the lanes read consecutive edges, whatever row
-// an edge belongs to. Several warps share a long row.
+// of the line and finds the stretch's first row by a search. Then it processes 32 rows at a time, one row per
+// lane. The edges of consecutive rows are consecutive in memory, so the lanes read consecutive edges,
+// whatever row an edge belongs to. Several warps share a long row.
 
 #pragma once
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = [
     "bottleneck",
     "comparison",
+    "compile_sentence",
     "energy_sentence",
     "explain",
     "headline",
     "predicted",
-    "ready_sentence",
     "shares_sentence",
     "spent",
 ]
@@ -28,9 +28,9 @@ __all__ = [
 
 # If the slowest element waits at least this share of the longest wait, all elements wait for each other in
 # turn.
-_ALIKE = 0.8
+_SIMILAR_WAITS = 0.8
 # Share of the run's time above which the time of compiling kernels is reported.
-_WORTH_TELLING = 0.05
+_MIN_COMPILE_SHARE = 0.05
 
 
 def headline(result: Result) -> str:
@@ -46,11 +46,11 @@ def headline(result: Result) -> str:
     )
 
 
-def ready_sentence(result: Result) -> str:
+def compile_sentence(result: Result) -> str:
     """Return a sentence about compiling kernels if it was a large part of the run, else an empty string."""
     ready = result.timeline.compile_seconds
     rest = result.seconds - ready
-    if ready <= _WORTH_TELLING * result.seconds or rest <= 0:
+    if ready <= _MIN_COMPILE_SHARE * result.seconds or rest <= 0:
         return ""
     return (
         f"This includes {seconds_text(ready)} for compiling kernels (first run only); "
@@ -89,7 +89,7 @@ def bottleneck(timeline: Timeline) -> str:
         for (_, element), span in sums.items():
             waits[element] += span.wait
         slow = max(busy, key=lambda element: busy[element][0])
-        if waits[slow] > _ALIKE * max(waits.values()):
+        if waits[slow] > _SIMILAR_WAITS * max(waits.values()):
             return (
                 f"Bottleneck: waiting, {share_text(shares.wait)} of all time: the elements wait for each "
                 "other in turn, with little work per superstep. Use fewer elements."
@@ -136,7 +136,7 @@ def explain(result: Result) -> str:
         times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
         sent = readable(span.bytes_sent) if span.bytes_sent else "-"
         lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
-    if ready := ready_sentence(result):
+    if ready := compile_sentence(result):
         lines.insert(1, ready)
     lines += ["", shares_sentence(timeline)]
     if result.prediction is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import comparison, ready_sentence, spent
+from evener.results.report.explain import comparison, compile_sentence, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import readable
 
@@ -34,7 +34,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
         ("edges", f"{result.edges:,}"),
         ("supersteps", f"{result.timeline.supersteps:,}"),
     ]
-    if ready_sentence(result):
+    if compile_sentence(result):
         named.insert(1, ("of which compiling kernels", seconds_text(result.timeline.compile_seconds)))
     if result.energy is not None and result.energy.total:
         of = f" (only {' and '.join(result.energy.measured)})" if result.energy.reasons else ""

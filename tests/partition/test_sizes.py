@@ -92,14 +92,14 @@ def test_edges_in_host_memory_are_counted():
     placed = ev.partition(ev.read("rmat:8"), ["cpu:1"])
     (partition,) = placed.partitions
 
-    class FarAndNear:
-        far = np.zeros(32, np.uint32)
+    class PartlyOnHost:
+        host_part = np.zeros(32, np.uint32)
         nbytes = partition.out.targets.nbytes
 
         def __len__(self):
             return partition.out.count
 
-    edges = replace(partition.out, targets=FarAndNear())
+    edges = replace(partition.out, targets=PartlyOnHost())
     placed.partitions = [replace(partition, out=edges, in_=edges)]
     assert [share.host_edges for share in ElementShare.all_of(placed)] == [32]
 

@@ -24,7 +24,7 @@ def test_a_busy_gpu_takes_some_watts():
         pytest.skip(f"not measured: {meter.reasons['cuda:0']}")
     # No GPU of today idles below 5 watts, and none takes 2 kW.
     assert 5 < meter.joules["cuda:0"] / meter.energy.seconds < 2000
-    assert "for each watt" in r.explain()
+    assert " per watt" in r.explain()
 
 
 def test_too_short_a_run_is_not_measured():

@@ -33,7 +33,7 @@ from evener.planning.fit import Sample
 from evener.planning.model import Degrees, owned_by_degree, parts_of
 from evener.planning.rates import Rates, as_long, keep, kept, place_of
 from evener.system import memory
-from evener.system.lock import alone
+from evener.system.lock import file_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -112,7 +112,7 @@ def measuring_alone() -> Iterator[None]:
         place = place_of(machine(with_gpus=False))
         if place is not None:
             told = "another process is measuring this machine, for a few minutes: waiting until it is done"
-            held.enter_context(alone(place.with_suffix(".lock"), waiting=lambda: _log.warning(told)))
+            held.enter_context(file_lock(place.with_suffix(".lock"), on_wait=lambda: _log.warning(told)))
         yield
 
 
@@ -187,8 +187,9 @@ def _require_room(on_gpu: str, scale: int, factor: int) -> None:
     needed, room = _room(on_gpu, scale, factor)
     if needed > room:
         msg = (
-            f"{on_gpu} has room for {memory.readable(room)}, and measuring it for plans takes "
-            f'{memory.readable(needed)}; end what else is running there, or name the elements, as in on="cpu"'
+            f"{on_gpu} has room for {memory.format_bytes(room)}, and measuring it for plans takes "
+            f"{memory.format_bytes(needed)}; end what else is running there, or name the elements, "
+            'as in on="cpu"'
         )
         raise DeviceOutOfMemory(msg, needed=needed, available=room)
 

@@ -13,7 +13,7 @@ from cupy.cuda import runtime
 
 import evener as ev
 from evener.elements import parse_elements
-from evener.errors import ON_THE_CPU, DeviceOutOfMemory
+from evener.errors import NO_USABLE_GPU, DeviceOutOfMemory
 
 # What others leave of a GPU's memory.
 LEFT = 200 << 20
@@ -72,14 +72,14 @@ def test_who_names_a_full_gpu_is_told_what_would_fit(many_vertices):
 @pytest.mark.usefixtures("full")
 def test_the_cpu_takes_the_place_of_a_full_gpu(many_vertices, evener):
     with pytest.warns(
-        RuntimeWarning, match=rf"^{ON_THE_CPU}: cuda:0 has room for 1\d\d\.\d MiB, and measuring"
+        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\d\d\.\d MiB, and measuring"
     ):
         result = ev.wcc(many_vertices)
     assert [element.kind for element in result.partitioned.elements] == ["cpu"]
     ev.verify(result)
     done = evener("run", "wcc", "rmat:18", "--verify")
     assert done.status == 0
-    assert f"\nevener: {ON_THE_CPU}: cuda:0 has room for " in done.err
+    assert f"\nevener: {NO_USABLE_GPU}: cuda:0 has room for " in done.err
 
 
 # ---- lost ----------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
     )
     assert len(lost) == 5
     assert [line for line in lost if not re.fullmatch(sentence, line)] == []
-    assert instead.startswith(f"{ON_THE_CPU}: ")
+    assert instead.startswith(f"{NO_USABLE_GPU}: ")
     assert element == "cpu"
     assert "Traceback" not in done.stderr
 
@@ -152,7 +152,7 @@ def test_where_every_gpu_is_hidden():
     words = ("-m", "evener", "run", "bfs", "rmat:6", "--verify")
     done = run_alone(*words, CUDA_VISIBLE_DEVICES="")
     assert done.returncode == 0
-    assert done.stderr == f"evener: {ON_THE_CPU}: {why}\n"
+    assert done.stderr == f"evener: {NO_USABLE_GPU}: {why}\n"
     done = run_alone(*words, "--on", "cuda:0", CUDA_VISIBLE_DEVICES="")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f'evener: element "cuda:0" cannot be used: {why}\n'

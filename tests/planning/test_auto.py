@@ -22,7 +22,7 @@ from evener.elements import cpu
 from evener.elements.cuda import discovery as gpus
 from evener.elements.cuda import element as cuda
 from evener.engine.timeline import Span
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
+from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.graph.generators import models as generate
 from evener.partition.column_blocks import spare
 from evener.partition.footprint import beside_edges, tiers_of
@@ -404,7 +404,7 @@ def test_the_cpu_takes_the_place_of_a_gpu_that_nobody_named(graph, monkeypatch, 
     assert where(result) == ["cpu"]
     check(graph, result)
     (one,) = told
-    assert str(one.message).startswith(f"{ON_THE_CPU}: {error}")
+    assert str(one.message).startswith(f"{NO_USABLE_GPU}: {error}")
     assert "\n" not in str(one.message)
     assert one.filename == __file__
 
@@ -424,7 +424,7 @@ def test_the_command_line_notes_it(evener, monkeypatch, fails):
     done = evener("run", "bfs", "rmat:6", "--verify")
     assert done.status == 0
     assert [line for line in done.err.splitlines() if "measuring" not in line] == [
-        f"evener: {ON_THE_CPU}: {LOST}"
+        f"evener: {NO_USABLE_GPU}: {LOST}"
     ]
     assert evener("bench", "bfs", "rmat:6", "--repeats", 1).status == 0
 
@@ -525,7 +525,9 @@ def test_alone_the_cpu_keeps_no_thread_back_for_gpus(graph, monkeypatch):
 def test_a_gpu_that_has_no_room_for_any_share_is_told_of(graph, monkeypatch):
     keep(monkeypatch)
     monkeypatch.setattr(Gpu, "free", 1024)
-    with pytest.warns(RuntimeWarning, match=rf"^{ON_THE_CPU}: cuda:0 has room for 1\.0 KiB, and a ") as told:
+    with pytest.warns(
+        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, and a "
+    ) as told:
         result = ev.bfs(graph, source=1)
     assert where(result) == ["cpu"]
     assert result.prediction is not None

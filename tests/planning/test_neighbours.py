@@ -96,11 +96,11 @@ def test_a_partition_that_none_of_them_belongs_to_is_not_told_of(monkeypatch):
 def test_what_is_not_known_is_left_to_chance():
     directed = ev.read("rmat:8,directed")
     assert Sizes.of(directed, "out").neighbours is None  # its in-edges would have to be made
-    assert directed.has == ("out",)
+    assert directed.stored_directions == ("out",)
     assert Sizes.of(directed, "in").neighbours is not None
     assert Sizes.of(ev.Graph.from_edges([], [], n=5)).neighbours is None
     assert Sizes.of(directed, "in").mirrored("random", [0.5, 0.5]) is None
     assert Sizes.of(directed, "both").neighbours is None
-    assert directed.has == ("out",)
+    assert directed.stored_directions == ("out",)
     assert directed.reverse is not None
     assert isinstance(Sizes.of(directed, "both").neighbours, Neighbours)

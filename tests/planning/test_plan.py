@@ -27,7 +27,7 @@ from evener.planning.prediction import ElementPrediction, Prediction
 from evener.planning.rates import keep
 from evener.planning.sizes import Sizes
 from evener.results.report.units import seconds_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 from given_rates import rates
 
 GIB = 1 << 30
@@ -347,7 +347,7 @@ def test_the_words_of_a_plan(sizes):
     )
     assert [line.split()[:2] for line in lines[3:5]] == [["cpu", edges[0]], ["cuda:0", edges[1]]]
     took = seconds_text(found.prediction.seconds)
-    assert f"In all: {readable(sum(found.nbytes))}, and {took} an iteration" in lines
+    assert f"In all: {format_bytes(sum(found.nbytes))}, and {took} an iteration" in lines
     assert lines[-4:] == [
         f"CPU and GPU: {took}",
         f"CPU alone: {whole}",

@@ -12,7 +12,7 @@ import pyarrow as pa
 from evener.algorithms.spec import Column, resolve
 from evener.algorithms.verification import Claim
 from evener.errors import ArgumentError, FormatError
-from evener.graph.checks import is_number, is_whole
+from evener.graph.checks import is_integral, is_number
 from evener.results.table import KEY, TEXT, read_table
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
     """
     columns = {column.name: column for column in spec.columns}
     vertices = [column.name for column in spec.columns if column.names_vertices]
-    table = read_table(path, strings=("vertex", *vertices) if graph.named_by_strings else ())
+    table = read_table(path, strings=("vertex", *vertices) if graph.has_string_ids else ())
     made = _made(table, path, spec)
     if made.get("algorithm", spec.name) != spec.name:
         msg = f"{path} holds a result of {made['algorithm']}, not of {spec.name}"
@@ -88,7 +88,7 @@ def _are_weights(value: Any) -> bool:
 
 
 # What the value of a recorded option has to be for a verifier to compute with it.
-_SOUND: dict[str, Callable[[Any], bool]] = {"float": is_number, "int": is_whole, "weights": _are_weights}
+_SOUND: dict[str, Callable[[Any], bool]] = {"float": is_number, "int": is_integral, "weights": _are_weights}
 
 
 def _made(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
     """Return a column as an algorithm would give it: vertices as ids or positions, -1 for none."""
     name, column = kind.name, table.column(kind.name)
-    by_strings = kind.names_vertices and graph.named_by_strings
+    by_strings = kind.names_vertices and graph.has_string_ids
     if not kind.names_vertices and column.null_count:
         msg = f"column {name!r} has {column.null_count:,} rows without a value"
         raise FormatError(msg, path=path)
@@ -178,7 +178,7 @@ def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
         ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid as error:
         odd = next(
-            (repr(value) for value in column.to_pylist() if not is_whole(value)), "one of over 63 bits"
+            (repr(value) for value in column.to_pylist() if not is_integral(value)), "one of over 63 bits"
         )
         msg = f"expected vertices in column {name!r}, which are whole numbers, but {odd} came"
         raise FormatError(msg, path=path) from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
 from evener.cli.progress import Display, display
-from evener.errors import ON_THE_CPU
+from evener.errors import NO_USABLE_GPU
 from evener.results.report.units import seconds_text
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Steps(logging.Handler):
         message = record.getMessage()
         if record.levelno < logging.WARNING:
             self._job.stage(message)
-        elif message.startswith(ON_THE_CPU):
+        elif message.startswith(NO_USABLE_GPU):
             self.for_the_end.append(message)
         elif message not in self._noted:
             self._noted.add(message)
@@ -123,10 +123,10 @@ def _told(job: Job) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             others = warnings.showwarning
-            warnings.filterwarnings("always", message=ON_THE_CPU)
+            warnings.filterwarnings("always", message=NO_USABLE_GPU)
 
             def show(message: Warning | str, *where: Any) -> None:
-                if str(message).startswith(ON_THE_CPU):
+                if str(message).startswith(NO_USABLE_GPU):
                     note(str(message))
                 else:
                     others(message, *where)
@@ -188,7 +188,7 @@ def _remove_unfinished_files() -> None:
     """Remove the temporary files that the work had open."""
     atomic = sys.modules.get("evener.system.files")
     if atomic is not None:
-        atomic.remove_unfinished()
+        atomic.remove_temporary_files()
 
 
 @contextlib.contextmanager

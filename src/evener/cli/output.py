@@ -21,7 +21,8 @@ _ARGUMENT = re.compile(
         | (?P<bare>alpha|columns|directed|format|gpu_memory|k|on|policy|sources?)=(?=[\s,;)]|$)
     )
     | \A(?:
-        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|tol)(?=\ is\ )
+        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|tol)
+            (?=\ is\ |\ must\ be\ an\ integer\ of\ )
         | (?P<choice>duplicates|ids|self_loops)(?=\ must\ be\ ["'])
     )""",
     re.VERBOSE,

@@ -20,7 +20,7 @@ from evener.results.report.explain import (
     shares_sentence,
 )
 from evener.results.report.units import rate_text, seconds_text, share_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +76,7 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
         (
             gpu.element,
             gpu.name or "-",
-            *("-" if size is None else readable(size) for size in (gpu.free_bytes, gpu.total_bytes)),
+            *("-" if size is None else format_bytes(size) for size in (gpu.free_bytes, gpu.total_bytes)),
             gpu.compute_capability or "-",
             gpu.multiprocessors or "-",
             "-" if gpu.power_limit_watts is None else f"{gpu.power_limit_watts:.0f} W",
@@ -161,8 +161,8 @@ def partitions(statistics: Statistics) -> str:
             one.boundary_edges,
             one.vertices,
             one.mirrors,
-            readable(one.own_bytes),
-            readable(one.host_bytes) if one.host_bytes else "-",
+            format_bytes(one.own_bytes),
+            format_bytes(one.host_bytes) if one.host_bytes else "-",
         )
         for one in statistics.partitions
     ]
@@ -172,7 +172,7 @@ def partitions(statistics: Statistics) -> str:
             "",
             f"alpha {statistics.alpha:.3f}: the share of the edges on the CPU side",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
-            f"{readable(statistics.nbytes)} in all, beside what a run keeps for each vertex",
+            f"{format_bytes(statistics.nbytes)} in all, beside what a run keeps for each vertex",
         ]
     )
 
@@ -188,7 +188,7 @@ def planned(plan: Plan) -> str:
             share.mapped if share.kind != "cpu" else "-",
             share.part.vertices,
             share.part.mirrors,
-            readable(nbytes),
+            format_bytes(nbytes),
             seconds_text(element.compute_seconds),
             seconds_text(element.exchange_seconds) if element.exchange_seconds else "-",
         )
@@ -201,7 +201,7 @@ def planned(plan: Plan) -> str:
         placed += f", alpha {plan.alpha:.2f}, the share of the edges on the CPU side"
     each, took = registry.find(plan.algorithm).unit, seconds_text(plan.prediction.seconds)
     lines = [placed, "", columns(heads, rows, left=1), ""]
-    lines += [f"In all: {readable(sum(plan.nbytes))}, and {took} {each}", ""]
+    lines += [f"In all: {format_bytes(sum(plan.nbytes))}, and {took} {each}", ""]
     for kind, seconds in plan.alternatives.items():
         split = kind == "CPU alone" and len(plan.on) > 1 and all(name.startswith("cpu") for name in plan.on)
         lines.append(f"{', '.join(plan.on) if split else kind}: {seconds_text(seconds)}")
@@ -302,7 +302,7 @@ def _supersteps(timeline: Timeline) -> str:
 
 def _row(step: Superstep) -> tuple[object, ...]:
     times = (seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait))
-    sent = readable(step.bytes_sent) if step.bytes_sent else "-"
+    sent = format_bytes(step.bytes_sent) if step.bytes_sent else "-"
     return (step.superstep, f"{step.active:,}", *times, sent, ", ".join(step.phases))
 
 

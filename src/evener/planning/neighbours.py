@@ -76,7 +76,7 @@ class Neighbours:
         followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
         if not graph.directed:
             rows = [graph]
-        elif set(followed) <= set(graph.has):
+        elif set(followed) <= set(graph.stored_directions):
             rows = [graph if one == "out" else graph.reverse for one in followed]
         else:
             return None  # to make them takes as much memory as the graph, and a plan alone needs little

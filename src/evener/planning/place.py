@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evener.algorithms.arguments import given_share
 from evener.elements import named, parse_elements
 from evener.elements.cuda.discovery import gpus, lacking
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph.checks import is_number, type_name
 from evener.graph.graph import Graph
 from evener.partition.place import partition
@@ -19,7 +19,7 @@ from evener.planning.model import TRAVELS, Share, predict
 from evener.planning.plan import Plan, check_choices, make_plan
 from evener.planning.sizes import Sizes
 from evener.profile import rates_kept, rates_of_this_machine
-from evener.system.memory import nbytes_of
+from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +137,7 @@ def place_by_plan(
                     return _place_as_planned(graph, algorithm, wanted)
             except (DeviceError, DeviceOutOfMemory) as error:
                 # Where the caller of the algorithm is, which calls `placed`, which calls this.
-                warnings.warn(f"{ON_THE_CPU}: {error}", RuntimeWarning, stacklevel=4)
+                warnings.warn(f"{NO_USABLE_GPU}: {error}", RuntimeWarning, stacklevel=4)
         elif (why := lacking()) is not None:
             _tell_once(why)
         return _place_as_asked(graph, wanted)
@@ -151,7 +151,7 @@ def place_by_plan(
 @cache
 def _tell_once(why: str) -> None:
     """Say why runs are the CPU's, where nobody named it."""
-    _log.warning("%s: %s", ON_THE_CPU, why)
+    _log.warning("%s: %s", NO_USABLE_GPU, why)
 
 
 def _check(graph: Graph, algorithm: str, policy: str, alpha: float | None) -> None:
@@ -181,7 +181,7 @@ def _place_as_asked(graph: Graph, wanted: Wanted) -> PartitionedGraph:
 def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> PartitionedGraph:
     made, rates = _plan(graph, algorithm, wanted)
     if made.leaves_gpus_out is not None:
-        warnings.warn(f"{ON_THE_CPU}: {made.leaves_gpus_out}", RuntimeWarning, stacklevel=5)
+        warnings.warn(f"{NO_USABLE_GPU}: {made.leaves_gpus_out}", RuntimeWarning, stacklevel=5)
     settled: Wanted = {**wanted, "on": made.on, "policy": made.policy, "alpha": made.alpha}
     placed = partition(graph, **settled)
     # It is handed the placement again: holding on to it, it would keep its memory until garbage is collected.
@@ -192,7 +192,7 @@ def _place_as_planned(graph: Graph, algorithm: str, wanted: Wanted) -> Partition
 def _plan(graph: Graph, algorithm: str, wanted: Wanted, *, passes: float = 1.0) -> tuple[Plan, Rates]:
     """A plan, and the rates it goes by; these are measured when it is clear that the elements are there."""
     free = wanted["on"] is None
-    most = None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
+    most = None if wanted["gpu_memory"] is None else parse_bytes(wanted["gpu_memory"], "gpu_memory")
     elements = parse_elements(_all_elements() if free else wanted["on"], gpu_memory=most)
     gpu = next((element.name.partition("#")[0] for element in elements if element.kind != "cpu"), None)
     rates = rates_of_this_machine(gpu)

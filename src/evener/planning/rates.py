@@ -17,7 +17,7 @@ import numpy as np
 
 from evener.errors import FileError
 from evener.system.cache import cache_folder
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -248,7 +248,7 @@ def keep(rates: Rates) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     document = asdict(rates)
     content = {"sha256": _digest(document), "rates": document}
-    with replacing(place) as temporary:
+    with atomic_write(place) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

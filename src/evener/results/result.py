@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.checks import check_path, is_whole
+from evener.graph.checks import check_path, is_integral
 from evener.results.columns import Column
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
             Largest value first; among equals, the smaller id first. For distances, the farthest vertices
             that were reached. For components, the largest ones: (component, number of its vertices).
         """
-        if not is_whole(k) or k < 0:
+        if not is_integral(k) or k < 0:
             msg = f"top(k) needs a whole number k >= 0, not {k!r}"
             raise ArgumentError(msg)
         name = next(iter(self))
@@ -315,14 +315,14 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Ids of vertices as arrays hold them: ids already, or positions in a graph named by strings."""
-        return self.graph.ids[vertices] if self.graph.named_by_strings else vertices
+        return self.graph.ids[vertices] if self.graph.has_string_ids else vertices
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
     """Draw a result into a file, after seeing that it can be written."""
-    from evener.system.files import replacing
+    from evener.system.files import atomic_write
 
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(draw(result), encoding="utf-8")
 
 

@@ -23,7 +23,7 @@ from evener.algorithms.arguments import graph_of, placed
 from evener.algorithms.pagerank import SPEC
 from evener.engine.engine import Engine, Spread
 from evener.errors import ArgumentError
-from evener.graph.checks import is_number, is_whole
+from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import columns_of
 from evener.results.result import Result
@@ -349,7 +349,7 @@ def _check(damping: float, tol: float, max_iter: int, dtype: str, semantics: str
     if not is_number(tol) or not 0 <= tol < math.inf:
         msg = f"tol is a finite number of at least 0, not {tol!r}"
         raise ArgumentError(msg)
-    if not is_whole(max_iter) or max_iter < 0:
+    if not is_integral(max_iter) or max_iter < 0:
         msg = f"max_iter is a whole number of at least 0, not {max_iter!r}"
         raise ArgumentError(msg)
     if dtype not in ("float32", "float64"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from evener.engine.timeline import Timeline
@@ -100,7 +100,7 @@ def bottleneck(timeline: Timeline) -> str:
     if exchange > shares.compute:
         (phase, element), span = max(sums.items(), key=lambda item: item[1].send + item[1].receive)
         return (
-            f"Bottleneck: exchanging {phase!r} on {element} ({readable(span.bytes_sent)} sent; "
+            f"Bottleneck: exchanging {phase!r} on {element} ({format_bytes(span.bytes_sent)} sent; "
             f"{share_text(exchange)} of all time is exchange): fewer or differently cut partitions send less."
         )
     (phase, element), span = max(sums.items(), key=lambda item: item[1].compute)
@@ -133,7 +133,7 @@ def explain(result: Result) -> str:
     for (phase, element), span in sorted(sums.items(), key=lambda item: -item[1].seconds):
         parts = (span.compute, span.send, span.receive, span.wait)
         times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
-        sent = readable(span.bytes_sent) if span.bytes_sent else "-"
+        sent = format_bytes(span.bytes_sent) if span.bytes_sent else "-"
         lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
     if ready := ready_sentence(result):
         lines.insert(1, ready)

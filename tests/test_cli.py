@@ -442,7 +442,7 @@ def test_a_table_whose_name_is_not_utf8_is_refused_before_the_run(apart, tmp_pat
 
 def test_a_format_is_named_where_it_can_be(evener, tmp_path):
     (tmp_path / "g.xyz").touch()
-    assert "or name it with --format" in evener("info", tmp_path / "g.xyz").err
+    assert "or give --format" in evener("info", tmp_path / "g.xyz").err
     assert "--format" not in evener("generate", "rmat:4", "-o", tmp_path / "g.xyz").err
 
 
@@ -460,13 +460,15 @@ def test_a_format_is_named_where_it_can_be(evener, tmp_path):
 def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, whose):
     monkeypatch.chdir(tmp_path)
     done = evener(*words)
-    assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name given is empty\n")
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name is empty\n")
 
 
 def test_a_size_is_told_by_its_option(evener):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "x")
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("evener: --gpu-memory is a number of bytes or has a unit, as in 20GiB")
+    assert done.err.startswith(
+        "evener: --gpu-memory must be a number of bytes, or a number with a unit such as 20GiB"
+    )
 
 
 @pytest.mark.parametrize(
@@ -660,7 +662,7 @@ def test_a_specification_with_slashes(evener):
 def test_what_a_file_does_not_say_is_said(evener, tmp_path):
     for suffix in ("csv", "npz"):
         done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
-        assert done.err.endswith("files do not say that edges are undirected; read it with --undirected\n")
+        assert done.err.endswith("files do not store that edges are undirected; read it with --undirected\n")
         assert ev.read(tmp_path / f"g.{suffix}", directed=False).m == 24
     assert evener("generate", "grid:3x3", "-o", tmp_path / "g.txt").err == ""
     assert evener("generate", "rmat:4,directed", "-o", tmp_path / "d.csv").err == ""
@@ -671,10 +673,7 @@ def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
     """As NetworkX writes it by default."""
     (tmp_path / "e.txt").write_text(f"{names} {{'weight':4}}\n")
     done = evener("info", tmp_path / "e.txt")
-    assert (
-        "edges have no weight, for the third field, \"{'weight':4}\" in the first line, is no number"
-        in done.err
-    )
+    assert "the graph has no weights: the third field is not a number, but \"{'weight':4}\"" in done.err
     (tmp_path / "e.txt").write_text(f"{names} 4\n")
     assert evener("info", tmp_path / "e.txt").err == ""
 

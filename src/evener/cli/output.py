@@ -22,7 +22,7 @@ _ARGUMENT = re.compile(
     )
     | \A(?:
         (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|tol)
-            (?=\ is\ |\ must\ be\ an\ integer\ of\ )
+            (?=\ is\ |\ must\ be\ (?:an\ integer\ of|a\ number)\ )
         | (?P<choice>duplicates|ids|self_loops)(?=\ must\ be\ ["'])
     )""",
     re.VERBOSE,

@@ -178,7 +178,7 @@ def _refuse_no_name(option: str, path: str) -> None:
         If it is empty.
     """
     if not path:
-        msg = f"{option} takes the path of a file, and the name given is empty"
+        msg = f"{option} takes the path of a file, but the name is empty"
         raise FileError(msg)
 
 

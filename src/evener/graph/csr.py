@@ -279,8 +279,8 @@ def _cut_buckets(
     before = group_ends[first:last] - group_ends[first]
     each = max(_BUCKET, int(group_ends[last] - group_ends[first]) // _BUCKETS + 1)
     _, begins, numbers = np.unique(before // each, return_index=True, return_inverse=True)
-    elsewhere = np.arange(len(group_ends) - 1) % _DISCARD_SLOTS
-    buckets = (len(begins) + elsewhere).astype(np.uint16)
+    slots = np.arange(len(group_ends) - 1) % _DISCARD_SLOTS
+    buckets = (len(begins) + slots).astype(np.uint16)
     buckets[first:last] = numbers
     return buckets, np.append(begins + first, last)
 

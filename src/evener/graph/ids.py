@@ -288,8 +288,8 @@ def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any
     ids = _distinct(np.concatenate(parts))
     del parts
     n, lowest = len(ids), ids[0]
-    wanted = 1 + n.bit_length()
-    shift = max(0, int(ids[-1] - lowest).bit_length() - wanted)
+    index_bits = 1 + n.bit_length()
+    shift = max(0, int(ids[-1] - lowest).bit_length() - index_bits)
     groups = (ids - lowest) >> ids.dtype.type(shift)
     index = np.searchsorted(groups, np.arange(int(groups[-1]) + 2, dtype=ids.dtype)).astype(np.uint32)
     lookup = (ids.astype(np.uint64, copy=False), np.uint64(lowest), np.uint64(shift), index)

@@ -245,11 +245,11 @@ def _exchange(new: Path, old: Path) -> None:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
         if renameat2(_CURRENT_FOLDER, os.fsencode(new), _CURRENT_FOLDER, os.fsencode(old), _EXCHANGE) == 0:
             return
-    aside = _temporary_name(old)
-    old.rename(aside)
+    backup = _temporary_name(old)
+    old.rename(backup)
     try:
         new.rename(old)
     except BaseException:
-        aside.rename(old)
+        backup.rename(old)
         raise
-    aside.rename(new)
+    backup.rename(new)

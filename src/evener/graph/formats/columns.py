@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import decode_column, find_edge_columns
-from evener.graph.formats.edges import Edges, isolated, pieces
-from evener.graph.formats.ids import add_isolated, number_names, parse_isolated_ids
+from evener.graph.formats.edges import Edges, isolated_vertices, pieces
+from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +45,8 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
             msg = f"columns= takes two columns, or three with the weight, not {len(options.columns)}"
             raise ArgumentError(msg)
         chosen = [_column_name(column, names, path, found) for column in options.columns]
-        if (twice := next((name for name in chosen if chosen.count(name) > 1), None)) is not None:
-            msg = f"columns= must not repeat {twice!r}; give one column each for tail, head and weight"
+        if (repeated := next((name for name in chosen if chosen.count(name) > 1), None)) is not None:
+            msg = f"columns= must not repeat {repeated!r}; give one column each for tail, head and weight"
             raise ArgumentError(msg)
     else:
         chosen = find_edge_columns(names)
@@ -103,8 +103,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
             raise _error_at(f"expected a value in column {name!r}, but it is missing", row, path, first_line)
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [pa.types.is_string(end.type) or pa.types.is_large_string(end.type) for end in ends]
-    whole = [pa.types.is_integer(end.type) for end in ends]
-    if not (all(strings) or all(whole)):
+    integers = [pa.types.is_integer(end.type) for end in ends]
+    if not (all(strings) or all(integers)):
         types = " and ".join(f"{table.column_names[i]!r} holds {ends[i].type}" for i in (0, 1))
         raise FormatError(f"expected vertex ids that are all integers or all strings, but {types}", path=path)
     weights = None
@@ -113,8 +113,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
     metadata = _read_metadata(table)
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
-        (src, dst, _), names = number_names([*ends, extra], path)
-        return Edges(src, dst, weights, metadata.get("directed"), names=names)
+        (src, dst, _), ids = number_strings([*ends, extra], path)
+        return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
     src, dst = (end.to_numpy() for end in ends)
     for name, end in zip(table.column_names, (src, dst), strict=False):
         if end.dtype.kind == "i" and len(end) and end.min() < 0:
@@ -197,7 +197,7 @@ def schema_of(graph: Graph) -> Any:
     kind = pa.uint32()
     if graph.has_custom_ids:
         kind = pa.large_string() if graph.has_string_ids else pa.int64()
-        if len(untouched := isolated(graph)):
+        if len(untouched := isolated_vertices(graph)):
             metadata["isolated"] = graph.ids[untouched].tolist()
     else:
         metadata["n"] = graph.n

@@ -119,12 +119,12 @@ def _open(path: Path) -> MappedContainer:
 def _open_file(folder: int, name: str, path: Path) -> IO[bytes]:
     """Open a file of a folder handle."""
     try:
-        plain = stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        is_file = stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        plain = False
-    if not plain and name == MANIFEST:
+        is_file = False
+    if not is_file and name == MANIFEST:
         raise FormatError(f"expected a container folder with {MANIFEST}, but the file is missing", path=path)
-    if not plain:
+    if not is_file:
         raise FormatError(
             f"expected the regular file {name}, but it is missing or of another kind", path=path
         )
@@ -159,8 +159,8 @@ def _read_manifest(handle: IO[bytes], path: Path) -> dict[str, Any]:
         msg = f"expected the arrays offsets and targets, and optionally weights and ids, but {cause}"
         raise FormatError(msg, path=file)
     for name, entry in arrays.items():
-        sound = isinstance(entry, dict) and isinstance(entry.get("dtype"), str)
-        if not (sound and type(entry.get("length")) is int and isinstance(entry.get("crc32"), list)):
+        valid = isinstance(entry, dict) and isinstance(entry.get("dtype"), str)
+        if not (valid and type(entry.get("length")) is int and isinstance(entry.get("crc32"), list)):
             raise FormatError(f"expected dtype, length and crc32 in the entry of {name}", path=file)
     return manifest
 
@@ -180,8 +180,8 @@ def _map_container(folder: int, path: Path) -> MappedContainer:
     offsets, targets = arrays["offsets"], arrays["targets"]
     weights, ids = arrays.get("weights"), arrays.get("ids")
     n, m = len(offsets) - 1, len(targets)
-    fits = n >= 0 and (weights is None or len(weights) == m) and (ids is None or len(ids) == n)
-    if not fits or offsets[0] != 0 or int(offsets[-1]) != m:
+    consistent = n >= 0 and (weights is None or len(weights) == m) and (ids is None or len(ids) == n)
+    if not consistent or offsets[0] != 0 or int(offsets[-1]) != m:
         msg = "expected offsets from 0 to the number of targets, and weights and ids of matching lengths"
         raise FormatError(msg, path=path)
     graph = Graph(offsets, targets, weights=weights, ids=ids, directed=manifest["directed"], validate=False)

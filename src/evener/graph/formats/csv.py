@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import FormatError
 from evener.graph.formats.columns import choose_columns, edges_from_table, tables
 from evener.graph.formats.edgelist import Heading, read_numbers
-from evener.graph.formats.edges import build_graph, isolated, narrow_integers
+from evener.graph.formats.edges import build_graph, isolated_vertices, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
 from evener.graph.formats.registry import Format
@@ -180,7 +180,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
         sink.write(f"{names}\n".encode())
         for table in tables(graph, widen_float32=True):
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
-    if count := len(isolated(graph)):
+    if count := len(isolated_vertices(graph)):
         lost = "1 vertex" if count == 1 else f"{count:,} vertices"
         _log.warning("%s: the file omits %s without edges; write .parquet, .arrow or .evg", target, lost)
 

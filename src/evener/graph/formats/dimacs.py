@@ -53,7 +53,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             msg = f"expected n = {options.n} vertices, but the problem line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
         unweighted = options.weighted is False or (options.weighted is None and _UNWEIGHTED in comments)
-        grammar = lines.Grammar(b"c", 3, not unweighted, prefix=b"a", least=1, limit=n)
+        grammar = lines.Grammar(b"c", 3, not unweighted, prefix=b"a", min_id=1, max_id=n)
         edges = lines.parse(text, grammar)
     if len(edges.src) != m:
         msg = f"expected {m} arcs by the problem line, found {len(edges.src)}; download the file again"

@@ -18,9 +18,9 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated, pieces
+from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
 from evener.graph.formats.file import open_compressed
-from evener.graph.formats.ids import add_isolated, number_names, parse_isolated_ids, refuse_names
+from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import open_text
@@ -127,8 +127,8 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
         if weighted and len(fields) < 3:
             msg = f"expected three fields because of weighted=True, found {len(fields)}"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        limit = None if options.n is None else max(options.n - 1, 0)
-        grammar = lines.Grammar(COMMENTS, len(fields), weighted, limit=limit)
+        max_id = None if options.n is None else max(options.n - 1, 0)
+        grammar = lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id)
         before = text.line
         edges = lines.parse(text, grammar)
         _check_count(text, heading, len(edges.src))
@@ -219,8 +219,8 @@ def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> 
             raise FormatError("expected weights, but the lines have two fields", path=source.path)
         weights = _parse_weights(pc.list_element(fields, 2), line, source.path, heading)
     extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), names = number_names([*ends, extra], source.path)
-    return Edges(src, dst, weights, heading.directed, names=names)
+    (src, dst, _), ids = number_strings([*ends, extra], source.path)
+    return Edges(src, dst, weights, heading.directed, ids=ids)
 
 
 def _is_header_row(fields: Any, ends: list[Any]) -> bool:
@@ -305,7 +305,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     if not graph.has_custom_ids and graph.n:
         heading.append(f"# Ids: 0 to {graph.n - 1}")
     elif graph.has_custom_ids:
-        untouched = graph.ids[isolated(graph)]
+        untouched = graph.ids[isolated_vertices(graph)]
         for at in range(0, len(untouched), _ISOLATED_PER_LINE):
             ids = " ".join(str(i) for i in untouched[at : at + _ISOLATED_PER_LINE])
             heading.append(f"# Without edges: {ids}")

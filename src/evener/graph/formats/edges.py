@@ -25,7 +25,7 @@ __all__ = [
     "blocks",
     "build_graph",
     "count_edges",
-    "isolated",
+    "isolated_vertices",
     "narrow_integers",
     "pieces",
 ]
@@ -41,14 +41,14 @@ class Edges:
     Parameters
     ----------
     src, dst : ndarray, shape (edges,)
-        Vertex ids, or positions in `names`.
+        Vertex ids, or positions in `ids`.
     weights : ndarray, shape (edges,), optional
     directed : bool, optional
         True or false if the file states a direction.
     n : int, optional
         The number of vertices in the file, if ids are ``0..n-1``.
-    names : ndarray, optional
-        The id of each vertex, ascending. `src` and `dst` are then positions in `names`.
+    ids : ndarray, optional
+        The id of each vertex, ascending. `src` and `dst` are then positions in `ids`.
     both_directions : bool
         True if the file lists an undirected edge in both directions.
     """
@@ -58,7 +58,7 @@ class Edges:
     weights: NDArray[Any] | None = None
     directed: bool | None = None
     n: int | None = None
-    names: NDArray[Any] | None = None
+    ids: NDArray[Any] | None = None
     both_directions: bool = False
 
 
@@ -74,12 +74,12 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
     OutOfMemoryError
         If the graph does not fit the available memory, before it allocates.
     """
-    if options.n is not None and edges.names is not None:
-        found = "string ids" if edges.names.dtype.kind == "U" else "a list of ids"
+    if options.n is not None and edges.ids is not None:
+        found = "string ids" if edges.ids.dtype.kind == "U" else "a list of ids"
         msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
         raise ArgumentError(f"{path}: {msg}")
     directed = next((d for d in (options.directed, edges.directed) if d is not None), True)
-    n = len(edges.names) if edges.names is not None else options.n if options.n is not None else edges.n
+    n = len(edges.ids) if edges.ids is not None else options.n if options.n is not None else edges.n
     weights = None if options.weighted is False else edges.weights
     if options.weighted and weights is None:
         raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
@@ -98,14 +98,14 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
     except OutOfMemoryError as error:
         msg = f"{path}: {error}"
         raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
-    if edges.names is None and directed == graph.directed:
+    if edges.ids is None and directed == graph.directed:
         return graph
     graph = Graph(
         graph.offsets,
         graph.targets,
         weights=graph.weights,
         directed=directed,
-        ids=edges.names if edges.names is not None else graph.ids if graph.has_custom_ids else None,
+        ids=edges.ids if edges.ids is not None else graph.ids if graph.has_custom_ids else None,
         validate=False,
     )
     if edges.both_directions and not directed:
@@ -165,7 +165,7 @@ def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False)
         yield Piece(src, dst, weights)
 
 
-def isolated(graph: Graph) -> NDArray[np.intp]:
+def isolated_vertices(graph: Graph) -> NDArray[np.intp]:
     """Return the numbers of the vertices without edges, ascending."""
     untouched = np.diff(graph.offsets) == 0
     if graph.directed and untouched.any():

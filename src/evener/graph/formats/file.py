@@ -25,18 +25,20 @@ class Stream:
         import pyarrow as pa
 
         self._file = pa.OSFile(str(source.path), "rb")
-        packed = source.compression is not None
-        self._bytes: Any = pa.CompressedInputStream(self._file, source.compression) if packed else self._file
+        compressed = source.compression is not None
+        self._bytes: Any = (
+            pa.CompressedInputStream(self._file, source.compression) if compressed else self._file
+        )
         self._size = source.size
 
-    def readinto(self, room: memoryview) -> int:
-        """Fill `room` with bytes and return their number, which is smaller only at the end of the file."""
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill `buffer` with bytes and return their number, which is smaller only at the end of the file."""
         filled = 0
-        while filled < len(room):
-            came = self._bytes.readinto(room[filled:])
-            if not came:
+        while filled < len(buffer):
+            count = self._bytes.readinto(buffer[filled:])
+            if not count:
                 break
-            filled += came
+            filled += count
         return filled
 
     def fraction(self) -> float:

@@ -42,7 +42,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     ids = _read_vertices(_component_file(properties, "vertex-file", path))
     _check_count(properties, "meta.vertices", len(ids), path)
     edge_source = _component_file(properties, "edge-file", path)
-    edges = _read_edges(edge_source, weighted=weighted, wanted=options.weighted is not False)
+    edges = _read_edges(edge_source, weighted=weighted, read_weights=options.weighted is not False)
     _check_count(properties, "meta.edges", len(edges.src), path)
     _renumber(edges, ids, edge_source.path)
     edges.directed = _read_directed(properties, path)
@@ -135,16 +135,16 @@ def _read_vertices(source: Source) -> NDArray[np.int64]:
             raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
     if len(ids) and ids.min() < 0:
         line = int((ids < 0).argmax())
-        msg = f"vertex ids are integers from 0 up, but {ids[line]} came"
+        msg = f"expected vertex ids from 0 up, found {ids[line]}"
         raise FormatError(msg, path=source.path, line=line + 1)
     ids = np.sort(ids)
-    twice = np.flatnonzero(ids[1:] == ids[:-1])
-    if len(twice):
-        raise FormatError(f"vertex {ids[twice[0]]} is listed twice", path=source.path)
+    repeated = np.flatnonzero(ids[1:] == ids[:-1])
+    if len(repeated):
+        raise FormatError(f"expected distinct vertex ids, found {ids[repeated[0]]} twice", path=source.path)
     return ids
 
 
-def _read_edges(source: Source, *, weighted: bool, wanted: bool) -> Edges:
+def _read_edges(source: Source, *, weighted: bool, read_weights: bool) -> Edges:
     with open_text(source, empty=True) as text:
         if (first := text.peek()) is None:
             nothing = np.empty(0, dtype=np.uint32)
@@ -153,7 +153,7 @@ def _read_edges(source: Source, *, weighted: bool, wanted: bool) -> Edges:
         if fields < 2 + weighted:
             msg = f"expected {2 + weighted} fields by the properties, found {fields}"
             raise FormatError(msg, path=source.path, line=1)
-        return lines.parse(text, lines.Grammar(b"", fields, weighted and wanted))
+        return lines.parse(text, lines.Grammar(b"", fields, weighted and read_weights))
 
 
 def _renumber(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
@@ -169,7 +169,7 @@ def _renumber(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
         return
     edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
     edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)
-    edges.names = ids
+    edges.ids = ids
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
@@ -216,10 +216,10 @@ def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
     if not existing:
         return
     try:
-        known = _read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
+        keys = _read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
     except (FormatError, FileError):
-        known = set()
-    if not known:
+        keys = set()
+    if not keys:
         msg = (
             f"cannot write {target}: {existing[0].name} exists and belongs to no Graphalytics graph; "
             "move it, or give another name"

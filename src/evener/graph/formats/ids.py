@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from evener.graph.formats.edges import Edges
     from evener.graph.graph import Graph
 
-__all__ = ["add_isolated", "number_names", "parse_isolated_ids", "refuse_names"]
+__all__ = ["add_isolated", "number_strings", "parse_isolated_ids", "refuse_names"]
 
 
-def number_names(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
+def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
     """Number the strings of several Arrow columns in ascending order.
 
     Parameters
@@ -33,8 +33,8 @@ def number_names(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32
     Returns
     -------
     positions : list of ndarray of uint32
-        For each column, the position of each string in `names`.
-    names : ndarray of str
+        For each column, the position of each string in `ids`.
+    ids : ndarray of str
         The distinct strings, ascending.
 
     Raises
@@ -48,13 +48,13 @@ def number_names(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32
     text = [column.cast(pa.large_string()) for column in columns]
     distinct = pc.unique(pa.chunked_array([c for column in text for c in column.chunks], pa.large_string()))
     # Python and NumPy sort by code point, Arrow by UTF-8 bytes; both orders are equal.
-    names = distinct.take(pc.sort_indices(distinct))
-    cut = pc.index(pc.match_substring(names, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
+    ids = distinct.take(pc.sort_indices(distinct))
+    cut = pc.index(pc.match_substring(ids, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
     if cut >= 0:
-        msg = f"expected vertex ids without the character NUL, found {names[cut].as_py()!r}"
+        msg = f"expected vertex ids without the character NUL, found {ids[cut].as_py()!r}"
         raise FormatError(msg, path=path)
-    positions = [pc.index_in(column, value_set=names) for column in text]
-    return [f.to_numpy().astype(np.uint32) for f in positions], np.array(names.to_pylist(), dtype=np.str_)
+    positions = [pc.index_in(column, value_set=ids) for column in text]
+    return [f.to_numpy().astype(np.uint32) for f in positions], np.array(ids.to_pylist(), dtype=np.str_)
 
 
 def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
@@ -65,9 +65,9 @@ def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
     FormatError
         If an id is not an integer from 0 to 2^63 - 1.
     """
-    strange = next((i for i in given if not re.fullmatch(r"[0-9]{1,19}", str(i)) or int(i) >= 1 << 63), None)
-    if strange is not None:
-        msg = f"expected integer ids of vertices without edges, found {strange!r}"
+    invalid = next((i for i in given if not re.fullmatch(r"[0-9]{1,19}", str(i)) or int(i) >= 1 << 63), None)
+    if invalid is not None:
+        msg = f"expected integer ids of vertices without edges, found {invalid!r}"
         raise FormatError(msg, path=path)
     return np.array([int(i) for i in given], dtype=np.int64)
 
@@ -86,4 +86,4 @@ def add_isolated(edges: Edges, isolated: NDArray[np.int64]) -> None:
     ids = np.unique(np.concatenate([edges.src.astype(np.int64), edges.dst.astype(np.int64), isolated]))
     edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
     edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)
-    edges.names = ids
+    edges.ids = ids

@@ -60,14 +60,14 @@ def first_not_representable(weights: NDArray[Any], dtype: DTypeLike) -> int | No
     An integer type represents no float of 2^53 or more, because such a float may be rounded already. A float
     type represents every finite weight that does not become infinite.
     """
-    wanted = np.dtype(dtype)
-    if wanted == weights.dtype or not len(weights):
+    target = np.dtype(dtype)
+    if target == weights.dtype or not len(weights):
         return None
-    if wanted.kind == "f":
+    if target.kind == "f":
         with np.errstate(over="ignore"):
-            wrong = np.isinf(weights.astype(wanted)) & np.isfinite(weights)
+            wrong = np.isinf(weights.astype(target)) & np.isfinite(weights)
     else:
-        span = np.iinfo(wanted)
+        span = np.iinfo(target)
         wrong = (weights < span.min) | (weights > span.max)
         if weights.dtype.kind == "f":
             wrong |= (weights != np.floor(weights)) | (np.abs(weights) >= _EXACT)

@@ -45,7 +45,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             msg = f"expected n = {options.n} vertices, but the size line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
         weighted = field != "pattern" and options.weighted is not False
-        grammar = lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, least=1, limit=n)
+        grammar = lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, min_id=1, max_id=n)
         edges = lines.parse(text, grammar) if n else Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"

@@ -45,10 +45,10 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         memory.require(8 * (n + 1) + (16 if weighted else 8) * m, f"the graph {path}")
         for chunk in text.chunks():
             view = memoryview(chunk.bytes)[chunk.start : chunk.stop]
-            some = _rows(bytes(view), text, before=before, weighted=weighted, n=n)
-            degrees.append(some[0])
-            targets.append(some[1])
-            weights.append(some[2])
+            rows = _rows(bytes(view), text, before=before, weighted=weighted, n=n)
+            degrees.append(rows[0])
+            targets.append(rows[1])
+            weights.append(rows[2])
     degree = np.concatenate([*degrees, np.empty(0, np.int64)])
     if len(degree) > n and not degree[n:].any():  # empty lines at the end
         degree = degree[:n]
@@ -70,8 +70,8 @@ def _heading(text: Text) -> tuple[int, int, int, bool, int]:
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"%")):
         text.skip()
     words = (line or b"").split()
-    sound = 2 <= len(words) <= 4 and all(re.fullmatch(rb"\d{1,18}", w) for w in words)
-    if not sound or (len(words) > 2 and not re.fullmatch(rb"[01]{1,3}", words[2])):
+    valid = 2 <= len(words) <= 4 and all(re.fullmatch(rb"\d{1,18}", w) for w in words)
+    if not valid or (len(words) > 2 and not re.fullmatch(rb"[01]{1,3}", words[2])):
         found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
         msg = f"expected the heading 'VERTICES EDGES [FMT [NCON]]', found {found}"
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
@@ -123,10 +123,10 @@ def _rows(
     starts = np.cumsum(counts) - counts
     place = np.arange(len(numbers)) - np.repeat(starts, counts) - before
     heads = numbers[(place >= 0) & (place % step == 0)]
-    strange = np.flatnonzero((heads < 1) | (heads > n))
-    if len(strange):
-        line = int(number[np.searchsorted(np.cumsum(degrees), strange[0], side="right")])
-        msg = f"expected neighbours from 1 to {n}, found {heads[strange[0]]}"
+    invalid = np.flatnonzero((heads < 1) | (heads > n))
+    if len(invalid):
+        line = int(number[np.searchsorted(np.cumsum(degrees), invalid[0], side="right")])
+        msg = f"expected neighbours from 1 to {n}, found {heads[invalid[0]]}"
         raise FormatError(msg, path=path, line=line)
     values = numbers[(place >= 0) & (place % step == 1)] if weighted else np.empty(0, np.int64)
     return degrees, (heads - 1).astype(np.uint32), values

@@ -22,8 +22,8 @@ __all__ = ["Grammar", "fields_of", "parse"]
 # Bytes per part of a chunk; a thread parses one part at a time.
 PART_BYTES = 1 << 20
 
-_SMALL = np.iinfo(np.uint32).max
-_LARGE = np.iinfo(np.int64).max
+_MAX_UINT32 = np.iinfo(np.uint32).max
+_MAX_INT64 = np.iinfo(np.int64).max
 _BETWEEN = re.compile(rb"[ \t]*,[ \t]*|[ \t]+")
 
 
@@ -40,16 +40,16 @@ class Grammar(NamedTuple):
         True if the third field is the weight.
     prefix : bytes
         Byte that begins the line of each edge, or empty.
-    least, limit : int
-        Smallest and largest vertex id. The default limit is 2^63 - 1.
+    min_id, max_id : int
+        Smallest and largest vertex id. The default `max_id` is 2^63 - 1.
     """
 
     comments: bytes
     fields: int
     weighted: bool = False
     prefix: bytes = b""
-    least: int = 0
-    limit: int | None = None
+    min_id: int = 0
+    max_id: int | None = None
 
 
 def fields_of(line: bytes) -> list[bytes]:
@@ -93,11 +93,11 @@ class _Rows:
         self._text = text
         self._grammar = grammar
         self._expected = expected
-        self._limit = grammar.limit if grammar.limit is not None else _SMALL
+        self._max_id = grammar.max_id if grammar.max_id is not None else _MAX_UINT32
         self._count = 0
         self._all_integers = True
         self._big_integers = BigIntegers()
-        self._src = np.empty(0, dtype=np.uint32 if self._limit <= _SMALL else np.int64)
+        self._src = np.empty(0, dtype=np.uint32 if self._max_id <= _MAX_UINT32 else np.int64)
         self._dst = np.empty_like(self._src)
         self._weights = np.empty(0, dtype=np.float64)
         self._comments = np.zeros(256, dtype=np.uint8)
@@ -131,8 +131,8 @@ class _Rows:
             self._comments,
             np.uint8(ord(self._grammar.prefix or b"\0")),
             self._grammar.fields,
-            np.uint64(self._grammar.least),
-            np.uint64(self._limit),
+            np.uint64(self._grammar.min_id),
+            np.uint64(self._max_id),
             edge_counts,
             faults,
             fractional,
@@ -140,7 +140,7 @@ class _Rows:
         if faults[:, 0].any():
             part = int(np.flatnonzero(faults[:, 0])[0])
             kind = int(faults[part, 0])
-            if kind == kernel.TOO_LARGE and self._grammar.limit is None and self._limit == _SMALL:
+            if kind == kernel.TOO_LARGE and self._grammar.max_id is None and self._max_id == _MAX_UINT32:
                 self._widen()
                 self.add(chunk)
                 return
@@ -182,7 +182,7 @@ class _Rows:
     def _widen(self) -> None:
         """Convert the ids to 64 bits."""
         memory.require(16 * len(self._src), what=f"the edges of {self._text.source.path}")
-        self._limit = _LARGE
+        self._max_id = _MAX_INT64
         self._src = self._src.astype(np.int64)
         self._dst = self._dst.astype(np.int64)
 
@@ -235,13 +235,13 @@ class _Rows:
         line_bytes = bytes(memoryview(chunk.bytes)[start:end])
         line_text = repr(line_bytes[:60].decode("utf-8", "replace").strip())
         grammar = self._grammar
-        limit = _LARGE if grammar.limit is None else grammar.limit
-        ends = f"from {grammar.least} to {limit}"
+        max_id = _MAX_INT64 if grammar.max_id is None else grammar.max_id
+        id_range = f"from {grammar.min_id} to {max_id}"
         expected = {
-            kernel.NEGATIVE: f"a vertex id {ends}, found a negative id:",
-            kernel.TOO_SMALL: f"a vertex id {ends}, found a smaller id:",
-            kernel.TOO_LARGE: f"a vertex id {ends}, found a larger id:",
-            kernel.NOT_INTEGER: f"two integer vertex ids {ends}, found",
+            kernel.NEGATIVE: f"a vertex id {id_range}, found a negative id:",
+            kernel.TOO_SMALL: f"a vertex id {id_range}, found a smaller id:",
+            kernel.TOO_LARGE: f"a vertex id {id_range}, found a larger id:",
+            kernel.NOT_INTEGER: f"two integer vertex ids {id_range}, found",
             kernel.NOT_NUMBER: "a weight, a finite number, as third field, found",
             kernel.WRONG_FIELDS: f"{grammar.fields} fields, as in the first line, found",
             kernel.NO_PREFIX: f"a line that begins with {grammar.prefix.decode()!r}, found",

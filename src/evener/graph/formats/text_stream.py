@@ -59,8 +59,8 @@ class Text:
         self.cut = False  # whether the last line has no newline
         self._stream = stream
         self._reader = reader
-        packed = source.compression is not None
-        room = CHUNK_BYTES if packed else min(CHUNK_BYTES, source.size + 1)
+        compressed = source.compression is not None
+        room = CHUNK_BYTES if compressed else min(CHUNK_BYTES, source.size + 1)
         self._spare = bytearray(MAX_LINE_BYTES + room + 1)
         self._partial_line = b""
         self._next_read = reader.submit(self._fill, bytearray(MAX_LINE_BYTES + room + 1))

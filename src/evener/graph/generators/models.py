@@ -95,7 +95,7 @@ def rmat(
     >>> g.n, g.directed
     (1024, False)
     """
-    n = _two_to_power(scale)
+    n = _vertex_count(scale)
     m = n * check_integer("edge_factor", edge_factor, 0, 1 << 14)
     source = KroneckerSampler(np.array(GRAPH500), scale, m, seed, weights, permute=permute)
     return _build_graph(source, directed=directed, stored=stored)
@@ -111,7 +111,7 @@ def uniform(
     stored: str = "out",
 ) -> Graph:
     """Return a graph with uniformly drawn tails and heads among ``2**scale`` vertices; see `rmat`."""
-    n = _two_to_power(scale)
+    n = _vertex_count(scale)
     m = n * check_integer("edge_factor", edge_factor, 0, 1 << 14)
     return _build_graph(UniformEdges(n, m, seed, weights), directed=directed, stored=stored)
 
@@ -214,7 +214,7 @@ def _build_graph(source: GeneratedEdges, *, directed: bool, stored: str = "out")
 # ---- arguments --------------------------------------------------------------------------------------
 
 
-def _two_to_power(scale: int) -> int:
+def _vertex_count(scale: int) -> int:
     return 1 << check_integer("scale", scale, 0, MAX_SCALE)
 
 

@@ -78,7 +78,7 @@ def _skip_separator(text, at):
 
 
 @inline_step
-def _read_integer(text, at, least, limit):
+def _read_integer(text, at, min_id, max_id):
     """Read an unsigned integer; return its value, its end, and an error kind or 0."""
     value = np.uint64(0)
     begin = at
@@ -92,9 +92,9 @@ def _read_integer(text, at, least, limit):
         return value, at, NEGATIVE if after == _MINUS else WRONG_FIELDS if after == _NEWLINE else NOT_INTEGER
     if not _ends_field(after):
         return value, at, NOT_INTEGER
-    if at - begin > _DIGITS or value > limit:
+    if at - begin > _DIGITS or value > max_id:
         return value, at, TOO_LARGE
-    return value, at, TOO_SMALL if value < least else 0
+    return value, at, TOO_SMALL if value < min_id else 0
 
 
 @_exact_step
@@ -166,7 +166,7 @@ def _read_weight(text, at, row, base, weights, kept_text):
 
 @inline_step
 def _parse_lines(
-    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, fields, least, limit
+    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, fields, min_id, max_id
 ):
     """Parse a part; return its edges, an error kind or 0, its line, and whether a weight has a fraction."""
     begin = row
@@ -187,9 +187,9 @@ def _parse_lines(
                 if text[at] != prefix:
                     return row - begin, NO_PREFIX, line, fractional
                 at = _skip_blanks(text, at + _ONE)
-            tail, at, fault = _read_integer(text, at, least, limit)
+            tail, at, fault = _read_integer(text, at, min_id, max_id)
             if fault == 0:
-                head, at, fault = _read_integer(text, _skip_separator(text, at), least, limit)
+                head, at, fault = _read_integer(text, _skip_separator(text, at), min_id, max_id)
                 src[row] = tail
                 dst[row] = head
             seen = 2
@@ -244,8 +244,8 @@ def parse(
     comments,
     prefix,
     fields,
-    least,
-    limit,
+    min_id,
+    max_id,
     edge_counts,
     faults,
     fractional,
@@ -253,14 +253,14 @@ def parse(
     """Parse all parts; the edges of a part go to `src`, `dst` and `weights` from row ``first[part]`` on.
 
     `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
-    of each edge, or 0. `fields` is the number of fields per line. `least` and `limit` (uint64) bound the ids.
-    If `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight becomes
-    NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES].
+    of each edge, or 0. `fields` is the number of fields per line. `min_id` and `max_id` (uint64) bound the
+    ids. If `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight
+    becomes NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES].
     """
     for part in prange(len(first)):
         edges, fault, line, point = _parse_lines(
             text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text,
-            comments, prefix, fields, least, limit,
+            comments, prefix, fields, min_id, max_id,
         )  # fmt: skip
         edge_counts[part] = edges
         faults[part, 0] = fault

@@ -426,7 +426,7 @@ def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
 def test_a_result_without_room_is_refused(monkeypatch):
     pg = place(ev.read("grid:4x4"), "cpu:1")
     parts = [np.zeros(16, np.float64)]
-    monkeypatch.setattr(import_module("evener.partition.place"), "MIN_CHECKED_BYTES", 1)
+    monkeypatch.setattr(import_module("evener.partition.partitioned"), "MIN_CHECKED_BYTES", 1)
     monkeypatch.setattr(memory, "available", lambda: 127)
     with pytest.raises(ev.OutOfMemoryError, match="the result for 16 vertices needs 128 bytes"):
         pg.gather(parts)

@@ -40,8 +40,8 @@ def graph_from_rows(
     """
     n, m = len(offsets) - 1, len(targets)
     if n < 0 or offsets[0] != 0 or int(offsets[-1]) != m or (offsets[1:] < offsets[:-1]).any():
-        span = f"{offsets[0]} to {offsets[-1]}" if n >= 0 else "none"
-        msg = f"expected ascending row offsets from 0 to the {m} edges, found {span}"
+        found = f"offsets from {offsets[0]} to {offsets[-1]}, or a descent" if n >= 0 else "no offsets"
+        msg = f"expected row offsets that ascend from 0 to the number of edges, {m}, found {found}"
         raise FormatError(msg, path=path)
     graph = Graph(offsets, targets, weights=weights, directed=directed, validate=False)
     try:

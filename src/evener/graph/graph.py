@@ -82,14 +82,12 @@ class Graph:
         for name, value in state.items():  # unpickled arrays are writable
             vars(self)[name] = read_only(value) if isinstance(value, np.ndarray) else value
 
-    # ---- construction ---------------------------------------------------------------------------
-
     @classmethod
     def from_in_edges(cls, reverse: Graph) -> Graph:
         """Return the reverse of a graph, with the rows of that graph as in-edges.
 
-        The first access to the out-edges builds them. PageRank reads in-edges only, so it can rank a graph
-        whose memory holds one direction.
+        The first access to the out-edges builds them. PageRank reads in-edges only, so only one direction
+        needs to fit the memory.
 
         Parameters
         ----------
@@ -271,8 +269,6 @@ class Graph:
 
         return cls.from_edges(*edge_columns(table, source, target, weight), directed, n)
 
-    # ---- rows -----------------------------------------------------------------------------------
-
     @property
     def stored_directions(self) -> tuple[str, ...]:
         """The edges in memory: "out", "in", or both. The first access builds a missing direction."""
@@ -315,8 +311,6 @@ class Graph:
     def _primary(self) -> Graph:
         """The graph whose rows are in memory: this graph or its reverse."""
         return self if "out" in self.stored_directions else self.reverse
-
-    # ---- shape ----------------------------------------------------------------------------------
 
     @property
     def n(self) -> int:

@@ -66,7 +66,7 @@ def main():
 
 
 def _edges(scale, drawn):
-    source = made.SampledEdges(
+    source = made.KroneckerSampler(
         np.array(generate.GRAPH500), scale, drawn, generate.DEFAULT_SEED, None, permute=True
     )
     src, dst = np.empty((2, drawn), dtype=np.uint32)

@@ -31,7 +31,7 @@ import evener as ev
 import harness
 from cpu_rivals import draw_sources
 from evener.algorithms.verify import Claim
-from evener.system.memory import available, readable
+from evener.system.memory import available, format_bytes
 
 # Traversed edges a second of TOTEM on R-MAT 30, on two processors and two GPUs (T13, figure 20).
 T13_TEPS = 1.68e9
@@ -76,10 +76,10 @@ class _Bench:
             "GPU, bytes in use": _gpu_bytes(),
         }
         self.row["steps"].append(step)
-        most, after = readable(step["host, most bytes"]), readable(step["host, bytes after"])
+        most, after = format_bytes(step["host, most bytes"]), format_bytes(step["host, bytes after"])
         print(
             f"{name}: {harness.duration(step['seconds'])}; host {most} at most, {after} after, "
-            f"{readable(at_hand)} were at hand; GPU {readable(step['GPU, bytes in use'])}",
+            f"{format_bytes(at_hand)} were at hand; GPU {format_bytes(step['GPU, bytes in use'])}",
             flush=True,
         )
         self.record()

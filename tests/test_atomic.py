@@ -12,9 +12,9 @@ import pytest
 
 import evener as ev
 from evener.graph.formats import graphalytics
-from evener.graph.formats.file import compressing
+from evener.graph.formats.file import open_compressed
 from evener.system import files as atomic
-from evener.system.files import remove_unfinished, replacing, replacing_folder, replacing_together
+from evener.system.files import atomic_write, atomic_write_all, atomic_write_folder, remove_temporary_files
 
 
 def _names(folder):
@@ -24,7 +24,7 @@ def _names(folder):
 def test_a_new_file_has_the_usual_permissions(tmp_path):
     before = os.umask(0o027)
     try:
-        with replacing(tmp_path / "a.txt") as temporary:
+        with atomic_write(tmp_path / "a.txt") as temporary:
             temporary.write_text("new")
             assert temporary.parent == tmp_path
             assert not (tmp_path / "a.txt").exists()
@@ -41,7 +41,7 @@ def test_permissions_and_links_stay(tmp_path):
     target.write_text("old")
     target.chmod(0o604)
     (tmp_path / "link.txt").symlink_to(target)
-    with replacing(tmp_path / "link.txt") as temporary:
+    with atomic_write(tmp_path / "link.txt") as temporary:
         temporary.write_text("new")
     assert (tmp_path / "link.txt").is_symlink()
     assert target.read_text() == "new"
@@ -54,7 +54,7 @@ def test_a_read_only_file_is_left_alone(tmp_path, monkeypatch):
     target.chmod(0o444)
     # As for anybody but root.
     monkeypatch.setattr(os, "access", lambda path, _: bool(os.stat(path).st_mode & 0o200))  # noqa: PTH116
-    with pytest.raises(ev.FileError, match=r"cannot write .*a\.txt: it is read-only; "), replacing(target):
+    with pytest.raises(ev.FileError, match=r"cannot write .*a\.txt: it is read-only; "), atomic_write(target):
         pytest.fail("there is something to write")
     assert target.read_text() == "old"
     assert _names(tmp_path) == ["a.txt"]
@@ -63,7 +63,7 @@ def test_a_read_only_file_is_left_alone(tmp_path, monkeypatch):
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_after_an_error_all_is_as_before(error, tmp_path):
     (tmp_path / "a.txt").write_text("old")
-    with pytest.raises(error), replacing(tmp_path / "a.txt") as temporary:  # noqa: PT012 - the block is the test
+    with pytest.raises(error), atomic_write(tmp_path / "a.txt") as temporary:  # noqa: PT012 - the block is the test
         temporary.write_text("half")
         raise error
     assert (tmp_path / "a.txt").read_text() == "old"
@@ -73,14 +73,14 @@ def test_after_an_error_all_is_as_before(error, tmp_path):
 def test_an_error_of_the_system_names_the_file(tmp_path):
     with (
         pytest.raises(ev.FileError, match=r"a\.txt: no space left on device; nothing was left behind"),
-        replacing(tmp_path / "a.txt"),
+        atomic_write(tmp_path / "a.txt"),
     ):
         raise OSError(28, "No space left on device")
     assert _names(tmp_path) == []
 
 
 def test_devices_are_written_directly():
-    with replacing("/dev/null") as temporary:
+    with atomic_write("/dev/null") as temporary:
         assert str(temporary) == "/dev/null"
 
 
@@ -94,18 +94,18 @@ def test_a_folder_is_replaced(exchange, tmp_path, monkeypatch):
         monkeypatch.setattr(atomic.ctypes, "CDLL", lambda *_, **__: object())
     target = tmp_path / "g"
     for content in ("one", "two"):
-        with replacing_folder(target, ours=_ours) as temporary:
+        with atomic_write_folder(target, may_replace=_ours) as temporary:
             (temporary / "mark").write_text(content)
         assert (target / "mark").read_text() == content
     assert _names(tmp_path) == ["g"]
 
 
 def test_a_folder_stays_after_an_error(tmp_path):
-    with replacing_folder(tmp_path / "g", ours=_ours) as temporary:
+    with atomic_write_folder(tmp_path / "g", may_replace=_ours) as temporary:
         (temporary / "mark").write_text("one")
     with (
         pytest.raises(ZeroDivisionError),
-        replacing_folder(tmp_path / "g", ours=_ours) as temporary,
+        atomic_write_folder(tmp_path / "g", may_replace=_ours) as temporary,
     ):
         (temporary / "mark").write_text(f"{1 / 0}")
     assert (tmp_path / "g" / "mark").read_text() == "one"
@@ -113,13 +113,13 @@ def test_a_folder_stays_after_an_error(tmp_path):
 
 
 def test_what_is_unfinished_can_be_removed(tmp_path):
-    with pytest.raises(ev.FileError), replacing(tmp_path / "a") as file:  # noqa: PT012 - the block is the test
+    with pytest.raises(ev.FileError), atomic_write(tmp_path / "a") as file:  # noqa: PT012 - the block is the test
         file.write_text("half")
-        remove_unfinished()
+        remove_temporary_files()
         assert _names(tmp_path) == []
-    with pytest.raises(ev.FileError), replacing_folder(tmp_path / "g", ours=_ours) as folder:  # noqa: PT012
+    with pytest.raises(ev.FileError), atomic_write_folder(tmp_path / "g", may_replace=_ours) as folder:  # noqa: PT012
         (folder / "mark").write_text("half")
-        remove_unfinished()
+        remove_temporary_files()
         assert _names(tmp_path) == []
 
 
@@ -146,7 +146,7 @@ def test_an_interrupted_program_leaves_nothing(tmp_path):
 
 def test_files_that_belong_together_take_their_places_in_order(tmp_path):
     (tmp_path / "b").write_text("old")
-    with replacing_together(tmp_path / "a", tmp_path / "b") as temporaries:
+    with atomic_write_all(tmp_path / "a", tmp_path / "b") as temporaries:
         for temporary, text in zip(temporaries, ("one", "two"), strict=True):
             temporary.write_text(text)
         assert not (tmp_path / "a").exists()
@@ -165,7 +165,7 @@ def test_none_of_them_takes_its_place_before_all_are_on_disk(tmp_path, monkeypat
     monkeypatch.setattr(atomic, "_sync", full)
     with (
         pytest.raises(ev.FileError, match=r"cannot write .*b: no space left on device"),
-        replacing_together(tmp_path / "a", tmp_path / "b") as temporaries,
+        atomic_write_all(tmp_path / "a", tmp_path / "b") as temporaries,
     ):
         temporaries[0].write_text("new")
     assert (tmp_path / "a").read_text() == "old"
@@ -201,8 +201,8 @@ def test_a_full_disk_is_told_whatever_compresses(tmp_path, compression):
     noise = np.random.default_rng(1).bytes(1 << 22)
     with (
         pytest.raises(ev.FileError, match=r"cannot write .*/g: .*no space left on device"),
-        replacing(tmp_path / "g") as temporary,
-        compressing(temporary, compression) as sink,
+        atomic_write(tmp_path / "g") as temporary,
+        open_compressed(temporary, compression) as sink,
     ):
         sink.write(noise)
 
@@ -210,9 +210,9 @@ def test_a_full_disk_is_told_whatever_compresses(tmp_path, compression):
 def test_a_compressor_that_fails_is_an_error_of_the_file(tmp_path):
     with (
         pytest.raises(ev.FileError, match=r"cannot write .*bz2 compress failed"),
-        replacing(tmp_path / "g") as temporary,
-        compressing(temporary, "bz2"),
+        atomic_write(tmp_path / "g") as temporary,
+        open_compressed(temporary, "bz2"),
     ):
         raise pa.ArrowException("Unknown error: bz2 compress failed")
-    with pytest.raises(pa.ArrowInvalid), compressing(tmp_path / "g", "bz2"):
+    with pytest.raises(pa.ArrowInvalid), open_compressed(tmp_path / "g", "bz2"):
         raise pa.ArrowInvalid("what was to be written is at fault")

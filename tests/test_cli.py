@@ -407,12 +407,13 @@ def test_what_is_no_number_is_told(evener, words, sentence):
         ("data/on=monday/k=3.csv has no rows", "data/on=monday/k=3.csv has no rows"),
         ("rmat:4,edge_factor=8", "rmat:4,edge_factor=8"),
         (
-            "or give directed= to take them",
-            "or give --directed or --undirected to take them",
+            "or give directed= to read them",
+            "or give --directed or --undirected to read them",
         ),
         ("or give ids='drop'", "or give --ids 'drop'"),
         ('build the graph with duplicates="drop"', 'build the graph with --duplicates "drop"'),
-        ("take it with directed=True", "take it with --directed"),
+        ("seed must be an integer of at least 0", "--seed must be an integer of at least 0"),
+        ("give directed=True for", "give --directed for"),
         ("read it with directed=False", "read it with --undirected"),
         (
             "self_loops must be 'keep' or 'drop', not 'foo'",
@@ -421,8 +422,8 @@ def test_what_is_no_number_is_told(evener, words, sentence):
         ("max_iter is a whole number of at least 0", "--max-iter is a whole number of at least 0"),
         ("k is how many of the 4 vertices", "--k is how many of the 4 vertices"),
         (
-            "seed must be a whole number from 0 to 9, not -1",
-            "seed must be a whole number from 0 to 9, not -1",
+            "seed must be an integer from 0 to 9, not -1",
+            "seed must be an integer from 0 to 9, not -1",
         ),
         ("g.csv: ids must be integers", "g.csv: ids must be integers"),
         ("there is no file on=monday.csv", "there is no file on=monday.csv"),
@@ -441,40 +442,42 @@ def test_a_table_whose_name_is_not_utf8_is_refused_before_the_run(apart, tmp_pat
     done = apart("-m", "evener", "run", "wcc", tmp_path / "not there.el", "--on", "cpu:1", "-o", named)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("evener: cannot write ")
-    assert done.err.endswith(": its name is not UTF-8; give it another\n")
+    assert done.err.endswith(": its name is not UTF-8; use a UTF-8 name\n")
     done = apart("-m", "evener", "verify", "wcc", "rmat:4", named)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("evener: cannot read ")
-    assert done.err.endswith(": its name is not UTF-8; give it another\n")
+    assert done.err.endswith(": its name is not UTF-8; use a UTF-8 name\n")
 
 
 def test_a_format_is_named_where_it_can_be(evener, tmp_path):
     (tmp_path / "g.xyz").touch()
-    assert "or name it with --format" in evener("info", tmp_path / "g.xyz").err
+    assert "or give --format" in evener("info", tmp_path / "g.xyz").err
     assert "--format" not in evener("generate", "rmat:4", "-o", tmp_path / "g.xyz").err
 
 
 @pytest.mark.parametrize(
     ("words", "whose"),
     [
-        (("info", ""), "read takes a path or a spec such as 'rmat:20', and"),
-        (("run", "wcc", "", "-o", "c.csv"), "read takes a path or a spec such as 'rmat:20', and"),
-        (("convert", "rmat:4", ""), "the output takes the path of a file, and"),
-        (("generate", "rmat:4", "-o", ""), "the output takes the path of a file, and"),
-        (("run", "wcc", "rmat:4", "-o", ""), "-o takes the path of a file, and"),
-        (("run", "wcc", "rmat:4", "--trace", ""), "--trace takes the path of a file, and"),
+        (("info", ""), "read takes a path or a spec such as 'rmat:20', but"),
+        (("run", "wcc", "", "-o", "c.csv"), "read takes a path or a spec such as 'rmat:20', but"),
+        (("convert", "rmat:4", ""), "the output takes the path of a file, but"),
+        (("generate", "rmat:4", "-o", ""), "the output takes the path of a file, but"),
+        (("run", "wcc", "rmat:4", "-o", ""), "-o takes the path of a file, but"),
+        (("run", "wcc", "rmat:4", "--trace", ""), "--trace takes the path of a file, but"),
     ],
 )
 def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, whose):
     monkeypatch.chdir(tmp_path)
     done = evener(*words)
-    assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name given is empty\n")
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name is empty\n")
 
 
 def test_a_size_is_told_by_its_option(evener):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "x")
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("evener: --gpu-memory is a number of bytes or has a unit, as in 20GiB")
+    assert done.err.startswith(
+        "evener: --gpu-memory must be a number of bytes, or a number with a unit such as 20GiB"
+    )
 
 
 @pytest.mark.parametrize(
@@ -568,11 +571,11 @@ def test_the_end_of_a_file_elsewhere_is_told_as_such(evener, monkeypatch):
 
 def test_the_end_of_a_file_that_is_told_in_a_sentence_is_no_bug(evener, monkeypatch):
     def ends(*_, **__):
-        raise ev.FormatError("the file is cut short") from EOFError()
+        raise ev.FormatError("the file is truncated") from EOFError()
 
     monkeypatch.setattr("evener.algorithms.wcc.wcc.wcc", ends)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
-    assert (done.status, done.err) == (2, "evener: the file is cut short\n")
+    assert (done.status, done.err) == (2, "evener: the file is truncated\n")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
@@ -677,7 +680,7 @@ def test_a_specification_with_slashes(evener):
 def test_what_a_file_does_not_say_is_said(evener, tmp_path):
     for suffix in ("csv", "npz"):
         done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
-        assert done.err.endswith("files do not say that edges are undirected; read it with --undirected\n")
+        assert done.err.endswith("files do not store that edges are undirected; read it with --undirected\n")
         assert ev.read(tmp_path / f"g.{suffix}", directed=False).m == 24
     assert evener("generate", "grid:3x3", "-o", tmp_path / "g.txt").err == ""
     assert evener("generate", "rmat:4,directed", "-o", tmp_path / "d.csv").err == ""
@@ -688,10 +691,7 @@ def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
     """As NetworkX writes it by default."""
     (tmp_path / "e.txt").write_text(f"{names} {{'weight':4}}\n")
     done = evener("info", tmp_path / "e.txt")
-    assert (
-        "edges have no weight, for the third field, \"{'weight':4}\" in the first line, is no number"
-        in done.err
-    )
+    assert "the graph has no weights: the third field is not a number, but \"{'weight':4}\"" in done.err
     (tmp_path / "e.txt").write_text(f"{names} 4\n")
     assert evener("info", tmp_path / "e.txt").err == ""
 

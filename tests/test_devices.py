@@ -22,7 +22,7 @@ from evener.elements.cuda.device_errors import DeviceContext, failed
 from evener.elements.cuda.element import CudaElement
 from evener.elements.hardware import described
 from evener.elements.pinned import locked_array, locked_words
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system import memory
 
 # CUDA's numbers for its errors.
@@ -460,7 +460,7 @@ def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
     sentence = r"cuda:0 failed while starting: cudaErrorDevicesUnavailable: .*; nothing more can be run"
     with pytest.raises(DeviceError, match=f"^{sentence}"):
         parse_elements("cuda:0")
-    with pytest.warns(RuntimeWarning, match=f"^{ON_THE_CPU}: {sentence.replace(':0', ':[0-2]', 1)}"):
+    with pytest.warns(RuntimeWarning, match=f"^{NO_USABLE_GPU}: {sentence.replace(':0', ':[0-2]', 1)}"):
         result = ev.bfs(ev.read("rmat:4"))
     assert [element.kind for element in result.partitioned.elements] == ["cpu"]
 
@@ -488,12 +488,12 @@ def test_a_gpu_after_which_no_other_becomes_the_current_one(monkeypatch, inside,
 
 def test_where_all_gpus_are_lost_the_cpu_takes_their_place(evener, in_trouble):
     in_trouble(runtime.CUDARuntimeError(LAUNCH_FAILURE))
-    with pytest.warns(RuntimeWarning, match=ON_THE_CPU):
+    with pytest.warns(RuntimeWarning, match=NO_USABLE_GPU):
         result = ev.bfs(ev.read("rmat:4"))
     assert [element.kind for element in result.partitioned.elements] == ["cpu"]
     done = evener("run", "bfs", "rmat:4")
     assert done.status == 0
-    assert re.fullmatch(f"evener: {ON_THE_CPU}: cuda:[012] failed while starting: .*\n", done.err)
+    assert re.fullmatch(f"evener: {NO_USABLE_GPU}: cuda:[012] failed while starting: .*\n", done.err)
 
 
 @pytest.mark.usefixtures("machine")

@@ -28,7 +28,7 @@ def all_edges(source):
 
 
 def sampled(matrix=GRAPH500, power=10, m=1 << 18, seed=1, *, permute=False):
-    return made.SampledEdges(np.asarray(matrix), power, m, seed, None, permute=permute)
+    return made.KroneckerSampler(np.asarray(matrix), power, m, seed, None, permute=permute)
 
 
 # ---- random words -----------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def makers():
         sampled(base, power=4, m=5000),
         made.UniformEdges(1000, 5000, 3, "1..9"),
         made.GridEdges(30, 40, 1, "real"),
-        made.PowerEdges(np.array([[1.0, 2.0], [1.0, 0.0]]), 8, 1, None),
+        made.KroneckerPower(np.array([[1.0, 2.0], [1.0, 0.0]]), 8, 1, None),
     ]
 
 
@@ -100,7 +100,7 @@ def test_any_slice_is_the_same_edges(index, cuts):
 
 @pytest.mark.parametrize("spec", ["rmat:12", "rmat:11,directed,weights=int", "uniform:12,weights=real"])
 def test_same_graph_on_any_number_of_threads(spec, monkeypatch):
-    monkeypatch.setattr(build, "_SLICE", 5000)
+    monkeypatch.setattr(build, "_MIN_SLICE", 5000)
     before = numba.get_num_threads()
     graphs = []
     try:
@@ -297,38 +297,38 @@ def test_specification_names_the_call(spec, make):
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("rmat", "starts with one of rmat:, uniform:, grid:, kronecker:"),
+        ("rmat", "must start with one of rmat:, uniform:, grid:, kronecker:"),
         ("foo:3", 'not "foo:3"'),
         ("rmat:", 'expected "rmat:SCALE", as in "rmat:20", but "rmat:" has ""'),
         ("rmat:x", 'has "x" after the colon'),
         ("rmat:-1", 'has "-1"'),
         ("rmat:1.5", 'has "1.5"'),
         ("rmat:\u0664", "after the colon"),
-        ("rmat:49", "scale must be a whole number from 0 to 48, not 49"),
-        ("rmat:10,", 'no option ""'),
-        ("rmat:10,foo=1", 'rmat graphs have no option "foo"'),
-        ("rmat:10,power=3", "they take edge_factor, seed, directed, weights"),
-        ("rmat:10,seed=q", "seed must be a whole number"),
-        ("rmat:10,seed", "seed must be a whole number"),
-        ("rmat:10,seed=18446744073709551616", "seed must be a whole number from 0"),
-        ("rmat:10,seed=1,seed=2", "names an option twice"),
-        ("rmat:10,directed=yes", '"directed" stands alone'),
-        ("rmat:10,edge_factor=99999", "edge_factor must be a whole number from 0 to 16,384"),
+        ("rmat:49", "scale must be an integer from 0 to 48, not 49"),
+        ("rmat:10,", 'has ""'),
+        ("rmat:10,foo=1", 'for rmat, but "rmat:10,foo=1" has "foo"'),
+        ("rmat:10,power=3", "one of the options edge_factor, seed, directed, weights"),
+        ("rmat:10,seed=q", "seed must be a non-negative integer"),
+        ("rmat:10,seed", "seed must be a non-negative integer"),
+        ("rmat:10,seed=18446744073709551616", "seed must be an integer from 0"),
+        ("rmat:10,seed=1,seed=2", "gives an option twice"),
+        ("rmat:10,directed=yes", '"directed" takes no value'),
+        ("rmat:10,edge_factor=99999", "edge_factor must be an integer from 0 to 16,384"),
         ("rmat:10,weights=", "weights must be"),
         ("rmat:10,weights=9..1", '"1..255"'),
         ("rmat:10,weights=1..2147483648", r"below 2\^31"),
         ("grid:3", 'expected "grid:ROWSxCOLUMNS"'),
         ("grid:3x", "after the colon"),
         ("grid:3x4x5", "after the colon"),
-        ("grid:0x4", "rows must be a whole number from 1"),
-        ("grid:3x4,directed", 'grid graphs have no option "directed"'),
-        ("kronecker:11/10", "needs a power"),
-        ("kronecker:11/1,power=2", "needs a square base matrix"),
-        ("kronecker:1x/10,power=2", "needs a square base matrix"),
-        ("kronecker:,power=2", "needs a square base matrix"),
+        ("grid:0x4", "rows must be an integer from 1"),
+        ("grid:3x4,directed", 'for grid, but "grid:3x4,directed" has "directed"'),
+        ("kronecker:11/10", "must give a power"),
+        ("kronecker:11/1,power=2", "expected a square base matrix"),
+        ("kronecker:1x/10,power=2", "expected a square base matrix"),
+        ("kronecker:,power=2", "expected a square base matrix"),
         ("kronecker:1,power=2", "at least 2 x 2"),
         ("kronecker:00/00,power=2", "not all 0"),
-        ("kronecker:11/10,power=0", "power must be a whole number from 1"),
+        ("kronecker:11/10,power=0", "power must be an integer from 1"),
         ("kronecker:nan:1/1:1,power=2", "finite"),
     ],
 )
@@ -340,15 +340,15 @@ def test_bad_specifications(spec, sentence):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: generate.rmat(True), "scale must be a whole number"),
-        (lambda: generate.rmat(3.0), "scale must be a whole number"),
+        (lambda: generate.rmat(True), "scale must be an integer"),
+        (lambda: generate.rmat(3.0), "scale must be an integer"),
         (lambda: generate.rmat(3, seed=-1), "seed must be"),
         (lambda: generate.grid(3, 0), "columns must be"),
         (lambda: generate.kronecker([[1, 2, 3]], 2), r"shape \(1, 3\)"),
         (lambda: generate.kronecker([["a"]], 2), "square matrix of numbers"),
-        (lambda: generate.kronecker([[-1, 1], [1, 1]], 2), "none negative"),
-        (lambda: generate.kronecker([[0, 1], [0, 1]], 2, directed=False), "only if its base matrix is sym"),
-        (lambda: generate.kronecker([[0, 1], [1, 1]], 2, weights="int"), "leave weights out"),
+        (lambda: generate.kronecker([[-1, 1], [1, 1]], 2), "non-negative entries"),
+        (lambda: generate.kronecker([[0, 1], [0, 1]], 2, directed=False), "needs a symmetric base matrix"),
+        (lambda: generate.kronecker([[0, 1], [1, 1]], 2, weights="int"), "remove weights"),
         (lambda: generate.kronecker(np.ones((40, 40)), 2, edges=9), "at most 1024 non-zero entries"),
         (lambda: generate.kronecker([[1, 1], [1, 1]], 2, edges=-1), "edges must be"),
     ],
@@ -368,7 +368,7 @@ def test_files_are_no_specifications(text):
 )
 def test_refuses_what_memory_cannot_hold_before_allocating(spec):
     with pytest.raises(
-        OutOfMemoryError, match=r"needs .* \([0-9,]+ bytes\), but only .* are at hand"
+        OutOfMemoryError, match=r"needs .* \([0-9,]+ bytes\), but only .* are available"
     ) as caught:
         generate.from_spec(spec)
     assert caught.value.needed > caught.value.available > 0
@@ -383,11 +383,11 @@ def test_more_vertices_than_numbers_is_an_argument_error(monkeypatch):
 @pytest.mark.parametrize("spec", ["rmat:8,directed", "uniform:7,directed,seed=4,weights=1..255"])
 def test_stored_by_in_edges_it_is_the_same_graph(spec):
     g, by_heads = generate.from_spec(spec), generate.from_spec(f"{spec},stored=in")
-    assert (g.has, by_heads.has) == (("out",), ("in",))
+    assert (g.stored_directions, by_heads.stored_directions) == (("out",), ("in",))
     np.testing.assert_array_equal(by_heads.reverse.offsets, g.reverse.offsets)
     np.testing.assert_array_equal(by_heads.reverse.targets, g.reverse.targets)
     np.testing.assert_array_equal(by_heads.targets, g.targets)
-    assert generate.from_spec(f"{spec},stored=out").has == ("out",)
+    assert generate.from_spec(f"{spec},stored=out").stored_directions == ("out",)
     if g.weights is not None:
         np.testing.assert_array_equal(by_heads.reverse.weights, g.reverse.weights)
         np.testing.assert_array_equal(by_heads.weights, g.weights)
@@ -396,8 +396,8 @@ def test_stored_by_in_edges_it_is_the_same_graph(spec):
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("rmat:5,stored=in", 'stored="in" is for directed graphs'),
-        ("rmat:5,directed,stored=both", 'stored is "out" or "in", not \'both\''),
+        ("rmat:5,stored=in", 'stored="in" requires a directed graph'),
+        ("rmat:5,directed,stored=both", 'stored must be "out" or "in", not \'both\''),
     ],
 )
 def test_what_cannot_be_stored(spec, sentence):

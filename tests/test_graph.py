@@ -116,7 +116,9 @@ def test_from_networkx_weights():
 )
 def test_from_networkx_refuses_an_attribute_that_no_edge_has(edges, has):
     """It is not the weights' usual name, so it was meant; and it may be misspelt."""
-    with pytest.raises(ArgumentError, match=rf"^no edge has 'kost', .*; the first edge {has}"):
+    with pytest.raises(
+        ArgumentError, match=rf"^expected edges with the attribute 'kost' as weight; the first edge {has}"
+    ):
         Graph.from_networkx(nx.Graph(edges), weight="kost")
     assert Graph.from_networkx(nx.empty_graph(3), weight="kost").weights is None
 
@@ -179,8 +181,8 @@ def test_from_arrow_keeps_isolated_vertices():
     [
         (pd.Series([1]), {}, "table"),
         ([1, 2], {}, "not list"),
-        (pa.table({"s": [1]}), {}, "a column for each end"),
-        (pa.table({"s": [1], "t": [2]}), {"source": "x"}, 'one column "x", but its columns are s, t'),
+        (pa.table({"s": [1]}), {}, "a column of tails and a column of heads"),
+        (pa.table({"s": [1], "t": [2]}), {"source": "x"}, 'one column "x", found the columns s, t'),
         (pa.table({"s": [1], "t": [2]}), {"weight": "w"}, 'one column "w"'),
         (pa.table({"s": [1, 2], "t": [2, None]}), {}, 'column "t" has no value in row 1'),
         (pa.table({"s": [True], "t": [False]}), {}, "Python objects|not bool"),
@@ -197,7 +199,7 @@ def test_from_arrow_refuses(table, choices, sentence):
 
 def test_shape():
     g = Graph.from_edges([0, 0, 2], [1, 0, 0], [1.0, 2.0, 3.0], directed=False, n=4)
-    assert (g.n, g.m, g.directed, g.has_own_ids) == (4, 5, False, False)
+    assert (g.n, g.m, g.directed, g.has_custom_ids) == (4, 5, False, False)
     assert g.out_degree().tolist() == g.in_degree().tolist() == [3, 1, 1, 0]
     assert g.ids.tolist() == [0, 1, 2, 3]
     assert g.nbytes == 5 * 8 + 5 * 4 + 5 * 8
@@ -228,10 +230,10 @@ def test_validates_rows_given():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (([0, 1, 2], [2**32, 1]), "targets are from 0 to 4294967295, not 4294967296"),
-        (([0, 1, 2], [-1, 1]), "targets are from 0 to 4294967295, not -1"),
-        (([0, 1, 2], [1.9, 0.2]), "targets are integers, not float64"),
-        (([-1, 1, 2], [1, 0]), "offsets are from 0 to 18446744073709551615, not -1"),
+        (([0, 1, 2], [2**32, 1]), "targets must be from 0 to 4294967295, not 4294967296"),
+        (([0, 1, 2], [-1, 1]), "targets must be from 0 to 4294967295, not -1"),
+        (([0, 1, 2], [1.9, 0.2]), "targets must be integers, not float64"),
+        (([-1, 1, 2], [1, 0]), "offsets must be from 0 to 18446744073709551615, not -1"),
     ],
 )
 def test_rows_are_not_rounded_nor_wrapped(rows, sentence):
@@ -264,18 +266,18 @@ def test_numbers_of_integers():
         (([10, 30], [20, 10]), [31], "vertex 31"),
         (([0], [1]), [2], "vertex 2"),
         (([0], [1]), [-1], "vertex -1"),
-        (([0], [1]), ["0"], "named by integers, not .*'0'"),
-        (([0], [1]), [0.5], "named by integers"),
-        ((["a"], ["b"]), [0], "named by strings"),
+        (([0], [1]), ["0"], "ids of this graph are integers, not .*'0'"),
+        (([0], [1]), [0.5], "ids of this graph are integers"),
+        ((["a"], ["b"]), [0], "ids of this graph are strings"),
         ((["a"], ["b"]), ["c"], "vertex c is not in the graph"),
         (([], []), [0], "it has no vertices"),
-        (([0], [1]), [0, True], "named by integers, not True"),
+        (([0], [1]), [0, True], "ids of this graph are integers, not True"),
         (([0], [1]), [0, 1 << 70], "vertex 1180591620717411303424 is not in the graph"),
-        (([0], [1]), np.array([0.0]), "named by integers, not 0.0"),
-        (([0], [1]), np.array([0, None]), "named by integers, not None"),
-        ((["1", "nan"], ["a", "a"]), ["a", 1], "named by strings, not 1"),
-        ((["1", "nan"], ["a", "a"]), ["a", float("nan")], "named by strings, not nan"),
-        ((["1", "nan"], ["a", "a"]), np.array(["a", None]), "named by strings, not None"),
+        (([0], [1]), np.array([0.0]), "ids of this graph are integers, not 0.0"),
+        (([0], [1]), np.array([0, None]), "ids of this graph are integers, not None"),
+        ((["1", "nan"], ["a", "a"]), ["a", 1], "ids of this graph are strings, not 1"),
+        ((["1", "nan"], ["a", "a"]), ["a", float("nan")], "ids of this graph are strings, not nan"),
+        ((["1", "nan"], ["a", "a"]), np.array(["a", None]), "ids of this graph are strings, not None"),
     ],
 )
 def test_numbers_of_unknown_vertices(edges, ids, sentence):
@@ -309,13 +311,13 @@ def turned(weights=None):
     rng = np.random.default_rng(5)
     src, dst = rng.integers(0, 40, (2, 300)) * 3
     given = None if weights is None else rng.integers(0, 9, 300).astype(weights)
-    return Graph.from_edges(src, dst, given), Graph.from_reverse(Graph.from_edges(dst, src, given))
+    return Graph.from_edges(src, dst, given), Graph.from_in_edges(Graph.from_edges(dst, src, given))
 
 
 @pytest.mark.parametrize("weights", [None, "float32", "int64"])
 def test_in_edges_alone_tell_what_out_edges_tell(weights):
     g, by_heads = turned(weights)
-    assert by_heads.has == ("in",)
+    assert by_heads.stored_directions == ("in",)
     assert (by_heads.n, by_heads.m, by_heads.nbytes) == (g.n, g.m, g.nbytes)
     assert by_heads.directed
     assert by_heads.weight_range == g.weight_range
@@ -325,26 +327,26 @@ def test_in_edges_alone_tell_what_out_edges_tell(weights):
     assert by_heads.numbers_of([g.ids[7]]).tolist() == [7]
     assert by_heads.out_degree().tolist() == np.diff(g.offsets).tolist()
     assert by_heads.in_degree().tolist() == g.in_degree().tolist()
-    assert by_heads.has == ("in",)
+    assert by_heads.stored_directions == ("in",)
 
 
 @pytest.mark.parametrize("weights", [None, "float32", "int64"])
 def test_out_edges_are_made_when_they_are_asked_for(weights):
     g, by_heads = turned(weights)
     np.testing.assert_array_equal(by_heads.targets, g.targets)
-    assert by_heads.has == ("out", "in")
+    assert by_heads.stored_directions == ("out", "in")
     np.testing.assert_array_equal(by_heads.offsets, g.offsets)
     np.testing.assert_array_equal(dense(by_heads), dense(g))
-    assert g.has == ("out",)
+    assert g.stored_directions == ("out",)
     np.testing.assert_array_equal(by_heads.reverse.targets, g.reverse.targets)
-    assert g.has == ("out", "in")
+    assert g.stored_directions == ("out", "in")
     assert g.in_degree().tolist() == by_heads.in_degree().tolist()
 
 
 def test_an_undirected_graph_is_its_own_reverse():
     g = Graph.from_edges([0, 1], [1, 2], directed=False)
-    assert Graph.from_reverse(g) is g
-    assert g.has == ("out", "in")
+    assert Graph.from_in_edges(g) is g
+    assert g.stored_directions == ("out", "in")
 
 
 def test_from_arrow_knows_columns_by_name_as_files_do(tmp_path):
@@ -355,7 +357,7 @@ def test_from_arrow_knows_columns_by_name_as_files_do(tmp_path):
     same = ev.read(tmp_path / "edges.parquet")
     assert (same.ids.tolist(), same.weights.tolist()) == (g.ids.tolist(), g.weights.tolist())
     assert Graph.from_arrow(table, source="target", target="source").weights is None
-    with pytest.raises(ArgumentError, match=r"among edge_id, a, b; name them with source= and target="):
+    with pytest.raises(ArgumentError, match=r"found edge_id, a, b; give source= and target="):
         Graph.from_arrow(table.select([0, 1, 2]).rename_columns(["edge_id", "a", "b"]))
 
 
@@ -396,10 +398,10 @@ def test_ids_of_every_type_name_vertices(tmp_path, dtype):
 
 def test_ids_that_are_too_large_or_no_text():
     with pytest.raises(
-        ev.ArgumentError, match="an id is an integer of up to 63 bits, not 9223372036854775808"
+        ev.ArgumentError, match=r"ids must be below 2\^63, but the largest is 9223372036854775808"
     ):
         ev.Graph([0, 0], [], directed=True, ids=np.array([1 << 63], np.uint64))
-    with pytest.raises(ev.ArgumentError, match=r"ids of type \|S2 are ASCII, which b'\\xc3\\xa9' is not"):
+    with pytest.raises(ev.ArgumentError, match=r"ids of type \|S2 must be ASCII, but b'\\xc3\\xa9' is not"):
         ev.Graph([0, 0], [], directed=True, ids=np.array(["é".encode()]))
 
 
@@ -446,14 +448,14 @@ def test_arrays_that_nobody_can_write_to_are_not_copied():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((np.ma.array([0, 5], mask=[0, 1]), [1, 7]), "src is an array with masked entries"),
-        (([0], [1], np.ma.array([1.0], mask=[1])), "weights is an array with masked entries"),
+        ((np.ma.array([0, 5], mask=[0, 1]), [1, 7]), "src must not have masked entries"),
+        (([0], [1], np.ma.array([1.0], mask=[1])), "weights must not have masked entries"),
         ((["a", "b"], ["a\0", "c"]), "must not hold the character NUL"),
         ((["a", "b"], ["a\0x", "c"]), "must not hold the character NUL"),
-        ((["\ud800"], ["b"]), "src holds a string that has no UTF-8 form"),
+        ((["\ud800"], ["b"]), "src holds a string that UTF-8 cannot encode"),
         (([["a"], ["b", "c"]], ["b", "d"]), "src must be a sequence of numbers or of strings"),
-        (([0], [1], None, "no"), "directed is True or False, not 'no'"),
-        (([0], [1], None, None), "directed is True or False, not None"),
+        (([0], [1], None, "no"), "directed must be True or False, not 'no'"),
+        (([0], [1], None, None), "directed must be True or False, not None"),
         ((np.array(["a", None], np.dtypes.StringDType(na_object=None)), ["a", "b"]), r"src\[1\] is missing"),
     ],
 )
@@ -463,8 +465,8 @@ def test_arrays_that_are_refused(arguments, sentence):
 
 
 def test_the_reverse_of_what_is_no_graph():
-    with pytest.raises(ArgumentError, match="reverse is a Graph, not NoneType"):
-        Graph.from_reverse(None)
+    with pytest.raises(ArgumentError, match="reverse must be a Graph, not NoneType"):
+        Graph.from_in_edges(None)
 
 
 def test_negative_ids_are_refused():
@@ -474,7 +476,7 @@ def test_negative_ids_are_refused():
 
 def test_one_column_is_not_both_ends():
     table = pa.table({"from": [1, 2], "to": [2, 3]})
-    with pytest.raises(ArgumentError, match='column "to" cannot be both ends of an edge'):
+    with pytest.raises(ArgumentError, match='column "to" cannot be both tail and head'):
         Graph.from_arrow(table, source="to")
     assert Graph.from_arrow(table, source="from").ids.tolist() == [1, 2, 3]
 
@@ -483,3 +485,23 @@ def test_one_column_is_not_both_ends():
 def test_errors_come_out_of_worker_processes(kind):
     error = pickle.loads(pickle.dumps(kind("too large", needed=3, available=2)))
     assert (type(error), str(error), error.needed, error.available) == (kind, "too large", 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("has", "stored_directions"),
+        ("has_own_ids", "has_custom_ids"),
+        ("named_by_strings", "has_string_ids"),
+    ],
+)
+def test_old_names_of_properties_warn(old, new):
+    g = ev.Graph.from_edges(["a"], ["b"])
+    with pytest.warns(DeprecationWarning, match=f"Graph.{old} is deprecated; use {new}"):
+        assert getattr(g, old) == getattr(g, new)
+
+
+def test_the_old_name_of_from_in_edges_warns():
+    g = ev.Graph.from_edges([0], [1])
+    with pytest.warns(DeprecationWarning, match="Graph.from_reverse is deprecated; use from_in_edges"):
+        assert ev.Graph.from_reverse(g).reverse is g

@@ -23,7 +23,7 @@ STUCK = """
     import numba
     import numpy as np
     import evener as ev
-    from evener.system.files import replacing
+    from evener.system.files import atomic_write
 
     @numba.njit(nogil=True)
     def forever(values):
@@ -32,7 +32,7 @@ STUCK = """
         return values[0]
 
     def read(name):
-        with replacing(name + ".out"):
+        with atomic_write(name + ".out"):
             print("stuck", flush=True)
             forever(np.zeros(2))
 

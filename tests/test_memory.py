@@ -1,4 +1,4 @@
-"""Memory at hand: limits of the system, of cgroups and of the address space."""
+"""Available memory: limits of the system, of cgroups and of the address space."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_require_says_both_numbers():
     ],
 )
 def test_readable(nbytes, text):
-    assert memory.readable(nbytes) == text
+    assert memory.format_bytes(nbytes) == text
 
 
 def test_address_space_limit_counts():
     code = (
-        "import resource; from evener import memory\n"
+        "import resource; from evener.system import memory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))\n"
         "print(memory.available())"
     )
@@ -82,9 +82,9 @@ def test_no_cgroups(tmp_path):
 
 
 def test_what_the_user_says_is_believed(monkeypatch):
-    taken = memory._taken()
+    taken = memory._resident_bytes()
     assert 1 << 20 < taken < 1 << 40
-    monkeypatch.setattr(memory, "_system", lambda: 5)
+    monkeypatch.setattr(memory, "_free_memory", lambda: 5)
     monkeypatch.setattr(memory, "_cgroup", lambda *_: 1 << 62)
     assert memory.available() == 5
     monkeypatch.setenv("EVENER_MEMORY", "512GiB")
@@ -98,14 +98,14 @@ def test_what_the_user_says_is_believed(monkeypatch):
 
 def test_what_the_user_says_must_be_a_size(monkeypatch):
     monkeypatch.setenv("EVENER_MEMORY", "plenty")
-    with pytest.raises(ArgumentError, match=r"EVENER_MEMORY is a number of bytes .* not 'plenty'"):
+    with pytest.raises(ArgumentError, match=r"EVENER_MEMORY must be a number of bytes, .* not 'plenty'"):
         memory.available()
 
 
 def test_what_is_kept_for_later_is_given_up_before_anything_is_refused(monkeypatch):
     at_hand = [10]
     monkeypatch.setattr(memory, "available", lambda: at_hand[0])
-    monkeypatch.setattr(memory, "_reserves", [lambda: at_hand.__setitem__(0, 20)])
+    monkeypatch.setattr(memory, "_release", [lambda: at_hand.__setitem__(0, 20)])
     memory.require(5, "this")
     assert at_hand == [10]
     memory.require(15, "this")
@@ -114,10 +114,10 @@ def test_what_is_kept_for_later_is_given_up_before_anything_is_refused(monkeypat
 
 
 def test_what_runs_left_is_not_asked_for_again(monkeypatch):
-    room, kept = [memory.WORTH_ASKING], [0]
+    room, kept = [memory.MIN_CHECKED_BYTES], [0]
     monkeypatch.setattr(memory, "available", lambda: room[0])
-    monkeypatch.setattr(memory, "_reserves", [])
-    monkeypatch.setattr(memory, "_kept", [lambda: kept[0], lambda: 1])
+    monkeypatch.setattr(memory, "_release", [])
+    monkeypatch.setattr(memory, "_reusable", [lambda: kept[0], lambda: 1])
     memory.require_for_run(room[0] + 1, "a run")
     with pytest.raises(OutOfMemoryError, match=r"^a run needs 16\.0 MiB .* only 16\.0 MiB"):
         memory.require_for_run(room[0] + 2, "a run")
@@ -128,5 +128,5 @@ def test_what_runs_left_is_not_asked_for_again(monkeypatch):
 def test_little_is_not_asked_for(monkeypatch):
     """Asking takes longer than such a run."""
     monkeypatch.setattr(memory, "available", lambda: pytest.fail("asked"))
-    monkeypatch.setattr(memory, "_kept", [lambda: pytest.fail("asked")])
+    monkeypatch.setattr(memory, "_reusable", [lambda: pytest.fail("asked")])
     memory.require_for_run((16 << 20) - 1, "a run")

@@ -1,4 +1,4 @@
-"""The errors Evener raises: each is an `EvenerError` and also the built-in a caller would expect."""
+"""Errors of Evener. Each class derives from `EvenerError` and from the matching built-in exception."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "ON_THE_CPU",
+    "NO_USABLE_GPU",
     "ArgumentError",
     "ConvergenceWarning",
     "DeviceError",
@@ -24,41 +24,41 @@ __all__ = [
     "first_clause",
 ]
 
-# The beginning of the warning that no element was named and an existing GPU could not be used.
-ON_THE_CPU = "this runs on the CPU, for no GPU can be used"
+# First words of the warning about an unusable GPU when the caller named no elements.
+NO_USABLE_GPU = "running on the CPU because no GPU is usable"
 
 
 class EvenerError(Exception):
-    """Base of every error that Evener raises on purpose."""
+    """Base class of every error that Evener raises on purpose."""
 
 
 class ArgumentError(EvenerError, ValueError):
-    """An argument, option or graph specification is not of the kind the call takes."""
+    """An argument, option or graph specification has a wrong type or value."""
 
 
 class UnknownVertexError(ArgumentError, KeyError):
     """A vertex named in an argument is not in the graph."""
 
     def __str__(self) -> str:
-        # KeyError shows the repr of its argument; a sentence is meant to be read.
+        # KeyError prints the repr of its argument; users need the plain sentence.
         return str(self.args[0]) if self.args else ""
 
 
 class FileError(EvenerError, OSError):
-    """A file or folder is missing, unreadable, or cannot be written."""
+    """A file or folder is missing, or Evener cannot read or write it."""
 
 
 class FormatError(EvenerError, ValueError):
-    """A file's content is not what its format says.
+    """The content of a file breaks a rule of its format.
 
     Parameters
     ----------
     message : str
-        What was expected, what came, and what to do.
+        The expected content, the content found, and what to do.
     path : str or Path, optional
-        The file at fault.
+        Path of the file.
     line : int, optional
-        The line at fault, counted from 1.
+        Number of the line, from 1.
     """
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
@@ -69,14 +69,14 @@ class FormatError(EvenerError, ValueError):
 
 
 class OutOfMemoryError(EvenerError, MemoryError):
-    """A graph, partition or result needs more memory than the machine has at hand.
+    """A graph, partition or result needs more memory than is available.
 
     Parameters
     ----------
     message : str
-        What was asked for.
+        A sentence that says what needs the memory.
     needed, available : int
-        Bytes.
+        Bytes required and bytes available.
     """
 
     def __init__(self, message: str, *, needed: int, available: int) -> None:
@@ -85,20 +85,20 @@ class OutOfMemoryError(EvenerError, MemoryError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[Callable[..., OutOfMemoryError], tuple[str]]:
-        # Out of a worker process it comes pickled, which by itself passes the message alone.
+        # By default, pickling an exception keeps its message only.
         return partial(type(self), needed=self.needed, available=self.available), (str(self),)
 
 
 class DeviceError(EvenerError, RuntimeError):
-    """A GPU, its driver or CUDA's libraries are missing, too old, or have failed."""
+    """A GPU, its driver or a CUDA library is missing, too old, or has failed."""
 
 
-class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - as Python's own MemoryError, it names what happened
-    """A partition or its state needs more memory than a GPU has free, or than can be locked for it."""
+class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError
+    """A partition needs more memory than a GPU has free, or more than the host can lock for the GPU."""
 
 
 class VerificationError(EvenerError, AssertionError):
-    """A result breaks one of the rules that define it."""
+    """A result breaks a rule of its algorithm."""
 
 
 class ConvergenceWarning(RuntimeWarning):
@@ -106,6 +106,6 @@ class ConvergenceWarning(RuntimeWarning):
 
 
 def first_clause(error: BaseException) -> str:
-    """What an error of a library says, in its first sentence, as a clause for a sentence of ours."""
+    """Return the first sentence of an error of another library, without its full stop."""
     line = str(error).strip().partition("\n")[0].partition(". ")[0]
     return line.rstrip(".") or type(error).__name__

@@ -244,7 +244,7 @@ def test_a_level_of_many_vertices_is_not_narrow(vertices):
         ({"k": 41}, "of the 40 vertices"),
         ({"k": 2.5}, "not 2.5"),
         ({"k": True}, "not True"),
-        ({"k": 2, "seed": -1}, "seed is a whole number of at least 0, not -1"),
+        ({"k": 2, "seed": -1}, "seed must be an integer of at least 0, not -1"),
     ],
 )
 def test_refuses_arguments(options, sentence):

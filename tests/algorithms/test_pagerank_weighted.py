@@ -81,14 +81,14 @@ def test_the_scale_of_the_weights_does_not_matter(scale):
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 def test_a_graph_held_by_its_in_edges_alone(dtype):
     g = weighted_graph(directed=True, dtype=dtype)
-    turned = ev.Graph.from_reverse(
+    turned = ev.Graph.from_in_edges(
         ev.Graph(g.reverse.offsets, g.reverse.targets, weights=g.reverse.weights, directed=True)
     )
-    assert turned.has == ("in",)
+    assert turned.stored_directions == ("in",)
     r = ev.pagerank(ev.partition(turned, "cpu:1,cpu:1", directions="in"))
     np.testing.assert_allclose(r["rank"], ev.pagerank(g)["rank"], rtol=1e-6)
     ev.verify(r)
-    assert turned.has == ("in",)
+    assert turned.stored_directions == ("in",)
 
 
 def test_out_strengths_are_added_up_once_for_a_placement(monkeypatch):
@@ -111,10 +111,10 @@ def test_a_bad_weight_is_named(bad, stored):
         rows = ev.Graph(
             np.array([0, 0, 1, 3]), np.array([0, 0, 1]), weights=weights, directed=True, validate=False
         )
-        g, edge = ev.Graph.from_reverse(rows), "0 to 2"
+        g, edge = ev.Graph.from_in_edges(rows), "0 to 2"
     with pytest.raises(ev.ArgumentError, match=f"^the edge from {edge} weighs {bad}; PageRank needs finite"):
         ev.pagerank(g)
-    assert g.has == (stored,)
+    assert g.stored_directions == (stored,)
     ev.pagerank(g, weights=False)
 
 

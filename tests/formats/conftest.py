@@ -37,7 +37,7 @@ def same():
     def check(a: ev.Graph, b: ev.Graph, *, weight_dtype: bool = True) -> None:
         assert a.directed == b.directed
         assert np.array_equal(a.ids, b.ids)
-        assert a.has_own_ids == b.has_own_ids
+        assert a.has_custom_ids == b.has_custom_ids
         assert np.array_equal(a.offsets, b.offsets)
         assert np.array_equal(a.targets, b.targets)
         assert (a.weights is None) == (b.weights is None)

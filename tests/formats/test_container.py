@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.graph.formats import container
-from evener.graph.formats import validated as trust
+from evener.graph.formats import container, validated
 
 
 @pytest.fixture
@@ -91,11 +90,11 @@ def test_without_a_cache_it_is_checked_every_time(graph, tmp_path, monkeypatch):
 
 
 def test_old_stamps_are_forgotten(monkeypatch):
-    monkeypatch.setattr(trust, "_MOST", 10)
+    monkeypatch.setattr(validated, "_MAX_ENTRIES", 10)
     for i in range(25):
-        trust.remember(f"{i}")
-    assert trust.known("24")
-    assert sum(trust.known(f"{i}") for i in range(25)) <= 10
+        validated.mark_validated(f"{i}")
+    assert validated.is_validated("24")
+    assert sum(validated.is_validated(f"{i}") for i in range(25)) <= 10
 
 
 def test_it_is_replaced_while_mapped(graph, same, tmp_path):
@@ -126,7 +125,7 @@ def test_a_folder_in_which_others_keep_files_is_not_replaced(graph, same, tmp_pa
         file.parent.unlink()
     file.parent.mkdir(exist_ok=True)
     file.write_text("mine")
-    with pytest.raises(ev.FileError, match=r"g\.evg: that folder holds other files; give a new name"):
+    with pytest.raises(ev.FileError, match=r"g\.evg: the folder holds other files; give a new name"):
         ev.write(ev.Graph.from_edges([0], [1]), tmp_path / "g.evg")
     assert file.read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir()] == ["g.evg"]
@@ -140,7 +139,7 @@ def test_one_that_is_replaced_while_it_is_opened_is_one_of_the_two(same, tmp_pat
     old = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 2.0, 3.0])
     new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
     ev.write(old, tmp_path / "g.evg")
-    open_file, waiting = container._file, [moment]
+    open_file, waiting = container._open_file, [moment]
 
     def replaced_before(folder, name, path):
         if name in waiting:
@@ -148,7 +147,7 @@ def test_one_that_is_replaced_while_it_is_opened_is_one_of_the_two(same, tmp_pat
             ev.write(new, path)
         return open_file(folder, name, path)
 
-    monkeypatch.setattr(container, "_file", replaced_before)
+    monkeypatch.setattr(container, "_open_file", replaced_before)
     same(ev.read(tmp_path / "g.evg"), new)  # the old one's files are gone before they are opened
     assert not waiting
 
@@ -159,7 +158,7 @@ def test_one_that_is_moved_while_it_is_opened_is_read_whole(same, tmp_path, monk
     new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
     ev.write(old, tmp_path / "g.evg")
     ev.write(new, tmp_path / "h.evg")
-    open_file, waiting = container._file, [after]
+    open_file, waiting = container._open_file, [after]
 
     def moved_after(folder, name, path):
         file = open_file(folder, name, path)
@@ -169,7 +168,7 @@ def test_one_that_is_moved_while_it_is_opened_is_read_whole(same, tmp_path, monk
             (tmp_path / "h.evg").rename(path)
         return file
 
-    monkeypatch.setattr(container, "_file", moved_after)
+    monkeypatch.setattr(container, "_open_file", moved_after)
     same(ev.read(tmp_path / "g.evg"), old)
     same(ev.read(tmp_path / "g.evg"), new)
 
@@ -181,5 +180,5 @@ def test_a_damaged_heading_of_an_array_is_told(graph, tmp_path):
     whole = file.read_bytes()
     for heading in (b"{'descr': '''", b"{'descr': (((", b"-" * 90, b"{'descr'\xff: 1}", b"[" * 90):
         file.write_bytes(whole[:10] + heading.ljust(117) + b"\n" + whole[128:])
-        with pytest.raises(ev.FormatError, match=r"g\.evg: the array targets is damaged"):
+        with pytest.raises(ev.FormatError, match=r"g\.evg: expected the header of array targets"):
             ev.read(tmp_path / "g.evg")

@@ -59,13 +59,13 @@ def test_ids_that_are_not_whole_are_refused(tmp_path, suffix):
     frame = pd.DataFrame({"src": [1.0, 2.5], "dst": [2.0, 3.0]})
     path = tmp_path / f"edges.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    with pytest.raises(ev.FormatError, match="ids are all integers or all strings, but 'src' holds double"):
+    with pytest.raises(ev.FormatError, match="all integers or all strings, but 'src' holds double"):
         ev.read(path)
 
 
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "edges.txt")
-    with pytest.raises(ev.FileError, match="is a pipe, which cannot be read twice; write it to a file"):
+    with pytest.raises(ev.FileError, match="is a pipe, which cannot be read twice; save it to a file"):
         ev.read(tmp_path / "edges.txt")
 
 
@@ -74,7 +74,7 @@ def test_a_matrix_with_fractions_for_columns_is_refused(tmp_path):
     np.savez(
         path, format=b"csr", shape=(2, 2), data=np.ones(2), indices=np.array([0.5, 1]), indptr=np.arange(3)
     )
-    with pytest.raises(ev.FormatError, match="counted by integers, but indices holds float64"):
+    with pytest.raises(ev.FormatError, match="expected integers in indices, found float64"):
         ev.read(path)
 
 
@@ -83,13 +83,13 @@ def test_a_matrix_with_fractions_for_columns_is_refused(tmp_path):
 def test_a_column_named_twice_is_refused(tmp_path, suffix, columns):
     path = tmp_path / f"edges.{suffix}"
     ev.write(ev.Graph.from_edges([1, 2], [2, 3], [5, 6]), path)
-    with pytest.raises(ev.ArgumentError, match="columns= names 'src' twice"):
+    with pytest.raises(ev.ArgumentError, match="columns= must not repeat 'src'"):
         ev.read(path, columns=columns)
 
 
 def test_a_numbered_column_named_twice_is_refused(tmp_path):
     (tmp_path / "g.csv").write_text("1,2\n2,3\n")
-    with pytest.raises(ev.ArgumentError, match="columns= names 'f1' twice"):
+    with pytest.raises(ev.ArgumentError, match="columns= must not repeat 'f1'"):
         ev.read(tmp_path / "g.csv", columns=[1, 1])
 
 

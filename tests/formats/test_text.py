@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 
 import evener as ev
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats import text_stream as windows
+from evener.graph.formats import text_stream
 
 
 def _edges(g):
@@ -137,9 +137,9 @@ def test_integers_of_64_bits_come_back(weights, dtype, suffix, tmp_path):
 
 
 def test_large_integers_among_comments_in_many_windows(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 4000)
-    monkeypatch.setattr(windows, "ROOM", 100)
-    monkeypatch.setattr(lines, "CHUNK", 500)
+    monkeypatch.setattr(text_stream, "CHUNK_BYTES", 4000)
+    monkeypatch.setattr(text_stream, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(lines, "PART_BYTES", 500)
     weights = [2**60 + i if i % 3 else i for i in range(2000)]
     rows = [f"{'# note' * (i % 5 == 0)}\n{i} {i} {w}\n" for i, w in enumerate(weights)]
     path = tmp_path / "g.txt"
@@ -148,7 +148,7 @@ def test_large_integers_among_comments_in_many_windows(tmp_path, monkeypatch):
 
     rows.insert(1500, "\n# note\n 7 7 1e400\n")  # after two lines a row, and three more
     path.write_text("".join(rows))
-    with pytest.raises(ev.FormatError, match=r"line 3003: .*a finite number, .* '7 7 1e400' came"):
+    with pytest.raises(ev.FormatError, match=r"line 3003: .*a finite number, .* '7 7 1e400'"):
         ev.read(path)
 
 
@@ -167,7 +167,7 @@ def test_ids_of_all_sizes(tmp_path):
 
 
 def test_a_late_large_id(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 1 << 12)
+    monkeypatch.setattr(text_stream, "CHUNK_BYTES", 1 << 12)
     text = "".join(f"{i} {i + 1}\n" for i in range(3000)) + f"3000 {2**40}\n# c\n1 1\n"
     (tmp_path / "g.txt").write_text(text)
     graph = ev.read(tmp_path / "g.txt")
@@ -177,9 +177,9 @@ def test_a_late_large_id(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
 def test_many_windows_and_chunks(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 5000)
-    monkeypatch.setattr(windows, "ROOM", 100)
-    monkeypatch.setattr(lines, "CHUNK", 700)
+    monkeypatch.setattr(text_stream, "CHUNK_BYTES", 5000)
+    monkeypatch.setattr(text_stream, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(lines, "PART_BYTES", 700)
     rng = np.random.default_rng(2)
     src, dst = rng.integers(0, 10**6, (2, 9000))
     rows = [
@@ -223,7 +223,7 @@ def test_names(tmp_path):
 def test_names_of_columns_are_not_taken_for_an_edge(text, tmp_path):
     path = tmp_path / "g.tsv"
     path.write_text(text)
-    with pytest.raises(ev.FormatError, match="looks like names of columns: begin the line with #, or use"):
+    with pytest.raises(ev.FormatError, match="found column names; begin the line with #, or use"):
         ev.read(path)
     first, rest = re.match(r"((?:#[^\n]*\n)?)(.*)", text, re.DOTALL).groups()
     path.write_text(f"{first}# {rest}")
@@ -246,7 +246,7 @@ def test_columns_that_are_left_out_are_told(suffix, tmp_path, caplog):
     table = pa.table({"from": [1, 2], "to": [2, 3], "length": [10, 20], "kind": ["a", "b"]})
     (csv.write_csv if suffix == ".csv" else parquet.write_table)(table, path)
     assert ev.read(path).weights is None
-    told = "edges have no weight, for no column is named so, only 'length', 'kind'; name one with columns="
+    told = "the graph has no weights: no column is named weight, only 'length', 'kind'; give columns="
     assert caplog.messages == [f"{path}: {told}"]
     caplog.clear()
     assert ev.read(path, weighted=False).weights is None
@@ -261,17 +261,17 @@ def test_columns_that_are_left_out_are_told(suffix, tmp_path, caplog):
         (
             "src,dst\n1,2\n3,x\n",
             3,
-            "column 'dst' holds integers by its first row, but 'x' came: mend it; put",
+            "expected integers in column 'dst', as in its first row, found 'x'; correct it, or quote",
         ),
         (
             "a,b\n1,2\n1.5,2\n",
             3,
-            "column 'a' holds integers by its first row, but '1.5' came: mend it; put ids",
+            "expected integers in column 'a', as in its first row, found '1.5'; correct it, or",
         ),
         (
             "src,dst,w\n1,2,0.5\n2,3,much\n",
             3,
-            "column 'w' holds numbers by its first row, but 'much' came: mend",
+            "expected numbers in column 'w', as in its first row, found 'much'; correct",
         ),
         (
             "src,dst\n1,2\n3\n",
@@ -338,7 +338,7 @@ def test_names_that_would_not_come_back_are_refused(tmp_path):
 
 def test_specs(tmp_path, monkeypatch):
     assert ev.read("grid:3x4").n == 12
-    with pytest.raises(ev.ArgumentError, match="within it"):
+    with pytest.raises(ev.ArgumentError, match="put the options into the spec"):
         ev.read("rmat:4", directed=True)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rmat:4").write_text("0 1\n")
@@ -375,8 +375,8 @@ def test_ids_of_a_csv_file_in_quotes_are_strings(tmp_path):
 @pytest.mark.parametrize(
     ("graph", "said"),
     [
-        (ev.Graph.from_edges([0, 2], [2, 0], n=4), "2 vertices without edges are not in it; write .parquet"),
-        (ev.Graph.from_edges([0], [1], n=3), "1 vertex without edges is not in it; write .parquet"),
+        (ev.Graph.from_edges([0, 2], [2, 0], n=4), "the file omits 2 vertices without edges; write .parquet"),
+        (ev.Graph.from_edges([0], [1], n=3), "the file omits 1 vertex without edges; write .parquet"),
         (ev.Graph.from_edges([0, 1], [1, 2]), None),
         (ev.Graph.from_edges(["a"], ["b"]), None),
     ],

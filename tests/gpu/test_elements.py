@@ -14,7 +14,7 @@ from contracts import DTYPES, ElementContract, ThreadedElementContract, packed, 
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 from sanitized import CLOCKS
 
 
@@ -290,7 +290,7 @@ def test_an_array_larger_than_the_gpu(gpu, length, dtype, fill):
     assert 0 < error.available < 1 << 42
     message = str(error)
     assert message.startswith("cuda:0 has ")
-    assert readable(1 << 50) in message
+    assert format_bytes(1 << 50) in message
     assert "\n" not in message
     check_it_still_works(gpu)
 

@@ -13,7 +13,7 @@ from cupy.cuda import runtime
 
 import evener as ev
 from evener.elements import parse_elements
-from evener.errors import ON_THE_CPU, DeviceOutOfMemory
+from evener.errors import NO_USABLE_GPU, DeviceOutOfMemory
 
 # What others leave of a GPU's memory.
 LEFT = 200 << 20
@@ -131,7 +131,7 @@ def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
     )
     assert len(lost) == 5
     assert [line for line in lost if not re.fullmatch(sentence, line)] == []
-    assert instead.startswith(f"{ON_THE_CPU}: ")
+    assert instead.startswith(f"{NO_USABLE_GPU}: ")
     assert element == "cpu"
     assert "Traceback" not in done.stderr
 

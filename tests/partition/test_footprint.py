@@ -234,7 +234,7 @@ def test_a_run_takes_what_it_is_said_to_take_at_least(algorithm):
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
 def test_a_run_without_room_is_refused_before_it_begins(monkeypatch, algorithm):
     placed = ev.partition(ev.read("grid:8x8"), "cpu:1")
-    for name, value in (("WORTH_ASKING", 1), ("available", lambda: 511), ("_kept", [])):
+    for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 511), ("_reusable", [])):
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
     begun = []
     with pytest.raises(ev.OutOfMemoryError, match=f"^{algorithm} on a graph of 64 vertices needs") as caught:

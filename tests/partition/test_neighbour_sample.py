@@ -96,11 +96,11 @@ def test_a_partition_without_a_sampled_vertex_is_unknown(monkeypatch):
 def test_a_graph_whose_rows_are_not_in_memory_is_not_sampled():
     directed = ev.read("rmat:8,directed")
     assert GraphSizes.of(directed, "out").neighbours is None  # its in-edges would have to be built
-    assert directed.has == ("out",)
+    assert directed.stored_directions == ("out",)
     assert GraphSizes.of(directed, "in").neighbours is not None
     assert GraphSizes.of(ev.Graph.from_edges([], [], n=5)).neighbours is None
     assert GraphSizes.of(directed, "in").mirrored("random", [0.5, 0.5]) is None
     assert GraphSizes.of(directed, "both").neighbours is None
-    assert directed.has == ("out",)
+    assert directed.stored_directions == ("out",)
     assert directed.reverse is not None
     assert isinstance(GraphSizes.of(directed, "both").neighbours, NeighbourSample)

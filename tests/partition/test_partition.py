@@ -381,7 +381,7 @@ def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
 def test_a_result_without_room_is_refused(monkeypatch):
     pg = place(ev.read("grid:4x4"), "cpu:1")
     parts = [np.zeros(16, np.float64)]
-    monkeypatch.setattr(import_module("evener.partition.partitioned"), "WORTH_ASKING", 1)
+    monkeypatch.setattr(import_module("evener.partition.partitioned"), "MIN_CHECKED_BYTES", 1)
     monkeypatch.setattr(memory, "available", lambda: 127)
     with pytest.raises(ev.OutOfMemoryError, match="the result for 16 vertices needs 128 bytes"):
         pg.gather(parts)
@@ -514,7 +514,7 @@ def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
     beside = most - pg.statistics.nbytes
     assert beside < 28 * g.n + 8 * (1 << 16) + (1 << 20)
     assert g.m * 4 > 32 * g.n + (1 << 20)  # so that the edges would show
-    assert g.has == (directions,)
+    assert g.stored_directions == (directions,)
 
 
 def test_blocks_hold_about_equal_work():

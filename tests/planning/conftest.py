@@ -11,6 +11,7 @@ from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.planning import place
 from fake_gpu import FakeGpu
+from twins import find_kernels_of_gpus
 
 
 @pytest.fixture
@@ -18,6 +19,7 @@ def gpus(monkeypatch, tmp_path):
     """Give the machine so many fake GPUs; it begins with one. No run is recorded yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cuda, "CudaElement", FakeGpu)
+    find_kernels_of_gpus(monkeypatch)
     monkeypatch.setattr(discovery, "missing", lambda: None)
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
 

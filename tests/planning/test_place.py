@@ -16,7 +16,7 @@ import evener as ev
 import reference
 from evener import elements
 from evener.algorithms import feedback
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
+from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.kernels.cpu import jit
 from evener.planning import place as home
 from evener.planning.observations import observations
@@ -183,7 +183,7 @@ sys.exit(status)
 """
 
 
-@pytest.mark.skipif(not jit.KEEP, reason="kernels are compiled anew, which takes long")
+@pytest.mark.skipif(not jit.CACHE, reason="kernels are compiled anew, which takes long")
 @pytest.mark.parametrize("on", [["--on", "cpu:1,cpu:1"], []], ids=str)
 def test_a_run_that_needs_no_plan_imports_no_planner(on, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -254,7 +254,7 @@ def test_the_cpu_replaces_a_gpu_that_was_not_named(graph, monkeypatch, fails, er
     assert where(result) == ["cpu"]
     check(graph, result)
     (one,) = caught
-    assert str(one.message).startswith(f"{ON_THE_CPU}: {error}")
+    assert str(one.message).startswith(f"{NO_USABLE_GPU}: {error}")
     assert "\n" not in str(one.message)
     assert one.filename == __file__
 
@@ -273,7 +273,7 @@ def test_the_command_line_notes_the_replacement(evener, monkeypatch, fails):
     fails(monkeypatch, LOST)
     done = evener("run", "bfs", "rmat:6", "--verify")
     assert done.status == 0
-    assert done.err == f"evener: {ON_THE_CPU}: {LOST}\n"
+    assert done.err == f"evener: {NO_USABLE_GPU}: {LOST}\n"
     assert evener("bench", "bfs", "rmat:6", "--repeats", 1).status == 0
 
 
@@ -307,7 +307,7 @@ def test_a_plan_for_the_cpu_starts_no_gpu(graph, monkeypatch):
 def test_a_gpu_without_room_for_any_share_is_named_in_a_warning(graph, monkeypatch):
     monkeypatch.setattr(FakeGpu, "free", 1024)
     with pytest.warns(
-        RuntimeWarning, match=rf"^{ON_THE_CPU}: cuda:0 has room for 1\.0 KiB, and a "
+        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, and a "
     ) as caught:
         result = ev.bfs(graph, source=1)
     assert where(result) == ["cpu"]

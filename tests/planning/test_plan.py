@@ -17,7 +17,7 @@ from evener.partition.sizes import ElementShare, PartitionSizes
 from evener.planning.plan import Plan, choose
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.results.report.units import seconds_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 from fake_gpu import SizedGpu
 
 GIB = 1 << 30
@@ -203,7 +203,7 @@ def test_the_words_of_a_plan(sizes):
     took, whole = seconds_text(found.prediction.seconds), seconds_text(1e-9 * sizes.degrees.edges)
     least, most = (seconds_text(times * found.prediction.seconds) for times in (0.5, 2))
     assert lines[6:8] == [
-        f"Memory: {readable(sum(found.nbytes))}",
+        f"Memory: {format_bytes(sum(found.nbytes))}",
         f"Predicted: {took} for an iteration ({least} to {most}), from hardware facts",
     ]
     ratio = f"{found.prediction.speedup_over_cpu:.2f}"

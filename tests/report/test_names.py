@@ -34,7 +34,7 @@ def test_names_of_their_kind(what, path):
         (
             "report",
             "a\0.html",
-            r"report takes the path of a file, and 'a\x00.html' holds a NUL character, which no path does",
+            r"report takes the path of a file, but 'a\x00.html' holds a NUL character; remove it",
         ),
     ],
 )

@@ -16,7 +16,7 @@ from evener.graph.checks import type_name
 from evener.graph.graph import Graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.place import partition
-from evener.system.memory import nbytes_of
+from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,7 @@ def ensure_placed(
 def _place(graph: Graph, algorithm: str, passes: float, wanted: Wanted) -> PartitionedGraph:
     """Place a graph as asked, or by a plan where elements, policy or alpha are open to choose."""
     on, policy = named(wanted["on"]), wanted["policy"]
-    limit = None if wanted["gpu_memory"] is None else nbytes_of(wanted["gpu_memory"], "gpu_memory")
+    limit = None if wanted["gpu_memory"] is None else parse_bytes(wanted["gpu_memory"], "gpu_memory")
     elements = None if on is None else parse_elements(on, gpu_memory=limit)
     several_kinds = elements is not None and len({element.kind for element in elements}) > 1
     if (elements is None and gpus()) or (several_kinds and (policy == "auto" or wanted["alpha"] is None)):
@@ -239,7 +239,7 @@ def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
     lightest, heaviest = graph.weight_range
     if lightest >= 0 and not (finite and heaviest == np.inf):
         return heaviest
-    turned = "out" not in graph.has
+    turned = "out" not in graph.stored_directions
     rows = graph.reverse if turned else graph
     weights = cast("NDArray[Any]", rows.weights)
     e = int(np.argmin((weights >= 0) & ~(finite & np.isinf(weights))))

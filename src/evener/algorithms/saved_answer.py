@@ -12,7 +12,7 @@ import pyarrow as pa
 from evener.algorithms.spec import Column, Option, resolve
 from evener.algorithms.verification import Claim
 from evener.errors import ArgumentError, FormatError
-from evener.graph.checks import is_number, is_whole
+from evener.graph.checks import is_integral, is_number
 from evener.results.table import KEY, TEXT, read_table
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
     """
     columns = {column.name: column for column in spec.columns}
     vertices = [column.name for column in spec.columns if column.names_vertices]
-    table = read_table(path, strings=("vertex", *vertices) if graph.named_by_strings else ())
+    table = read_table(path, strings=("vertex", *vertices) if graph.has_string_ids else ())
     record = _record(table, path, spec)
     if record.get("algorithm", spec.name) != spec.name:
         msg = f"{path}: expected a result of {spec.name}, found a result of {record['algorithm']}"
@@ -92,7 +92,7 @@ def _are_weights(value: Any) -> bool:
 # The check of a recorded option's value, by the option's type.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "float": is_number,
-    "int": is_whole,
+    "int": is_integral,
     "bool": lambda value: isinstance(value, bool),
     "vertex_values": _are_weights,
 }
@@ -168,7 +168,7 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
     """Return a column in the form of a result: vertices as ids or positions, -1 for no vertex."""
     name, column = kind.name, table.column(kind.name)
-    by_strings = kind.names_vertices and graph.named_by_strings
+    by_strings = kind.names_vertices and graph.has_string_ids
     if not kind.names_vertices and column.null_count:
         msg = (
             f"expected a value in every row of column {name!r}, found {column.null_count:,} rows without one"
@@ -201,7 +201,7 @@ def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
         ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid as error:
         wrong = next(
-            (repr(value) for value in column.to_pylist() if not is_whole(value)), "a value of over 63 bits"
+            (repr(value) for value in column.to_pylist() if not is_integral(value)), "a value of over 63 bits"
         )
         msg = f"expected vertices, which are integers, in column {name!r}, found {wrong}"
         raise FormatError(msg, path=path) from error

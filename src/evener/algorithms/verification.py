@@ -110,7 +110,7 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
         piece = values[begin : begin + PIECE]
         absent, found = piece == -1, piece
         known = absent | ((piece >= 0) & (piece < graph.n))
-        if graph.has_own_ids and not graph.named_by_strings:
+        if graph.has_custom_ids and not graph.has_string_ids:
             found = np.minimum(np.searchsorted(graph.ids, piece), graph.n - 1)
             known = absent | (graph.ids[found] == piece)
         if not known.all():

@@ -95,13 +95,13 @@ def describe(graph: Graph) -> dict[str, Any]:
             "largest": int(degree.max()),
             "zero": int(np.count_nonzero(degree == 0)),
         }
-    own = graph.has_own_ids
+    own = graph.has_custom_ids
     return {
         "vertices": graph.n,
         "edges": graph.m,
         "directed": graph.directed,
         "weights": weights,
-        "ids": ("strings" if graph.named_by_strings else "integers") if own else "0 to n-1",
+        "ids": ("strings" if graph.has_string_ids else "integers") if own else "0 to n-1",
         "out_degree": degrees,
         "bytes": graph.nbytes,
     }
@@ -124,14 +124,14 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
 
 
 def _in_words(name: str, value: object) -> str:
-    from evener.system.memory import readable
+    from evener.system.memory import format_bytes
 
     if isinstance(value, dict):
         return ", ".join(f"{key} {_in_words(key, one)}" for key, one in value.items())
     if name == "edges":
         return f"{value:,} stored"
     if name == "bytes" and isinstance(value, int):
-        return readable(value)
+        return format_bytes(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

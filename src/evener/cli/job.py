@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
 from evener.cli.progress import Display, display
-from evener.errors import ON_THE_CPU, ConvergenceWarning
+from evener.errors import NO_USABLE_GPU, ConvergenceWarning
 from evener.results.report.units import seconds_text
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ def _told(job: Job) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             others = warnings.showwarning
-            warnings.filterwarnings("always", message=ON_THE_CPU)
+            warnings.filterwarnings("always", message=NO_USABLE_GPU)
             warnings.simplefilter("always", ConvergenceWarning)
 
             def show(message: Warning | str, *where: Any) -> None:
-                if isinstance(message, ConvergenceWarning) or str(message).startswith(ON_THE_CPU):
+                if isinstance(message, ConvergenceWarning) or str(message).startswith(NO_USABLE_GPU):
                     steps.note_once(str(message))
                 else:
                     others(message, *where)
@@ -185,7 +185,7 @@ def _remove_unfinished_files() -> None:
     """Remove the temporary files that the work had open."""
     atomic = sys.modules.get("evener.system.files")
     if atomic is not None:
-        atomic.remove_unfinished()
+        atomic.remove_temporary_files()
 
 
 @contextlib.contextmanager

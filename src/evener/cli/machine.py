@@ -55,7 +55,7 @@ def devices(*, as_json: Json = False) -> None:
         say(text.as_json(content))
         return
     heads = ("element", "threads", "memory at hand", "threading layer")
-    say(text.columns(heads, [("cpu", cores, memory.readable(at_hand), layer)], left=1))
+    say(text.columns(heads, [("cpu", cores, memory.format_bytes(at_hand), layer)], left=1))
     say()
     if known:
         say(text.gpus(gpus, known))

@@ -154,7 +154,7 @@ def with_vertices(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any
 
 def vertex(graph: Graph, word: str, *, option: str) -> int | str:
     """Read a vertex id, the value of `option`, as the graph names its vertices."""
-    if graph.named_by_strings:
+    if graph.has_string_ids:
         return word
     try:
         return int(word)

@@ -21,7 +21,8 @@ _ARGUMENT = re.compile(
         | (?P<bare>alpha|columns|directed|format|gpu_memory|k|max_iter|on|policy|sources?|tol)=(?=[\s,;)]|$)
     )
     | \A(?:
-        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|stop|tol|weights)(?=\ is\ )
+        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|stop|tol|weights)
+            (?=\ is\ |\ must\ be\ (?:an\ integer\ of|a\ number)\ )
         | (?P<choice>duplicates|ids|self_loops)(?=\ must\ be\ ["'])
     )""",
     re.VERBOSE,

@@ -19,7 +19,7 @@ from evener.results.report.explain import (
     shares_sentence,
 )
 from evener.results.report.units import rate_text, seconds_text, share_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,7 +73,7 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
         (
             gpu.element,
             gpu.name or "-",
-            *("-" if size is None else readable(size) for size in (gpu.free_bytes, gpu.total_bytes)),
+            *("-" if size is None else format_bytes(size) for size in (gpu.free_bytes, gpu.total_bytes)),
             gpu.compute_capability or "-",
             gpu.multiprocessors or "-",
             "-" if gpu.power_limit_watts is None else f"{gpu.power_limit_watts:.0f} W",
@@ -158,8 +158,8 @@ def partitions(statistics: Statistics) -> str:
             one.boundary_edges,
             one.vertices,
             one.mirrors,
-            readable(one.own_bytes),
-            readable(one.host_bytes) if one.host_bytes else "-",
+            format_bytes(one.own_bytes),
+            format_bytes(one.host_bytes) if one.host_bytes else "-",
         )
         for one in statistics.partitions
     ]
@@ -169,7 +169,7 @@ def partitions(statistics: Statistics) -> str:
             "",
             f"alpha {statistics.alpha:.3f}: the share of the edges on the CPU side",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
-            f"{readable(statistics.nbytes)} in all, beside what a run keeps for each vertex",
+            f"{format_bytes(statistics.nbytes)} in all, beside what a run keeps for each vertex",
         ]
     )
 
@@ -184,7 +184,7 @@ def planned(plan: Plan) -> str:
             share.host_edges if share.kind != "cpu" else "-",
             share.sizes.vertices,
             share.sizes.mirrors,
-            readable(nbytes),
+            format_bytes(nbytes),
             seconds_text(element.compute_seconds),
             seconds_text(element.exchange_seconds) if element.exchange_seconds else "-",
         )
@@ -198,7 +198,7 @@ def planned(plan: Plan) -> str:
     predicted = plan.prediction
     least, most = seconds_text(predicted.least_seconds), seconds_text(predicted.most_seconds)
     lines = [placed, "", columns(heads, rows, left=1), ""]
-    lines += [f"Memory: {readable(sum(plan.nbytes))}"]
+    lines += [f"Memory: {format_bytes(sum(plan.nbytes))}"]
     each = plan.unit if plan.passes == 1 else f"{plan.passes:g} times {plan.unit}"
     lines += [
         f"Predicted: {seconds_text(predicted.seconds)} for {each} ({least} to {most}), {predicted.origin}"
@@ -242,7 +242,7 @@ def _supersteps(timeline: Timeline) -> str:
 
 def _row(step: Superstep) -> tuple[object, ...]:
     times = (seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait))
-    sent = readable(step.bytes_sent) if step.bytes_sent else "-"
+    sent = format_bytes(step.bytes_sent) if step.bytes_sent else "-"
     return (step.superstep, f"{step.active:,}", *times, sent, ", ".join(step.phases))
 
 

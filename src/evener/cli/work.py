@@ -18,7 +18,7 @@ from evener.errors import ArgumentError, FileError
 from evener.graph.formats import read
 from evener.kernels.cpu.jit import CACHE
 from evener.results.report.names import check_name
-from evener.system.files import NO_UTF8, named_in_utf8, refuse_read_only
+from evener.system.files import NOT_UTF8, has_utf8_path, require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -154,8 +154,8 @@ def check_outputs(
         from evener.results.table import check_suffix
 
         check_suffix(Path(table))
-        if not named_in_utf8(table):
-            msg = f"cannot write {table}: {NO_UTF8}"
+        if not has_utf8_path(table):
+            msg = f"cannot write {table}: {NOT_UTF8}"
             raise FileError(msg)
     taken = {"the graph": graph}
     for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
@@ -178,7 +178,7 @@ def _refuse_no_name(option: str, path: str) -> None:
         If it is empty.
     """
     if not path:
-        msg = f"{option} takes the path of a file, and the name given is empty"
+        msg = f"{option} takes the path of a file, but the name is empty"
         raise FileError(msg)
 
 
@@ -227,7 +227,7 @@ def _check_place(path: str) -> None:
     if not folder.is_dir():
         msg = f"cannot write {path}: there is no folder {folder}"
         raise FileError(msg)
-    refuse_read_only(Path(path), path)
+    require_writable(Path(path), path)
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -246,7 +246,7 @@ def check_graph_output(graph: str, path: str) -> None:
         Path(name).with_suffix("") if Path(name).suffix in COMPRESSIONS else Path(name)
         for name in (graph, path)
     )
-    if kind.together and read.suffix in kind.suffixes:
+    if kind.sibling_files and read.suffix in kind.suffixes:
         # Whichever of its files is named: all are read, and all written.
         taken = {"the graph itself": str(read.with_suffix(""))}
         _refuse_the_same("the output", str(written.with_suffix("")), taken)
@@ -260,7 +260,7 @@ def graph_files(path: str) -> list[str]:
     from evener.graph.formats.registry import format_of
 
     kind, compression = format_of(Path(path), takes_name=False)
-    others = kind.together(Path(path), compression) if kind.together else ()
+    others = kind.sibling_files(Path(path), compression) if kind.sibling_files else ()
     return [path, *(str(other) for other in others if other != Path(path))]
 
 

@@ -17,7 +17,7 @@ from evener.elements.protocols import padded_words
 from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel, no_such_kernel
-from evener.system.memory import not_given, on_shortage
+from evener.system.memory import allocation_error, on_shortage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         return np.empty(length, dtype)
     except MemoryError as error:
-        raise not_given(length * dtype.itemsize) from error
+        raise allocation_error(length * dtype.itemsize) from error
 
 
 class CpuElement:

@@ -10,7 +10,7 @@ from weakref import finalize
 import numpy as np
 
 from evener.errors import OutOfMemoryError
-from evener.system.memory import available, not_given
+from evener.system.memory import allocation_error, available
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +79,7 @@ class PagePool:
         except OutOfMemoryError:
             raise
         except MemoryError as error:
-            raise not_given(nbytes) from error
+            raise allocation_error(nbytes) from error
 
     def keep(self, pages: NDArray[np.uint64]) -> None:
         """Keep pages for later; release the least recently returned sizes beyond the limit."""

@@ -12,7 +12,7 @@ import numpy as np
 from evener.elements.cuda.device_errors import failed
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.fill import fill
-from evener.system.memory import available, on_shortage, readable, require
+from evener.system.memory import available, format_bytes, on_shortage, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +124,7 @@ def _locking(nbytes: int) -> Iterator[None]:
         if getattr(error, "status", _NO_PAGES[0]) not in _NO_PAGES:
             raise failed("a GPU failed while locking pages of the host's memory", error) from error
         msg = (
-            f"{readable(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "
-            f"{readable(available())} at hand; take a smaller graph, or give the GPU more of it"
+            f"{format_bytes(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "
+            f"{format_bytes(available())} at hand; take a smaller graph, or give the GPU more of it"
         )
         raise DeviceOutOfMemory(msg, needed=nbytes, available=available()) from error

@@ -1,11 +1,11 @@
-"""Edges in the columns of a table in memory: whatever speaks Arrow's stream protocol."""
+"""Edges from tables in memory that support the Arrow stream protocol."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
-from evener.graph.formats.columns import decoded, known_by_name
+from evener.graph.arrow import decode_column, find_edge_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,20 +19,25 @@ def edge_columns(
     target: str | None,
     weight: str | None,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    """Take the ends of edges, and their weights, from a table.
+    """Return the tails, heads and weights of the edges in a table.
 
     Parameters
     ----------
     table : pyarrow.Table, or any object with ``__arrow_c_stream__``
     source, target : str, optional
-        Columns of the ends; by default those that are known by name, or the only two.
+        Columns of tails and heads. The default is a pair with usual names, or the only two columns.
     weight : str, optional
-        Column of the weights; by default the one that is known by name, if the ends are.
+        Column of the weights. The default is a column with a usual name, if no column is given.
+
+    Returns
+    -------
+    src, dst : ndarray, shape (rows,)
+    weights : ndarray, shape (rows,), or None
 
     Raises
     ------
     ArgumentError
-        For an object that is no table, a column that is not there, or one with nulls.
+        If the object is not a table, a column is missing, or a column has nulls.
     """
     import pyarrow as pa
 
@@ -43,24 +48,24 @@ def edge_columns(
         try:
             table = pa.table(table)
         except (TypeError, ValueError) as error:
-            msg = f"expected a table with named columns, but this {type(table).__name__} is not one: {error}"
+            msg = f"expected a table with named columns, not this {type(table).__name__}: {error}"
             raise ArgumentError(msg) from error
     names = table.column_names
     if len(names) < 2:
-        msg = f"a table of edges has a column for each end, but this one has {names or 'no columns'}"
+        msg = f"expected a column of tails and a column of heads, found {names or 'no columns'}"
         raise ArgumentError(msg)
-    chosen = known_by_name(names) or (names if len(names) == 2 else [])
+    chosen = find_edge_columns(names) or (names if len(names) == 2 else [])
     if not chosen and not (source and target):
         msg = (
-            f"no columns for the ends of an edge (src and dst, source and target, from and to) among "
-            f"{', '.join(names)}; name them with source= and target="
+            f"expected columns named src and dst, source and target, or from and to; found "
+            f"{', '.join(names)}; give source= and target="
         )
         raise ArgumentError(msg)
     if len(chosen) > 2 and source is target is weight is None:
         weight = chosen[2]
     first, second = (source or chosen[0]), (target or chosen[1])
     if first == second:
-        msg = f'column "{first}" cannot be both ends of an edge; name both with source= and target='
+        msg = f'column "{first}" cannot be both tail and head; give source= and target='
         raise ArgumentError(msg)
     return _column(table, first), _column(table, second), None if weight is None else _column(table, weight)
 
@@ -69,9 +74,9 @@ def _column(table: Any, name: str) -> NDArray[Any]:
     import pyarrow as pa
 
     if table.column_names.count(name) != 1:
-        msg = f'the table must have one column "{name}", but its columns are {", ".join(table.column_names)}'
+        msg = f'expected one column "{name}", found the columns {", ".join(table.column_names)}'
         raise ArgumentError(msg)
-    column = decoded(table.column(name))
+    column = decode_column(table.column(name))
     if column.null_count:
         row = column.is_null().index(pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
         msg = f'column "{name}" has no value in row {row}'

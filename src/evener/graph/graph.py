@@ -1,4 +1,4 @@
-"""Graph: an immutable directed or undirected graph in compressed sparse rows (CSR)."""
+"""The class `Graph`: an immutable directed or undirected graph in compressed sparse rows (CSR)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph import csr as build
-from evener.graph.checks import check_directed, read_only, rows_of, type_name
-from evener.graph.lookup import numbers_of
+from evener.graph import csr
+from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
+from evener.graph.checks import check_directed, type_name
+from evener.graph.deprecation import renamed_property, warn_renamed
+from evener.graph.lookup import vertex_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,32 +23,31 @@ __all__ = ["Graph"]
 
 
 class Graph:
-    """An immutable graph: for every vertex, the sorted list of the vertices its edges lead to.
+    """An immutable graph in compressed sparse rows, with ascending targets in each row.
 
-    Vertices are numbered ``0..n-1`` inside; `ids` gives the caller's own name of each. An undirected
-    graph stores every edge in both directions (a self-loop once), so `m` counts it twice.
+    Vertices have the numbers ``0..n-1``, and `ids` holds the caller's id of each vertex. An undirected graph
+    stores every edge in both directions and a self-loop once, so `m` counts an undirected edge twice.
 
     Parameters
     ----------
     offsets : ndarray of uint64, shape (n + 1,)
         Row bounds: the out-edges of vertex ``v`` are ``targets[offsets[v]:offsets[v + 1]]``.
     targets : ndarray of uint32, shape (m,)
-        The head of every edge, ascending within each row.
+        The head of each edge, ascending within each row.
     weights : ndarray, shape (m,), optional
-        The weight of every edge: float32, float64, or an integer type.
+        The weight of each edge: float32, float64, or an integer type.
     directed : bool
-        Whether an edge counts in one direction only. If false, the rows must be symmetric.
+        True if an edge has one direction. If false, the rows must be symmetric.
     ids : ndarray, shape (n,), optional
-        The caller's id of each vertex, ascending: int64 or strings. Without it, ids are ``0..n-1``.
+        The caller's id of each vertex, ascending: int64 or strings. The default is ``0..n-1``.
     validate : bool, default True
-        Check the rows fully before accepting them: bounds, order of offsets, lengths (0.44 ns an edge) and,
-        where undirected, symmetry (1.2 ns). Arrays that can be written to are copied; without it, all are
-        taken as they are, and must stay so.
+        Check all rules of the rows, including symmetry for undirected graphs, and copy writable arrays. If
+        false, the graph uses the arrays unchecked and uncopied, and the caller must not modify them.
 
     Raises
     ------
     ArgumentError
-        If the arrays do not form a graph; the sentence says which rule is broken, and where.
+        If the arrays do not form a graph. The message names the broken rule and its position.
 
     Examples
     --------
@@ -66,34 +67,32 @@ class Graph:
         ids: NDArray[Any] | None = None,
         validate: bool = True,
     ) -> None:
-        offsets, targets, weights, ids = rows_of(offsets, targets, weights, ids, copied=validate)
+        offsets, targets, weights, ids = graph_arrays(offsets, targets, weights, ids, copied=validate)
         self.directed = check_directed(directed)
         if validate:
-            build.check_csr(offsets, targets, weights=weights, ids=ids)
+            check_csr(offsets, targets, weights=weights, ids=ids)
             if not directed:
-                build.check_symmetric(offsets, targets, weights)
+                check_symmetric(offsets, targets, weights)
         self.offsets = read_only(offsets)
         self.targets = read_only(targets)
         self.weights = None if weights is None else read_only(weights)
         self._ids = None if ids is None else read_only(ids)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():  # arrays come out of a pickle free to be written to
+        for name, value in state.items():  # unpickled arrays are writable
             vars(self)[name] = read_only(value) if isinstance(value, np.ndarray) else value
 
-    # ---- construction ---------------------------------------------------------------------------
-
     @classmethod
-    def from_reverse(cls, reverse: Graph) -> Graph:
-        """The graph with every edge of another turned round, stored as that other one.
+    def from_in_edges(cls, reverse: Graph) -> Graph:
+        """Return the reverse of a graph, with the rows of that graph as in-edges.
 
-        It has the rows of `reverse` as its in-edges. Its out-edges are made when they are first asked for,
-        and PageRank never asks: so a graph of which only one direction fits the memory can be ranked.
+        The first access to the out-edges builds them. PageRank reads in-edges only, so only one direction
+        needs to fit the memory.
 
         Parameters
         ----------
         reverse : Graph
-            Directed; an undirected graph is its own reverse.
+            A directed graph. An undirected graph is returned as it is.
 
         Returns
         -------
@@ -102,18 +101,18 @@ class Graph:
         Examples
         --------
         >>> import evener as ev
-        >>> g = ev.Graph.from_reverse(ev.Graph.from_edges([1, 2, 2], [0, 0, 1]))
-        >>> g.has, g.in_degree().tolist(), g.targets.tolist(), g.has
-        (('in',), [0, 1, 2], [1, 2, 2], ('out', 'in'))
+        >>> g = ev.Graph.from_in_edges(ev.Graph.from_edges([1, 2, 2], [0, 0, 1]))
+        >>> g.stored_directions, g.targets.tolist(), g.stored_directions
+        (('in',), [1, 2, 2], ('out', 'in'))
         """
         if not isinstance(reverse, Graph):
-            msg = f"reverse is a Graph, not {type_name(reverse)}"
+            msg = f"reverse must be a Graph, not {type_name(reverse)}"
             raise ArgumentError(msg)
         if not reverse.directed:
             return reverse
         graph = cls.__new__(cls)
         graph.directed, graph.reverse = True, reverse
-        graph._ids = reverse.ids if reverse.has_own_ids else None  # noqa: SLF001 - a graph of this class
+        graph._ids = reverse.ids if reverse.has_custom_ids else None  # noqa: SLF001 - a graph of this class
         return graph
 
     @classmethod
@@ -128,23 +127,23 @@ class Graph:
         self_loops: str = "keep",
         duplicates: str = "keep",
     ) -> Graph:
-        """Build a graph from two arrays of edge ends.
+        """Return the graph of edges given by two arrays.
 
         Parameters
         ----------
         src, dst : array_like, shape (edges,)
-            Tail and head of each edge: non-negative integers, gaps allowed, or strings.
+            Tail and head of each edge: non-negative integers, with or without gaps, or strings.
         weights : array_like, shape (edges,), optional
-            The weight of each edge; NaN is refused.
+            The weight of each edge, without NaN.
         directed : bool, default True
-            If false, each edge is given once and stored in both directions.
+            If false, give each edge once; the graph stores it in both directions.
         n : int, optional
-            The number of vertices. Then ids are ``0..n-1`` and vertices without edges are kept;
-            without it, the vertices are those that appear.
+            The number of vertices; ids are then ``0..n-1``, and vertices without edges stay. By default,
+            the vertices are the ids in `src` and `dst`.
         self_loops : {"keep", "drop"}
-            What to do with edges from a vertex to itself.
+            Keep or drop edges from a vertex to itself.
         duplicates : {"keep", "drop"}
-            What to do with repeated edges; "drop" keeps the lightest of them.
+            Keep or drop repeated edges; "drop" keeps the lightest of them.
 
         Returns
         -------
@@ -153,28 +152,26 @@ class Graph:
         Raises
         ------
         ArgumentError
-            For a negative or too large id, arrays of unequal length, or a NaN weight.
+            For an id that is negative or too large, arrays of unequal length, or a NaN weight.
         OutOfMemoryError
-            If the build would need more memory than there is, before allocating it.
+            If the build needs more memory than is available, before it allocates.
         """
         how = {"self_loops": self_loops, "duplicates": duplicates}
         directed = check_directed(directed)
-        csr = build.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
-        return cls(
-            csr.offsets, csr.targets, weights=csr.weights, ids=csr.ids, directed=directed, validate=False
-        )
+        rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
+        return cls(*rows[:2], weights=rows.weights, ids=rows.ids, directed=directed, validate=False)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, directed: bool = True) -> Graph:
-        """Build a graph from a SciPy sparse matrix: entry ``[u, v]`` is an edge from `u` to `v`.
+        """Return the graph of a SciPy sparse matrix: entry ``[u, v]`` is an edge from `u` to `v`.
 
         Parameters
         ----------
         matrix : scipy.sparse array or matrix, shape (n, n)
-            Its stored entries are the weights, explicit zeros too; repeated entries are summed, as SciPy
-            does. A matrix of booleans makes a graph without weights.
+            The stored entries are the weights, explicit zeros included. Repeated entries are summed, as in
+            SciPy. A matrix of booleans gives a graph without weights.
         directed : bool, default True
-            If false, each edge is stored in both directions; of two entries for one edge the lighter stays.
+            If false, the graph stores each edge in both directions, with the lighter of two entries.
 
         Returns
         -------
@@ -194,20 +191,20 @@ class Graph:
         entries = matrix.tocoo(copy=True)
         entries.sum_duplicates()
         weights = None if entries.dtype == bool else entries.data
-        repeats = "keep" if directed else "drop"
-        return cls.from_edges(entries.row, entries.col, weights, directed, shape[0], duplicates=repeats)
+        fold = "keep" if directed else "drop"
+        return cls.from_edges(entries.row, entries.col, weights, directed, shape[0], duplicates=fold)
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> Graph:
-        """Build a graph from a NetworkX graph, its nodes in ascending order.
+        """Return the graph of a NetworkX graph, with its nodes in ascending order.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            Its nodes are all non-negative integers or all strings; nodes without edges are kept.
+            A graph whose nodes are all non-negative integers or all strings. Nodes without edges stay.
         weight : str or None, default "weight"
-            The edge attribute to take as weight, 1 where an edge lacks it. None makes a graph without
-            weights, as does "weight" where no edge has it.
+            The edge attribute that holds the weight; an edge without it has weight 1. None gives a graph
+            without weights. So does "weight" if no edge has that attribute.
 
         Returns
         -------
@@ -216,7 +213,7 @@ class Graph:
         Raises
         ------
         ArgumentError
-            If it is no NetworkX graph, its nodes are others, or no edge has the attribute that is named.
+            If the object is not a NetworkX graph, a node has another type, or no edge has the attribute.
 
         Examples
         --------
@@ -225,12 +222,12 @@ class Graph:
         >>> g.ids.tolist(), g.offsets.tolist(), g.targets.tolist()
         (['a', 'b', 'c'], [0, 2, 3, 4], [1, 2, 0, 0])
         """
-        from evener.graph.networkx import edges_of
+        from evener.graph.networkx import edges_from_networkx
 
-        src, dst, weights, ids = edges_of(graph, weight)
+        src, dst, weights, ids = edges_from_networkx(graph, weight)
         directed, n = graph.is_directed(), len(graph)
-        csr = build.from_edges(src, dst, weights, symmetrise=not directed, n=n)
-        return cls(csr.offsets, csr.targets, weights=csr.weights, ids=ids, directed=directed, validate=False)
+        rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n)
+        return cls(*rows[:2], weights=rows.weights, ids=ids, directed=directed, validate=False)
 
     @classmethod
     def from_arrow(
@@ -243,17 +240,17 @@ class Graph:
         directed: bool = True,
         n: int | None = None,
     ) -> Graph:
-        """Build a graph from a table of edges: pyarrow, pandas, polars, DuckDB, anything Arrow.
+        """Return the graph of a table of edges from pyarrow, pandas, polars, DuckDB or another Arrow library.
 
         Parameters
         ----------
         table : pyarrow.Table, or any object with ``__arrow_c_stream__``
-            One row for each edge.
+            A table with one row per edge.
         source, target : str, optional
-            The columns of the ends: integers or strings without nulls. By default those that go by such
-            names, as in files (src and dst, source and target, from and to, ...), or the only two.
+            The columns of tails and heads: integers or strings without nulls. The default is a pair with
+            usual names (src and dst, source and target, from and to, ...), or the only two columns.
         weight : str, optional
-            The column of weights. By default, if no column is named here, one that goes by such a name.
+            The column of weights. If no column is given, the default is a column with a usual name.
         directed, n
             As for `from_edges`.
 
@@ -270,81 +267,76 @@ class Graph:
         """
         from evener.graph.edge_table import edge_columns
 
-        ends_and_weights = edge_columns(table, source, target, weight)
-        return cls.from_edges(*ends_and_weights, directed, n)
-
-    # ---- rows -----------------------------------------------------------------------------------
+        return cls.from_edges(*edge_columns(table, source, target, weight), directed, n)
 
     @property
-    def has(self) -> tuple[str, ...]:
-        """Which edges are in memory: "out", "in", or both. What is not there is made when asked for."""
-        held = {"out": "offsets" in self.__dict__, "in": "reverse" in self.__dict__ or not self.directed}
-        return tuple(direction for direction, there in held.items() if there)
+    def stored_directions(self) -> tuple[str, ...]:
+        """The edges in memory: "out", "in", or both. The first access builds a missing direction."""
+        stored = {"out": "offsets" in self.__dict__, "in": "reverse" in self.__dict__ or not self.directed}
+        return tuple(direction for direction, present in stored.items() if present)
 
     @cached_property
     def offsets(self) -> NDArray[np.uint64]:
         """Row bounds, shape (n + 1,)."""
-        self._turn_round()
+        self._build_out_edges()
         return self.offsets
 
     @cached_property
     def targets(self) -> NDArray[np.uint32]:
-        """The head of every edge, shape (m,)."""
-        self._turn_round()
+        """The head of each edge, shape (m,)."""
+        self._build_out_edges()
         return self.targets
 
     @cached_property
     def weights(self) -> NDArray[Any] | None:
-        """The weight of every edge, shape (m,), or None."""
+        """The weight of each edge, shape (m,), or None."""
         if self.weight_dtype is None:
             return None
-        self._turn_round()
+        self._build_out_edges()
         return self.weights
 
     @property
     def weight_dtype(self) -> np.dtype[Any] | None:
-        """The type of the weights, or None; tells it without making rows."""
-        weights = self._stored.weights
+        """The dtype of the weights, or None; does not build rows."""
+        weights = self._primary.weights
         return None if weights is None else weights.dtype
 
-    def _turn_round(self) -> None:
-        """Make the rows of a graph that is stored by its in-edges."""
-        csr = build.transpose(self.reverse.offsets, self.reverse.targets, self.reverse.weights)
-        self.offsets, self.targets = read_only(csr.offsets), read_only(csr.targets)
-        self.weights = None if csr.weights is None else read_only(csr.weights)
+    def _build_out_edges(self) -> None:
+        """Build the out-edges of a graph that stores its in-edges."""
+        rows = csr.transpose(self.reverse.offsets, self.reverse.targets, self.reverse.weights)
+        self.offsets, self.targets = read_only(rows.offsets), read_only(rows.targets)
+        self.weights = None if rows.weights is None else read_only(rows.weights)
 
     @property
-    def _stored(self) -> Graph:
-        """The graph whose rows are in memory: this one, or else its reverse."""
-        return self if "out" in self.has else self.reverse
-
-    # ---- shape ----------------------------------------------------------------------------------
+    def _primary(self) -> Graph:
+        """The graph whose rows are in memory: this graph or its reverse."""
+        return self if "out" in self.stored_directions else self.reverse
 
     @property
     def n(self) -> int:
         """Number of vertices."""
-        return len(self._stored.offsets) - 1
+        return len(self._primary.offsets) - 1
 
     @property
     def m(self) -> int:
-        """Number of stored edges; an undirected edge counts twice, a self-loop once."""
-        return len(self._stored.targets)
+        """Number of stored edges. An undirected edge counts twice, a self-loop once."""
+        return len(self._primary.targets)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays that make up the graph, one direction of its edges counted."""
-        stored = self._stored
+        """Bytes of the arrays of the graph, with one direction of the edges."""
+        stored = self._primary
         arrays = (stored.offsets, stored.targets, stored.weights, self._ids)
         return sum(a.nbytes for a in arrays if a is not None)
 
     @property
-    def has_own_ids(self) -> bool:
-        """Whether vertices carry ids other than ``0..n-1``."""
+    def has_custom_ids(self) -> bool:
+        """True if the graph stores ids of its own; False if the ids are ``0..n-1``."""
         return self._ids is not None
 
     @property
-    def named_by_strings(self) -> bool:
-        """Whether ids are strings, in place of which results hold positions."""
+    def has_string_ids(self) -> bool:
+        """True if the ids are strings; results then hold vertex numbers instead of ids."""
         return self._ids is not None and self._ids.dtype.kind == "U"
 
     @cached_property
@@ -353,44 +345,52 @@ class Graph:
         return self._ids if self._ids is not None else read_only(np.arange(self.n, dtype=np.int64))
 
     def out_degree(self) -> NDArray[np.uint64]:
-        """Out-edges of each vertex, shape (n,)."""
-        return np.diff(self.offsets) if "out" in self.has else build.in_degree(self.reverse.targets, self.n)
+        """Return the number of out-edges of each vertex, uint64, shape (n,)."""
+        if "out" in self.stored_directions:
+            return np.diff(self.offsets)
+        return csr.in_degree(self.reverse.targets, self.n)
 
     def in_degree(self) -> NDArray[np.uint64]:
-        """In-edges of each vertex, shape (n,); found without building the reverse."""
-        if self.directed and "in" not in self.has:
-            return build.in_degree(self.targets, self.n)
+        """Return the number of in-edges of each vertex, uint64, shape (n,), without building the reverse."""
+        if self.directed and "in" not in self.stored_directions:
+            return csr.in_degree(self.targets, self.n)
         return np.diff(self.reverse.offsets)
 
     @cached_property
     def weight_range(self) -> tuple[float, float]:
-        """The lightest and the heaviest weight, both NaN if one is; (1, 1) for a graph without weights."""
-        weights = self._stored.weights
+        """The smallest and largest weight, NaN if a weight is NaN; (1, 1) without weights or edges."""
+        weights = self._primary.weights
         if weights is None or self.m == 0:
             return 1.0, 1.0
         return float(weights.min()), float(weights.max())
 
     @cached_property
     def reverse(self) -> Graph:
-        """The graph with every edge turned round, built at first use; an undirected graph is its own."""
+        """The graph with every edge reversed, built at first access; for undirected graphs, this graph."""
         if not self.directed:
             return self
-        csr = build.transpose(self.offsets, self.targets, self.weights)
-        return Graph(
-            csr.offsets, csr.targets, weights=csr.weights, ids=self._ids, directed=True, validate=False
-        )
-
-    # ---- vertices -------------------------------------------------------------------------------
+        rows = csr.transpose(self.offsets, self.targets, self.weights)
+        return Graph(*rows[:2], weights=rows.weights, ids=self._ids, directed=True, validate=False)
 
     def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
-        """The numbers ``0..n-1`` of the vertices with these ids.
+        """Return the vertex numbers ``0..n-1`` of ids, int64; `ids` are integers or strings as in the graph.
 
         Raises
         ------
         UnknownVertexError
-            Naming the first id that is not in the graph, or not of the kind that its ids are.
+            If an id is not in the graph or has another type. The message names the first such id.
         """
-        return numbers_of(self, ids)
+        return vertex_numbers(self, ids)
+
+    @classmethod
+    def from_reverse(cls, reverse: Graph) -> Graph:
+        """Return `from_in_edges` of a graph; deprecated."""
+        warn_renamed("Graph.from_reverse", "from_in_edges")
+        return cls.from_in_edges(reverse)
+
+    has = renamed_property("Graph.has", "stored_directions")
+    has_own_ids = renamed_property("Graph.has_own_ids", "has_custom_ids")
+    named_by_strings = renamed_property("Graph.named_by_strings", "has_string_ids")
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"

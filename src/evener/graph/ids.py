@@ -1,8 +1,8 @@
-"""From the caller's ids to vertex numbers: checks of edge arrays, and the renumbering of ids with gaps.
+"""Map vertex ids to vertex numbers: checks of edge arrays, and renumbering of ids with gaps.
 
-Integer ids are never copied: an id becomes its number as an edge is read, by its rank in a bitmap where ids
-lie dense enough, by a search among the sorted ids where not. Strings first become their places among the
-sorted strings.
+Integer ids are not copied. The builder converts an id each time it reads an edge. Dense ids use the rank in a
+bitmap; sparse ids use a binary search in the sorted ids. Strings are first replaced by their positions among
+the sorted strings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, first_clause
-from evener.graph.checks import MAX_VERTICES, nan_at, native
+from evener.graph.arrays import MAX_VERTICES, as_native, first_nan
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -22,26 +22,25 @@ if TYPE_CHECKING:
 
 __all__ = ["EdgeArrays", "number_edges"]
 
-# A bitmap and its ranks take 3/16 byte for every number up to the largest id: with a span of at most this
-# many # ids for each edge end, 1.5 bytes an edge end, well inside what the records of a pass take.
+# Largest id span of a bitmap, per edge end: 1.5 bytes with the ranks.
 _SPAN_PER_END = 8
-# Up to this span a bitmap is small (1.5 MiB) whatever the number of edges.
+# Id span below which a bitmap is always small (1.5 MiB).
 _SMALL_SPAN = 1 << 23
-# Ids sorted at a time on the way to the sorted list of all.
-_SORTED_AT_ONCE = 1 << 22
+# Ids to sort in one step.
+_SORT_CHUNK = 1 << 22
 
 
 class EdgeArrays:
-    """Edges held in two arrays of ids, read as vertex numbers (an `evener.graph.csr.EdgeSource`).
+    """Edges in two arrays of ids, read as vertex numbers; an `evener.graph.csr.EdgeSource`.
 
     Attributes
     ----------
     n, m : int
-        Vertices and edges.
+        Numbers of vertices and edges.
     ids : ndarray or None
-        The id of each vertex, ascending, or None if the ids are the numbers.
+        The id of each vertex, ascending; None if the ids are ``0..n-1``.
     weight_dtype : dtype or None
-        Of the weights as stored.
+        The dtype of the weights.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class EdgeArrays:
         self._lookup = lookup
         self._parts = numba.get_num_threads()
         by_arguments: dict[int, Any] = {
-            0: kernels.number_itself,
+            0: kernels.copy_numbers,
             2: kernels.number_by_bitmap,
             4: kernels.number_by_search,
         }
@@ -80,46 +79,45 @@ class EdgeArrays:
 
 
 def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: int | None) -> EdgeArrays:
-    """Check edge arrays and find their vertices.
+    """Return checked edge arrays with their vertices.
 
     Parameters
     ----------
     src, dst : array_like, shape (edges,)
         Non-negative integers, or strings.
     weights : array_like, shape (edges,), optional
-        Floats or integers, no NaN.
+        Floats or integers, without NaN.
     n : int, optional
-        The number of vertices, whose ids are then ``0..n-1``.
+        The number of vertices; ids are then ``0..n-1``.
 
     Raises
     ------
     ArgumentError
-        For arrays of unequal length or of another kind, and for ids that are negative, too large or not
-        whole numbers.
+        If the arrays have unequal lengths or another type, or an id is negative, too large or not an integer.
     """
-    tails, heads = _ends("src", src), _ends("dst", dst)
+    tails, heads = _check_ends("src", src), _check_ends("dst", dst)
     if len(tails) != len(heads):
         msg = f"src and dst must have the same length, not {len(tails)} and {len(heads)}"
         raise ArgumentError(msg)
-    carried = None if weights is None else _weights(weights, len(tails))
-    count = None if n is None else _count(n)
+    edge_weights = None if weights is None else _check_weights(weights, len(tails))
+    count = None if n is None else _check_vertex_count(n)
     if tails.dtype.kind in "OUT" or heads.dtype.kind in "OUT":
-        return _number_strings(tails, heads, carried, count)
-    tails, heads = _alike(tails, heads)
+        return _number_strings(tails, heads, edge_weights, count)
+    tails, heads = _to_common_dtype(tails, heads)
     span = _span(tails, heads)
     if count is not None:
         if span > count:
-            _name_too_large(tails, heads, count)
-        return EdgeArrays(tails, heads, carried, count)
-    return _number_integers(tails, heads, carried, span)
+            _raise_too_large(tails, heads, count)
+        return EdgeArrays(tails, heads, edge_weights, count)
+    return _number_integers(tails, heads, edge_weights, span)
 
 
 # ---- the arguments ----------------------------------------------------------------------------------
 
 
-def _ends(name: str, given: ArrayLike) -> NDArray[Any]:
-    """One end of all edges, as an array of unsigned 32- or 64-bit integers, or of strings."""
-    array = _array(name, given)
+def _check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
+    """Return tails or heads as unsigned 32-bit or 64-bit integers, or as strings."""
+    array = _as_array(name, given)
     if array.ndim != 1:
         msg = f"{name} must have one dimension, not {array.ndim} (shape {array.shape})"
         raise ArgumentError(msg)
@@ -132,16 +130,16 @@ def _ends(name: str, given: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind in "OUT":
         return array
     if array.dtype.kind == "f":
-        array = _whole(name, array)
+        array = _floats_to_integers(name, array)
     if array.dtype.kind not in "iu":
         msg = f"{name} must hold integers or strings, not {array.dtype}"
         raise ArgumentError(msg)
-    array = native(array)
+    array = as_native(array)
     wide = np.uint64 if array.dtype.itemsize > 4 else np.uint32
     if array.dtype.kind == "i":
         if array.dtype.itemsize < 4:
             array = array.astype(np.int32)
-        # Seen as unsigned, a negative number is larger than any that is allowed: one scan finds both.
+        # Viewed as unsigned, negative and too large values both exceed the limit.
         unsigned = array.view(f"u{array.dtype.itemsize}")
         if unsigned.max() >= 1 << (8 * array.dtype.itemsize - 1):
             place = int((array < 0).argmax())
@@ -153,10 +151,10 @@ def _ends(name: str, given: ArrayLike) -> NDArray[Any]:
     return view
 
 
-def _array(name: str, given: ArrayLike) -> NDArray[Any]:
-    """What was given, as an array; strings in a list stay objects, for one may be far longer than others."""
+def _as_array(name: str, given: ArrayLike) -> NDArray[Any]:
+    """Return an argument as an array; a list of strings stays an object array, to save memory."""
     if np.ma.is_masked(given):
-        msg = f"{name} is an array with masked entries; leave them out, or fill them"
+        msg = f"{name} must not have masked entries; remove or fill them"
         raise ArgumentError(msg)
     strings = isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str)
     try:
@@ -167,19 +165,19 @@ def _array(name: str, given: ArrayLike) -> NDArray[Any]:
 
 
 def _check_strings(name: str, array: NDArray[Any]) -> None:
-    """Accept an array of Python objects only if all of it is strings."""
+    """Raise unless all Python objects of an array are strings."""
     other = next((i for i, value in enumerate(array) if not isinstance(value, str)), None)
     if other is not None:
         msg = (
-            f"{name} is an array of Python objects, and {name}[{other}] is {array[other]!r}, not a string; "
-            "give an array of integers or of strings"
+            f"{name} must hold integers or strings, but is an array of Python objects with "
+            f"{name}[{other}] = {array[other]!r}"
         )
         raise ArgumentError(msg)
 
 
 def _check_all_strings(name: str, given: Sequence[Any]) -> None:
-    """Refuse a list with a string in it unless all of it is strings: NumPy makes others, NaN too, strings."""
-    if all(issubclass(kind, str) for kind in set(map(type, given))):  # 1 million take 25 ms
+    """Raise unless a list holds strings only; NumPy would convert other values to strings."""
+    if all(issubclass(kind, str) for kind in set(map(type, given))):
         return
     other = next(i for i, value in enumerate(given) if not isinstance(value, str))
     msg = (
@@ -189,18 +187,18 @@ def _check_all_strings(name: str, given: Sequence[Any]) -> None:
     raise ArgumentError(msg)
 
 
-def _whole(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Floats as integers, if all of them are whole."""
+def _floats_to_integers(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Return floats without fractional part as integers."""
     broken = ~((array == np.floor(array)) & (np.abs(array) < 2.0**53))
     if broken.any():
         place = int(broken.argmax())
-        msg = f"vertex ids must be whole numbers, but {name}[{place}] is {array[place]}"
+        msg = f"vertex ids must be integers, but {name}[{place}] is {array[place]}"
         raise ArgumentError(msg)
     return array.astype(np.int64)
 
 
-def _weights(given: ArrayLike, m: int) -> NDArray[Any]:
-    array = _array("weights", given)
+def _check_weights(given: ArrayLike, m: int) -> NDArray[Any]:
+    array = _as_array("weights", given)
     if array.shape != (m,):
         msg = f"weights must have one entry for each of the {m} edges, not shape {array.shape}"
         raise ArgumentError(msg)
@@ -211,16 +209,16 @@ def _weights(given: ArrayLike, m: int) -> NDArray[Any]:
         raise ArgumentError(msg)
     if array.dtype == np.float16:
         array = array.astype(np.float32)
-    array = native(array)
-    if (edge := nan_at(array)) is not None:
-        msg = f"the weight of edge {edge} is NaN"
+    array = as_native(array)
+    if (edge := first_nan(array)) is not None:
+        msg = f"the weight of edge {edge} is NaN; give a number"
         raise ArgumentError(msg)
     return array
 
 
-def _count(n: int) -> int:
+def _check_vertex_count(n: int) -> int:
     if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
-        msg = f"n must be a whole number of vertices, not {n!r}"
+        msg = f"n must be a non-negative integer, not {n!r}"
         raise ArgumentError(msg)
     if n > MAX_VERTICES:
         msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {n:,}"
@@ -228,8 +226,8 @@ def _count(n: int) -> int:
     return int(n)
 
 
-def _alike(src: NDArray[Any], dst: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both ends in the wider of their two types."""
+def _to_common_dtype(src: NDArray[Any], dst: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return both arrays in the wider of their types."""
     dtype = np.promote_types(src.dtype, dst.dtype)
     ends = [np.ascontiguousarray(end, dtype=dtype).view() for end in (src, dst)]
     for end in ends:
@@ -238,7 +236,7 @@ def _alike(src: NDArray[Any], dst: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def _span(src: NDArray[Any], dst: NDArray[Any]) -> int:
-    """One more than the largest id."""
+    """Return the largest id plus one."""
     span = 1 + max(int(src.max()), int(dst.max())) if len(src) else 0
     if span > 1 << 63:
         name, end = ("src", src) if int(src.max()) == span - 1 else ("dst", dst)
@@ -247,7 +245,7 @@ def _span(src: NDArray[Any], dst: NDArray[Any]) -> int:
     return span
 
 
-def _name_too_large(src: NDArray[Any], dst: NDArray[Any], n: int) -> None:
+def _raise_too_large(src: NDArray[Any], dst: NDArray[Any], n: int) -> None:
     for name, end in (("src", src), ("dst", dst)):
         if len(end) and end.max() >= n:
             place = int((end >= n).argmax())
@@ -261,7 +259,7 @@ def _name_too_large(src: NDArray[Any], dst: NDArray[Any], n: int) -> None:
 def _number_integers(
     src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any] | None, span: int
 ) -> EdgeArrays:
-    """Take as vertices the ids that appear."""
+    """Number the distinct integer ids, by bitmap or by search."""
     if span > max(_SPAN_PER_END * 2 * len(src), _SMALL_SPAN):
         return _number_by_search(src, dst, weights)
     import numba
@@ -270,7 +268,7 @@ def _number_integers(
 
     bitmap = np.zeros(-(-span // 64), np.uint64)
     for end in (src, dst):
-        kernels.mark(end, bitmap, numba.get_num_threads())
+        kernels.mark_ids(end, bitmap, numba.get_num_threads())
     counts = np.bitwise_count(bitmap)
     n = int(counts.sum(dtype=np.int64))
     if n == span:
@@ -279,19 +277,19 @@ def _number_integers(
     np.cumsum(counts[:-1], out=ranks[1:], dtype=np.uint32)
     memory.require(8 * n, f"the list of {n:,} vertex ids")
     ids = np.empty(n, np.int64)
-    kernels.list_marked(bitmap, ranks, ids)
+    kernels.list_marked_ids(bitmap, ranks, ids)
     return EdgeArrays(src, dst, weights, n, ids, (bitmap, ranks))
 
 
 def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any] | None) -> EdgeArrays:
-    """Sort the ids a part at a time; an index by high bits then leaves a search few steps."""
-    starts = range(0, len(src), _SORTED_AT_ONCE)
-    parts = [_distinct(end[start : start + _SORTED_AT_ONCE]) for end in (src, dst) for start in starts]
+    """Number sparse ids by binary search; an index by the high bits shortens the search."""
+    starts = range(0, len(src), _SORT_CHUNK)
+    parts = [_distinct(end[start : start + _SORT_CHUNK]) for end in (src, dst) for start in starts]
     ids = _distinct(np.concatenate(parts))
     del parts
     n, lowest = len(ids), ids[0]
-    wanted = 1 + n.bit_length()
-    shift = max(0, int(ids[-1] - lowest).bit_length() - wanted)
+    index_bits = 1 + n.bit_length()
+    shift = max(0, int(ids[-1] - lowest).bit_length() - index_bits)
     groups = (ids - lowest) >> ids.dtype.type(shift)
     index = np.searchsorted(groups, np.arange(int(groups[-1]) + 2, dtype=ids.dtype)).astype(np.uint32)
     lookup = (ids.astype(np.uint64, copy=False), np.uint64(lowest), np.uint64(shift), index)
@@ -299,7 +297,7 @@ def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Sort values and keep each once: 4 million take 0.3 s, by hashing, as `numpy.unique` does, 1.6 s."""
+    """Return the distinct values, sorted; faster than the hashing of `numpy.unique`."""
     values = np.sort(values)
     distinct: NDArray[Any] = values[np.concatenate([[True], values[1:] != values[:-1]])]
     return distinct
@@ -308,7 +306,7 @@ def _distinct(values: NDArray[Any]) -> NDArray[Any]:
 def _number_strings(
     src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any] | None, n: int | None
 ) -> EdgeArrays:
-    """Take as vertices the strings that appear, in the order of their code points."""
+    """Number the distinct strings in the order of their code points."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -317,35 +315,35 @@ def _number_strings(
             msg = f"src and dst must both hold strings or both integers, but {name} holds integers"
             raise ArgumentError(msg)
     if n is not None:
-        msg = f"n = {n} says that ids are the integers 0..n-1, but src and dst hold strings; leave n out"
+        msg = f"n = {n} requires the integer ids 0..n-1, but src and dst hold strings; remove n"
         raise ArgumentError(msg)
-    columns = [_string_column(name, end) for name, end in (("src", src), ("dst", dst))]
+    columns = [_to_arrow_strings(name, end) for name, end in (("src", src), ("dst", dst))]
     both = pa.chunked_array(columns).dictionary_encode().unify_dictionaries()
     names = both.chunk(0).dictionary
     if pc.any(pc.match_substring(names, "\0")).as_py():
-        msg = "vertex names must not hold the character NUL, with which strings of NumPy's and Arrow's end"
+        msg = "vertex ids must not hold the character NUL, which ends strings in NumPy and Arrow; remove it"
         raise ArgumentError(msg)
     order = pc.sort_indices(names).to_numpy()
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
     longest = int(pc.max(pc.utf8_length(names)).as_py())
-    memory.require(4 * longest * len(order), f"the list of {len(order):,} vertex names")
+    memory.require(4 * longest * len(order), f"the list of {len(order):,} vertex ids")
     ids = np.array(names.take(pa.array(order)).to_pylist(), dtype=f"U{max(1, longest)}")
     codes = [places[chunk.indices.to_numpy(zero_copy_only=False)] for chunk in both.chunks]
-    ends = _alike(codes[0], codes[1])
+    ends = _to_common_dtype(codes[0], codes[1])
     return EdgeArrays(*ends, weights, len(order), ids)
 
 
-def _string_column(name: str, end: NDArray[Any]) -> Any:
-    """Strings as Arrow holds them."""
+def _to_arrow_strings(name: str, end: NDArray[Any]) -> Any:
+    """Return strings as an Arrow array."""
     import pyarrow as pa
 
     try:
         column = pa.array(end.astype(object, copy=False), type=pa.large_string())
     except (UnicodeEncodeError, pa.ArrowException) as error:
-        msg = f"{name} holds a string that has no UTF-8 form: {first_clause(error)}"
+        msg = f"{name} holds a string that UTF-8 cannot encode: {first_clause(error)}"
         raise ArgumentError(msg) from error
     if column.null_count:
-        msg = f"{name}[{column.is_null().index(pa.scalar(True)).as_py()}] is missing"  # noqa: FBT003 - sought
+        msg = f"{name}[{column.is_null().index(pa.scalar(True)).as_py()}] is missing; give a string"  # noqa: FBT003 - the value to find
         raise ArgumentError(msg)
     return column

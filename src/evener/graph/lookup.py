@@ -1,4 +1,4 @@
-"""From the ids that a caller names vertices by to their numbers."""
+"""Look up vertex numbers by id."""
 
 from __future__ import annotations
 
@@ -14,60 +14,64 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["numbers_of"]
+__all__ = ["vertex_numbers"]
 
 
-def numbers_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
-    """The numbers ``0..n-1`` of the vertices with these ids.
+def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
+    """Return the vertex numbers ``0..n-1`` of ids.
 
     Parameters
     ----------
     graph : Graph
     given : iterable or array_like
-        Integers or strings, as the graph's ids are; arrays of other libraries may hold them as objects.
+        Integers or strings, like the ids of the graph. Arrays of Python objects are allowed.
+
+    Returns
+    -------
+    ndarray of int64
 
     Raises
     ------
     UnknownVertexError
-        Naming the first id that is not in the graph, or not of the kind that its ids are.
+        If an id is not in the graph or has another type. The message names the first such id.
     """
-    wanted = _array_of(graph, given)
-    if len(wanted) == 0:
+    array = _array_of(graph, given)
+    if len(array) == 0:
         return np.empty(0, dtype=np.int64)
-    ids = wanted.astype(np.int64) if wanted.dtype.kind == "u" else wanted
-    if not graph.has_own_ids:
+    ids = array.astype(np.int64) if array.dtype.kind == "u" else array
+    if not graph.has_custom_ids:
         found, numbers = (ids >= 0) & (ids < graph.n), ids
     elif graph.n == 0:
         found, numbers = np.zeros(ids.shape, bool), ids
     else:
         numbers = np.minimum(np.searchsorted(graph.ids, ids), graph.n - 1)
         found = graph.ids[numbers] == ids
-    if wanted.dtype.kind == "u":
-        found &= ids >= 0  # those of 2^63 and more have become negative
+    if array.dtype.kind == "u":
+        found &= ids >= 0  # the cast made values of 2^63 or more negative
     if not found.all():
-        raise _unknown(graph, wanted[~found][0])
+        raise _unknown(graph, array[~found][0])
     return np.asarray(numbers, dtype=np.int64)
 
 
 def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
-    """Ids as an array of integers or strings, whichever the graph's are."""
+    """Return ids as an array of the id type of the graph, integers or strings."""
     elements: Any = given
     if hasattr(given, "__array__"):
         array = np.atleast_1d(np.asarray(given))
         if array.dtype.kind != "O":
-            if len(array) and array.dtype.kind not in ("UST" if graph.named_by_strings else "iu"):
-                raise _of_another_kind(graph, array.flat[0].item())
+            if len(array) and array.dtype.kind not in ("UST" if graph.has_string_ids else "iu"):
+                raise _wrong_type(graph, array.flat[0].item())
             return array
         elements = array.ravel().tolist()
     elif isinstance(given, str | bytes) or not isinstance(given, Iterable):
         elements = [given]
     elements = list(elements)
-    # NumPy makes strings of numbers beside strings, of NaN too.
-    wanted = str if graph.named_by_strings else (int, np.integer)
-    if not all(issubclass(kind, wanted) and kind is not bool for kind in set(map(type, elements))):
-        other = next(e for e in elements if not isinstance(e, wanted) or isinstance(e, bool))
-        raise _of_another_kind(graph, other)
-    if graph.named_by_strings:
+    # NumPy converts numbers, NaN included, to strings in a list that holds a string.
+    kinds = str if graph.has_string_ids else (int, np.integer)
+    if not all(issubclass(kind, kinds) and kind is not bool for kind in set(map(type, elements))):
+        other = next(e for e in elements if not isinstance(e, kinds) or isinstance(e, bool))
+        raise _wrong_type(graph, other)
+    if graph.has_string_ids:
         return np.array(elements, dtype=np.str_)
     try:
         return np.array(elements, dtype=np.int64)
@@ -75,9 +79,9 @@ def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
         raise _unknown(graph, next(e for e in elements if not -(1 << 63) <= int(e) < 1 << 63)) from None
 
 
-def _of_another_kind(graph: Graph, other: Any) -> UnknownVertexError:
-    kind = "strings" if graph.named_by_strings else "integers"
-    return UnknownVertexError(f"vertices of this graph are named by {kind}, not {other!r}")
+def _wrong_type(graph: Graph, other: Any) -> UnknownVertexError:
+    kind = "strings" if graph.has_string_ids else "integers"
+    return UnknownVertexError(f"vertex ids of this graph are {kind}, not {other!r}")
 
 
 def _unknown(graph: Graph, missing: Any) -> UnknownVertexError:

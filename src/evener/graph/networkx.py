@@ -1,4 +1,4 @@
-"""Edges of a NetworkX graph, as arrays."""
+"""Edge arrays of NetworkX graphs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NumberedEdges", "edges_of"]
+__all__ = ["NumberedEdges", "edges_from_networkx"]
 
 
 class NumberedEdges(NamedTuple):
-    """The ends of edges as vertex numbers, their weights, and the id of each vertex.
+    """Edges by vertex number, their weights, and the id of each vertex.
 
     Attributes
     ----------
     src, dst : ndarray of uint32, shape (edges,)
     weights : ndarray, shape (edges,), or None
     ids : ndarray, shape (n,), or None
-        Ascending; None where they are ``0..n-1``.
+        Ascending; None if the ids are ``0..n-1``.
     """
 
     src: NDArray[np.uint32]
@@ -31,20 +31,20 @@ class NumberedEdges(NamedTuple):
     ids: NDArray[Any] | None
 
 
-def edges_of(graph: Any, weight: str | None) -> NumberedEdges:
-    """Take the edges of a NetworkX graph, each once, and number its nodes in ascending order.
+def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
+    """Return the edges of a NetworkX graph, each once, with nodes numbered in ascending order.
 
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
     weight : str or None
-        The edge attribute to take as weight, 1 where an edge lacks it.
+        The edge attribute that holds the weight; an edge without it has weight 1.
 
     Raises
     ------
     ArgumentError
-        If it is no NetworkX graph, its nodes are not all non-negative integers or all strings, or no edge has
-        an attribute that is named; but "weight" may be missing.
+        If the object is not a NetworkX graph, or its nodes are not all non-negative integers or all strings.
+        Also if no edge has the attribute, unless the attribute is "weight".
     """
     if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
         msg = f"expected a NetworkX graph, not {type(graph).__name__}"
@@ -52,13 +52,15 @@ def edges_of(graph: Any, weight: str | None) -> NumberedEdges:
     nodes = list(graph)
     strings = all(isinstance(node, str) for node in nodes)
     if not strings and not all(_is_id(node) for node in nodes):
-        msg = "nodes must be all non-negative integers or all strings; networkx.relabel_nodes renames them"
+        msg = (
+            "nodes must be all non-negative integers or all strings; rename them with networkx.relabel_nodes"
+        )
         raise ArgumentError(msg)
     nodes.sort()
     number = {node: i for i, node in enumerate(nodes)}
     ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.uint32).reshape(-1, 2)
-    own_ids = nodes != list(range(len(nodes)))
-    ids = np.array(nodes, dtype=None if strings else np.int64) if own_ids else None
+    custom_ids = nodes != list(range(len(nodes)))
+    ids = np.array(nodes, dtype=None if strings else np.int64) if custom_ids else None
     return NumberedEdges(ends[:, 0], ends[:, 1], _weights(graph, weight), ids)
 
 
@@ -70,8 +72,8 @@ def _weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
         return np.array([edge.get(weight, 1) for edge in attributes])
     if weight != "weight":
         names = ", ".join(map(repr, sorted(map(str, attributes[0]))))
-        has = f"the attributes {names}" if names else "no attributes"
-        msg = f"no edge has {weight!r}, which is to be its weight; the first edge has {has}"
+        found = f"the attributes {names}" if names else "no attributes"
+        msg = f"expected edges with the attribute {weight!r} as weight; the first edge has {found}"
         raise ArgumentError(msg)
     return None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evener.errors import DeviceOutOfMemory
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,9 +116,9 @@ def columns_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) ->
 def too_large(element: str, owned: int, mirrors: int, needed: int, room: int) -> DeviceOutOfMemory:
     """The error for a partition whose vertices alone have no room on a GPU."""
     msg = (
-        f"{element} has room for {readable(room)}, and a partition of {owned:,} vertices and {mirrors:,} "
-        f"mirrors needs {readable(needed)} even with all its edges in the host's memory; give it a smaller "
-        'share (a larger alpha), or fewer vertices (policy="low")'
+        f"{element} has room for {format_bytes(room)}, and a partition of {owned:,} vertices and {mirrors:,} "
+        f"mirrors needs {format_bytes(needed)} even with all its edges in the host's memory; give it a "
+        'smaller share (a larger alpha), or fewer vertices (policy="low")'
     )
     return DeviceOutOfMemory(msg, needed=needed, available=room)
 

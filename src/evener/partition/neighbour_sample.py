@@ -75,7 +75,7 @@ class NeighbourSample:
         followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
         if not graph.directed:
             rows = [graph]
-        elif set(followed) <= set(graph.has):
+        elif set(followed) <= set(graph.stored_directions):
             rows = [graph if one == "out" else graph.reverse for one in followed]
         else:
             return None  # building them would take as much memory as the graph

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from evener.graph import csr as build
-from evener.graph.checks import read_only
+from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = [
     "Edges",
     "Numbering",
     "Partition",
-    "Renumbered",
+    "PendingEdges",
     "build_partition",
     "edges_far",
     "number_vertices",
@@ -52,7 +52,7 @@ class Edges:
     Attributes
     ----------
     offsets : ndarray of uint64, shape (L + 1,)
-    targets : ndarray of uint32, shape (edges,), or Renumbered
+    targets : ndarray of uint32, shape (edges,), or PendingEdges
         Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
         If another owner has greater hubs, rows begin with its mirrors, and those after them, unless all lie
         in the memory of a GPU.
@@ -69,7 +69,7 @@ class Edges:
     """
 
     offsets: NDArray[np.uint64]
-    targets: NDArray[np.uint32] | Renumbered
+    targets: NDArray[np.uint32] | PendingEdges
     weights: NDArray[Any] | None
     blocks: NDArray[np.uint32]
     rows: int
@@ -95,7 +95,7 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Renumbered:
+class PendingEdges:
     """Rows of a graph that are to be a partition's: what its targets and weights are written from.
 
     Attributes
@@ -278,7 +278,7 @@ def build_partition(
     stored = [
         Edges(
             offsets=rows,
-            targets=Renumbered(g, owned, rows, runs, position, len(vertices), first),
+            targets=PendingEdges(g, owned, rows, runs, position, len(vertices), first),
             weights=None,
             blocks=runs,
             rows=int(np.searchsorted(rows, rows[-1])),

@@ -10,7 +10,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.kernels.cpu import partition as kernels
 from evener.partition.statistics import Statistics, statistics_of
-from evener.system.memory import WORTH_ASKING, not_given, require
+from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +91,7 @@ class PartitionedGraph:
         self._check_parts(parts)
         gathered = self._for_each_vertex(parts[0].dtype)
         for vertices, part in self._fetched(parts):
-            kernels.scatter_to(vertices, part, np.uint64(len(vertices)), gathered)
+            kernels.scatter_values(vertices, part, np.uint64(len(vertices)), gathered)
         return gathered
 
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -109,7 +109,7 @@ class PartitionedGraph:
         names = _integer_ids(self.graph)
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
             vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
-            beyond = kernels.scatter_names(vertices, element.download(part), names, own, gathered)
+            beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
             _refuse_beyond(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
@@ -127,7 +127,7 @@ class PartitionedGraph:
         gathered = self._for_each_vertex(np.dtype(np.int64))
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
-            beyond = kernels.scatter_numbers(vertices, part, ids, np.uint64(len(vertices)), gathered)
+            beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
             _refuse_beyond(beyond, self.graph.n, "the graph's numbers")
         return gathered
 
@@ -143,12 +143,12 @@ class PartitionedGraph:
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """An undefined value for each vertex of the graph."""
         n = self.graph.n
-        if (nbytes := n * dtype.itemsize) >= WORTH_ASKING:
+        if (nbytes := n * dtype.itemsize) >= MIN_CHECKED_BYTES:
             require(nbytes, f"the result for {n:,} vertices")
         try:
             return np.empty(n, dtype)
         except MemoryError as error:
-            raise not_given(nbytes) from error
+            raise allocation_error(nbytes) from error
 
     def _check_parts(self, parts: Sequence[NDArray[Any]], *, numbers: bool = False) -> None:
         """Refuse parts that do not hold a value, or number, for each owned vertex of each partition."""
@@ -172,7 +172,7 @@ class PartitionedGraph:
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     """The ids where they are the caller's own integers, else nothing: numbers then stand for themselves."""
-    own = graph.has_own_ids and not graph.named_by_strings
+    own = graph.has_custom_ids and not graph.has_string_ids
     ids = graph.ids if own else np.empty(0, dtype=np.int64)
     ids.flags.writeable = False  # one type for the kernel, whichever it is
     return ids

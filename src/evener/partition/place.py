@@ -20,7 +20,7 @@ from evener.partition.policies import POLICIES, edge_shares, owners
 from evener.partition.route import place as place_route
 from evener.partition.route import routes_of
 from evener.partition.suggest import with_placement_hint
-from evener.system.memory import nbytes_of, require
+from evener.system.memory import parse_bytes, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,7 @@ def partition(
             msg = f"policy 'auto' is for algorithms and plans; choose one of {known}"
         raise ArgumentError(msg)
     seed = check_seed(seed)
-    most = None if gpu_memory is None else nbytes_of(gpu_memory, "gpu_memory")
+    most = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements = parse_elements(on, gpu_memory=most)
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     needed = _bytes_needed(
@@ -231,6 +231,6 @@ def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
     stored = 2 if graph.directed and directions == "both" else 1
     # A direction that the graph does not have yet is made of the other, a third at a time.
     wanted = ("out", "in") if directions == "both" else (directions,)
-    missing = [one for one in wanted if graph.directed and one not in graph.has]
+    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
     made = len(missing) * (edges + graph.n * 8) + (graph.m * (4 + edge) // 3 if missing else 0)
     return int(_edge_bytes(graph, directions) * on_host) + made + (stored * 8 + 30) * graph.n

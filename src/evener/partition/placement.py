@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.graph.checks import read_only
+from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import HEAD, IN_ONE_MEMORY, Tiers, whole_rows
 from evener.partition.partition import EDGES_PER_BLOCK, edges_far
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.partition.partition import Edges, Partition, Renumbered
+    from evener.partition.partition import Edges, Partition, PendingEdges
 
 __all__ = ["place"]
 
@@ -48,7 +48,7 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
             return None
         # Kernels read several edges at once, so a run of them does not lie in two memories.
         far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
-        targets, weights = _written(cast("Renumbered", edges.targets), element, far)
+        targets, weights = _written(cast("PendingEdges", edges.targets), element, far)
         far = edges_far(targets)
         if heads := min(most_heads, whole_rows(edges.offsets, far)):
             targets = targets.with_heads(_heads(edges.offsets, targets.host_part, heads, element))
@@ -74,7 +74,7 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
     )
 
 
-def _written(edges: Renumbered, element: Element, far: int) -> tuple[Any, Any]:
+def _written(edges: PendingEdges, element: Element, far: int) -> tuple[Any, Any]:
     """Targets and weights in an element's memory, the first `far` of each in the host's."""
     graph = edges.graph
     targets = element.allocate_edges(len(edges), np.dtype(np.uint32), far)

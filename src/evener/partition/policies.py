@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.checks import is_number, read_only
+from evener.graph.arrays import read_only
+from evener.graph.checks import is_number
 from evener.kernels.cpu import partition as kernels
 
 if TYPE_CHECKING:

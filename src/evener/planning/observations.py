@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from evener.elements.hardware import fingerprint
 from evener.errors import FileError
 from evener.system.cache import cache_folder
-from evener.system.files import replacing
-from evener.system.lock import alone
+from evener.system.files import atomic_write
+from evener.system.lock import file_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,13 +103,13 @@ def record(observation: Observation) -> None:
     line = json.dumps({"version": VERSION, "machine": fingerprint(), **asdict(observation)})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with alone(path.with_suffix(".lock"), waiting=lambda: None):
+        with file_lock(path.with_suffix(".lock")):
             lines = [*_lines(path), line]
             if len(lines) < 2 * KEPT:
                 with path.open("a", encoding="utf-8") as file:
                     file.write(f"{line}\n")
             else:
-                with replacing(path) as temporary:
+                with atomic_write(path) as temporary:
                     temporary.write_text("".join(f"{one}\n" for one in lines[-KEPT:]), encoding="utf-8")
     except (OSError, FileError) as error:
         _log.debug("the run is not recorded for later plans: %s", error)

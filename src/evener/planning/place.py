@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
 from evener.elements.cuda.discovery import gpus
-from evener.errors import ON_THE_CPU, ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
 from evener.partition.estimate import GraphSizes
@@ -17,7 +17,7 @@ from evener.planning.cost_model import CostModel
 from evener.planning.observations import observations
 from evener.planning.plan import Plan, check_choices, choose
 from evener.planning.prior import prior_of, supersteps_of
-from evener.system.memory import nbytes_of
+from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def make_plan(
         msg = f"expected a Graph to plan for, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     check_choices(policy, alpha)
-    limit = None if gpu_memory is None else nbytes_of(gpu_memory, "gpu_memory")
+    limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements = _all_elements(limit) if on is None else parse_elements(on, gpu_memory=limit)
     cpu_alone = parse_elements("cpu")[0] if on is None else None
     model = cost_model(spec, elements)
@@ -161,7 +161,7 @@ def plan_and_place(
 
 def _warn(why: str) -> None:
     """Warn at the call of the algorithm: four frames above `plan_and_place`."""
-    warnings.warn(f"{ON_THE_CPU}: {why}", RuntimeWarning, stacklevel=6)
+    warnings.warn(f"{NO_USABLE_GPU}: {why}", RuntimeWarning, stacklevel=6)
 
 
 def _all_elements(gpu_memory: int | None) -> list[Element]:

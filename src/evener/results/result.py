@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.checks import check_path, is_whole
+from evener.graph.checks import check_path, is_integral
 from evener.results.columns import Column
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
             Largest value first; among equal values, the smaller id first. For distances, the farthest reached
             vertices. For components, the largest components: (component, number of vertices).
         """
-        if not is_whole(k) or k < 0:
+        if not is_integral(k) or k < 0:
             msg = f"top(k): expected an integer k >= 0, found {k!r}"
             raise ArgumentError(msg)
         name = next(iter(self))
@@ -316,14 +316,14 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
     def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices in an array: the values, or the strings at these positions."""
-        return self.graph.ids[vertices] if self.graph.named_by_strings else vertices
+        return self.graph.ids[vertices] if self.graph.has_string_ids else vertices
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
     """Write `draw(result)` to a file atomically, after checking that the file can be written."""
-    from evener.system.files import replacing
+    from evener.system.files import atomic_write
 
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(draw(result), encoding="utf-8")
 
 

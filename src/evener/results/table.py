@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from evener.errors import ArgumentError, FileError, FormatError, first_clause
-from evener.system.files import NO_UTF8, replacing
+from evener.system.files import NOT_UTF8, atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ def write_result(result: Result, path: Path) -> None:
     record = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
     table = result.to_arrow().replace_schema_metadata({KEY: json.dumps(record, default=_plain).encode()})
     suffix = path.suffix.lower()
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         if suffix == ".parquet":
             from pyarrow import parquet
 
@@ -94,7 +94,7 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
 
         return feather.read_table(path)
     except UnicodeEncodeError as error:
-        msg = f"cannot read {path}: {NO_UTF8}"
+        msg = f"cannot read {path}: {NOT_UTF8}"
         raise FileError(msg) from error
     except pa.ArrowInvalid as error:
         msg = f"expected a table of results ({first_clause(error)})"

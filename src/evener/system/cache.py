@@ -1,4 +1,4 @@
-"""The user's cache directory: compiled kernels, recorded runs, checked containers."""
+"""The user's cache directory, for compiled kernels, recorded runs and validated containers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder() -> Path | None:
-    """The user's cache directory, as the XDG Base Directory Specification has it; None if there is none.
+    """Return the user's cache directory by the XDG Base Directory Specification, or None.
 
-    A name that is empty or not absolute is none, says the specification. Nothing takes the place of a home
-    directory: in a folder that all can write to, another could lay down what we then load.
+    The specification ignores an `XDG_CACHE_HOME` that is empty or relative. A user without a home directory
+    gets None: in a world-writable folder, another user could place files that Evener would load.
     """
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if named.is_absolute():
         return named
-    with contextlib.suppress(RuntimeError):  # a user without a home directory
+    with contextlib.suppress(RuntimeError):  # the user has no home directory
         home = Path.home()
         return home / ".cache" if home.is_absolute() else None
     return None

@@ -1,4 +1,4 @@
-"""Writing whole or not at all: a temporary file or folder beside the target, fsync, rename."""
+"""Atomic writes: write a temporary file or folder in the same directory, call fsync, rename."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "NO_UTF8",
-    "named_in_utf8",
-    "refuse_read_only",
-    "remove_unfinished",
-    "replacing",
-    "replacing_folder",
-    "replacing_together",
+    "NOT_UTF8",
+    "atomic_write",
+    "atomic_write_all",
+    "atomic_write_folder",
+    "has_utf8_path",
+    "remove_temporary_files",
+    "require_writable",
 ]
 
-# Temporary files and folders now being written, for a program that has to stop at once.
+# Temporary files and folders of unfinished writes, removed when the program stops at once.
 _unfinished: set[Path] = set()
 
-NO_UTF8 = "its name is not UTF-8; give it another"
+NOT_UTF8 = "its name is not UTF-8; use a UTF-8 name"
 
-_EXCHANGE = 2  # renameat2's RENAME_EXCHANGE
-_HERE = -100  # AT_FDCWD
+_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+_CURRENT_FOLDER = -100  # AT_FDCWD
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary file to write; on success it takes the place of `path` in one step.
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary file that replaces `path` in one step when the block succeeds.
 
-    On any error or interrupt the temporary file is removed and `path` is as it was. A symbolic link stays
-    and its target is replaced; an existing file's permissions are kept. A device or pipe, which no rename
-    can replace, is written directly.
+    An error or interrupt removes the temporary file and leaves `path` unchanged. A symbolic link stays, and
+    its target is replaced. An existing file keeps its permissions. A device or pipe is written directly,
+    because a rename cannot replace it.
 
     Parameters
     ----------
     path : path-like
-        The file to make or replace.
+        The file to create or replace.
 
     Yields
     ------
@@ -57,40 +57,40 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     FileError
-        If the file cannot be written; the sentence names `path` and the cause.
+        If the file cannot be written. The message names `path` and the cause.
 
     Examples
     --------
-    >>> with replacing("ranks.txt") as temporary:
+    >>> with atomic_write("ranks.txt") as temporary:
     ...     _ = temporary.write_text("0.25")
     """
-    with replacing_together(path) as (temporary,):
+    with atomic_write_all(path) as (temporary,):
         yield temporary
 
 
 @contextmanager
-def replacing_together(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
-    """As `replacing`, for files that belong together: all are on disk before the first takes its place.
+def atomic_write_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
+    """Yield temporary files for several targets; write all to disk before the first rename.
 
     Parameters
     ----------
     *paths : path-like
-        The files to make or replace, in this order; one that names the others comes last.
+        The files to create or replace, in this order. Give a file that refers to the others last.
 
     Yields
     ------
     list of Path
-        An empty file for each.
+        One empty file per path.
 
     Raises
     ------
     FileError
-        If they cannot be written; the sentence names the last path and the cause.
+        If a file cannot be written. The message names the last path and the cause.
     """
     given = [Path(path) for path in paths]
-    with _telling(given[-1]), contextlib.ExitStack() as opened:
+    with _file_errors(given[-1]), contextlib.ExitStack() as stack:
         targets = [Path(os.path.realpath(path)) for path in given]
-        written = [opened.enter_context(_unplaced(*names)) for names in zip(targets, given, strict=True)]
+        written = [stack.enter_context(_temporary_file(*names)) for names in zip(targets, given, strict=True)]
         yield written
         moves = [(file, target) for file, target in zip(written, targets, strict=True) if file != target]
         for file, _ in moves:
@@ -102,18 +102,18 @@ def replacing_together(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
 
 
 @contextmanager
-def _unplaced(target: Path, given: Path) -> Iterator[Path]:
-    """Give a file beside `target`, removed at the end unless it was moved; a device or pipe as it is."""
+def _temporary_file(target: Path, given: Path) -> Iterator[Path]:
+    """Yield a temporary file in the folder of `target`, and remove it at the end unless it was renamed."""
     if target.is_dir():
-        raise FileError(f"cannot write {given}: it is a folder; give the name of a file")
-    refuse_read_only(target, given)
+        raise FileError(f"cannot write {given}: it is a folder; give a file name")
+    require_writable(target, given)
     if target.exists() and not target.is_file():
         yield target
         return
-    temporary = _beside(target)
+    temporary = _temporary_name(target)
     _unfinished.add(temporary)
     try:
-        # Made with the caller's own umask, as any new file would be.
+        # os.open applies the umask of the caller, as for any new file.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         if target.exists():
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -123,49 +123,51 @@ def _unplaced(target: Path, given: Path) -> Iterator[Path]:
         _unfinished.discard(temporary)
 
 
-def refuse_read_only(target: Path, given: str | os.PathLike[str]) -> None:
-    """Leave a file alone that its owner has made read-only, though the folder would let it be replaced.
+def require_writable(target: Path, given: str | os.PathLike[str]) -> None:
+    """Raise if a target file is read-only, although its folder would permit a rename over it.
 
     Raises
     ------
     FileError
-        If `target` is such a file; the sentence names what was `given`.
+        If `target` is read-only. The message names `given`.
     """
     if target.is_file() and not os.access(target, os.W_OK):
         raise FileError(f"cannot write {given}: it is read-only; make it writable, or give another name")
 
 
 @contextmanager
-def replacing_folder(path: str | os.PathLike[str], *, ours: Callable[[Path], bool]) -> Iterator[Path]:
-    """As `replacing`, for a folder of files: the old folder is there until the new one is whole.
+def atomic_write_folder(
+    path: str | os.PathLike[str], *, may_replace: Callable[[Path], bool]
+) -> Iterator[Path]:
+    """Yield a temporary folder that replaces `path` in one step when the block succeeds.
 
     Parameters
     ----------
     path : path-like
-        The folder to make or replace.
-    ours : callable
-        Whether an existing folder may be replaced; any other that holds something is left alone.
+        The folder to create or replace.
+    may_replace : callable
+        Predicate of an existing folder that is not empty: True permits its replacement.
 
     Yields
     ------
     Path
-        An empty folder beside `path`.
+        An empty folder in the parent folder of `path`.
 
     Raises
     ------
     FileError
-        If the folder cannot be written, or another one is in its place.
+        If the folder cannot be written, or `path` is a file or a folder that may not be replaced.
     """
     given = Path(path)
-    with _telling(given):
+    with _file_errors(given):
         target = Path(os.path.realpath(given))
         if target.exists() and not target.is_dir():
             raise FileError(
-                f"cannot write {given}: a file is there, and this format is a folder; remove it first"
+                f"cannot write {given}: this format is a folder, but {given} is a file; remove it first"
             )
-        if target.exists() and any(target.iterdir()) and not ours(target):
-            raise FileError(f"cannot write {given}: that folder holds other files; give a new name")
-        temporary = _beside(target)
+        if target.exists() and any(target.iterdir()) and not may_replace(target):
+            raise FileError(f"cannot write {given}: the folder holds other files; give a new name")
+        temporary = _temporary_name(target)
         _unfinished.add(temporary)
         temporary.mkdir()
         try:
@@ -179,14 +181,14 @@ def replacing_folder(path: str | os.PathLike[str], *, ours: Callable[[Path], boo
             else:
                 temporary.rename(target)
         finally:
-            # After an exchange this is the old folder, after an error the unfinished one.
+            # This path is the old folder after an exchange, and the unfinished folder after an error.
             shutil.rmtree(temporary, ignore_errors=True)
             _unfinished.discard(temporary)
         _sync(target.parent)
 
 
-def remove_unfinished() -> None:
-    """Remove what is being written now, at the end of a program that cannot wait for its writing thread."""
+def remove_temporary_files() -> None:
+    """Remove the temporary files of all unfinished writes, for a program that stops at once."""
     for temporary in list(_unfinished):
         if temporary.is_dir():
             shutil.rmtree(temporary, ignore_errors=True)
@@ -195,25 +197,25 @@ def remove_unfinished() -> None:
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
-    """Turn an `OSError` into a `FileError` that names the path the caller knows."""
+def _file_errors(path: Path) -> Iterator[None]:
+    """Convert an `OSError` into a `FileError` that names the path of the caller."""
     try:
         yield
     except EvenerError:
         raise
     except UnicodeEncodeError as error:
-        if named_in_utf8(path):
+        if has_utf8_path(path):
             raise
-        raise FileError(f"cannot write {path}: {NO_UTF8}") from error
+        raise FileError(f"cannot write {path}: {NOT_UTF8}") from error
     except OSError as error:
         folder = path.parent
-        there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises where a folder may not be entered
+        there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises if a parent folder is not accessible
         cause = _cause(error) if there else f"there is no folder {folder}"
         raise FileError(f"cannot write {path}: {cause}; nothing was left behind") from error
 
 
-def named_in_utf8(path: str | os.PathLike[str]) -> bool:
-    """Whether the path of a file, and what it leads to, can be written in UTF-8, as PyArrow takes it."""
+def has_utf8_path(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path and its resolved target have UTF-8 names, which PyArrow requires."""
     try:
         f"{path} {os.path.realpath(path)}".encode()
     except UnicodeEncodeError:
@@ -225,7 +227,7 @@ def _cause(error: OSError) -> str:
     return (error.strerror or str(error)).strip().rstrip(".").lower()
 
 
-def _beside(target: Path) -> Path:
+def _temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.tmp")
 
 
@@ -238,16 +240,16 @@ def _sync(path: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step where the system can, else in two with the old one put back on failure."""
+    """Swap two folders in one system call; without that call, rename twice and undo on failure."""
     with contextlib.suppress(OSError, AttributeError):
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-        if renameat2(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0:
+        if renameat2(_CURRENT_FOLDER, os.fsencode(new), _CURRENT_FOLDER, os.fsencode(old), _EXCHANGE) == 0:
             return
-    aside = _beside(old)
-    old.rename(aside)
+    backup = _temporary_name(old)
+    old.rename(backup)
     try:
         new.rename(old)
     except BaseException:
-        aside.rename(old)
+        backup.rename(old)
         raise
-    aside.rename(new)
+    backup.rename(new)

@@ -1,4 +1,4 @@
-"""Alone: what one process at a time does, of those that name the same file."""
+"""An advisory file lock between processes."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["alone"]
+__all__ = ["file_lock"]
 
 
 @contextmanager
-def alone(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Wait until no other process is in such a block; where no file can be locked, go on without.
+def file_lock(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold an advisory lock on a file; without a lockable file, run the block unlocked.
 
     Parameters
     ----------
     path : Path
-        The file to lock. It is left behind: another process may be waiting for it.
-    waiting : callable
-        Called before others are waited for, if there are any.
+        The lock file, created if missing. It is never deleted, because another process may wait for it.
+    on_wait : callable, optional
+        Called once before the block waits for another process.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = held.enter_context(path.open("ab"))
+            file = stack.enter_context(path.open("ab"))
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                waiting()
+                if on_wait is not None:
+                    on_wait()
                 fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Memory at hand, and the refusal of what does not fit before any of it is allocated."""
+"""Available memory, and checks before large allocations."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "WORTH_ASKING",
+    "MIN_CHECKED_BYTES",
+    "allocation_error",
     "available",
-    "nbytes_of",
-    "not_given",
+    "format_bytes",
     "on_shortage",
-    "readable",
+    "parse_bytes",
     "require",
     "require_for_run",
 ]
 
-# What gives back memory that is kept for later use.
-_reserves: list[Callable[[], None]] = []
-# How many bytes each of those keeps that runs take first.
-_kept: list[Callable[[], int]] = []
+# Functions that release memory kept for reuse.
+_release: list[Callable[[], None]] = []
+# Functions that count the bytes that a run can reuse.
+_reusable: list[Callable[[], int]] = []
 
-# Runs that take less than this beside what is kept do not ask what is at hand: asking takes 0.4 ms, while so
-# much in fresh pages takes two threads 3.5 ms to fill.
-WORTH_ASKING = 16 << 20
+# Bytes. Smaller allocations of a run are not checked.
+MIN_CHECKED_BYTES = 16 << 20
 
-# What a user says this process may take up, where the system tells less than there is.
-SAID = "EVENER_MEMORY"
+# Environment variable with the memory limit of this process, in bytes or with a unit.
+LIMIT_VARIABLE = "EVENER_MEMORY"
 
-# A cgroup without a limit says "max" (version 2) or a number near 2^63 (version 1).
+# A cgroup without a limit reports "max" (version 2) or a number near 2^63 (version 1).
 _UNLIMITED = 1 << 62
 
 
 def available() -> int:
-    """Bytes this process can still allocate: the least of free memory, cgroup room and `RLIMIT_AS` room.
+    """Return the bytes that this process can still allocate.
 
-    A virtual machine whose memory grows as it is used tells less free memory than it has. What the user says
-    in the environment variable `EVENER_MEMORY` is believed instead: ``120GiB``, say, for all of this process.
+    The result is the smallest of the free memory, the cgroup limit and `RLIMIT_AS`, each less the memory in
+    use. A virtual machine with memory ballooning reports too little free memory. The environment variable
+    `EVENER_MEMORY`, such as ``120GiB``, then replaces the free memory; it limits the whole process.
 
     Raises
     ------
@@ -56,83 +56,88 @@ def available() -> int:
     >>> memory.available() > 0
     True
     """
-    said = os.environ.get(SAID)
-    machine = _system() if not said else nbytes_of(said, SAID) - _taken()
+    limit = os.environ.get(LIMIT_VARIABLE)
+    machine = _free_memory() if not limit else parse_bytes(limit, LIMIT_VARIABLE) - _resident_bytes()
     return max(0, min(machine, _cgroup(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")), _address_space()))
 
 
 def require(nbytes: int, what: str) -> None:
-    """Refuse, before allocating, what needs more memory than there is.
+    """Raise if an allocation needs more memory than is available.
 
     Parameters
     ----------
     nbytes : int
-        Bytes about to be allocated.
+        Bytes to allocate.
     what : str
-        What they are for, as the subject of a sentence: "the graph rmat:40".
+        Their purpose, as the subject of the error sentence: "the graph rmat:40".
 
     Raises
     ------
     OutOfMemoryError
-        If fewer than `nbytes` bytes are at hand; it carries both numbers.
+        If fewer than `nbytes` bytes are available. The error carries both numbers.
     """
-    at_hand = available()
-    if nbytes > at_hand:
-        for give_back in _reserves:
-            give_back()
-        at_hand = available()
-    if nbytes > at_hand:
+    free = available()
+    if nbytes > free:
+        for release in _release:
+            release()
+        free = available()
+    if nbytes > free:
+        remedy = "a larger" if os.environ.get(LIMIT_VARIABLE) else "(if the system reports too little memory)"
         msg = (
-            f"{what} needs {readable(nbytes)} of memory ({nbytes:,} bytes), but only {readable(at_hand)} "
-            f"({at_hand:,} bytes) are at hand; take a smaller graph or a machine with more memory, or "
-            + (
-                f"raise {SAID}"
-                if os.environ.get(SAID)
-                else f"set {SAID} where the system tells less than it has"
-            )
+            f"{what} needs {format_bytes(nbytes)} of memory ({nbytes:,} bytes), but only "
+            f"{format_bytes(free)} ({free:,} bytes) are available; use a smaller graph, more memory, or "
+            f"{remedy} {LIMIT_VARIABLE}"
         )
-        raise OutOfMemoryError(msg, needed=nbytes, available=at_hand)
+        raise OutOfMemoryError(msg, needed=nbytes, available=free)
 
 
 def require_for_run(nbytes: int, what: str) -> None:
-    """As `require`, for what a run is about to take: pages that earlier runs left are taken first.
+    """Raise if a run needs more memory than is available, counting the pages kept from earlier runs.
 
     Parameters
     ----------
     nbytes : int
-        Bytes about to be taken. Less than 16 MiB are not asked about.
+        Bytes that the run allocates. Less than `MIN_CHECKED_BYTES` are not checked.
     what : str
         As for `require`.
 
     Raises
     ------
     OutOfMemoryError
-        If neither what is kept nor what is at hand is enough.
+        If the kept pages and the available memory are too small.
     """
-    fresh = nbytes - sum(kept() for kept in _kept) if nbytes >= WORTH_ASKING else 0
-    if fresh >= WORTH_ASKING and fresh > available():
+    fresh = nbytes - sum(kept() for kept in _reusable) if nbytes >= MIN_CHECKED_BYTES else 0
+    if fresh >= MIN_CHECKED_BYTES and fresh > available():
         require(nbytes, what)
 
 
-def not_given(nbytes: int) -> OutOfMemoryError:
-    """The error for an array that the system gave no memory for, though it had seemed to be there."""
-    at_hand = available()
+def allocation_error(nbytes: int) -> OutOfMemoryError:
+    """Return the error for an array that the system refused to allocate."""
+    free = available()
     msg = (
-        f"an array of {readable(nbytes)} ({nbytes:,} bytes) was refused by the system, with "
-        f"{readable(at_hand)} at hand; take a smaller graph, or raise the limits of the process"
+        f"the system refused an array of {format_bytes(nbytes)} ({nbytes:,} bytes), with "
+        f"{format_bytes(free)} available; use a smaller graph, or raise the limits of the process"
     )
-    return OutOfMemoryError(msg, needed=nbytes, available=at_hand)
+    return OutOfMemoryError(msg, needed=nbytes, available=free)
 
 
-def on_shortage(give_back: Callable[[], None], *, kept: Callable[[], int] | None = None) -> None:
-    """Have this called when memory is asked for that is not at hand; `kept` counts what runs take from it."""
-    _reserves.append(give_back)
+def on_shortage(release: Callable[[], None], *, kept: Callable[[], int] | None = None) -> None:
+    """Register a function that releases kept memory when an allocation does not fit.
+
+    Parameters
+    ----------
+    release : callable
+        Called before `require` raises.
+    kept : callable, optional
+        Returns the bytes of the kept memory that a run can reuse.
+    """
+    _release.append(release)
     if kept is not None:
-        _kept.append(kept)
+        _reusable.append(kept)
 
 
-def readable(nbytes: int) -> str:
-    """Bytes in the largest binary unit that leaves a number of at least one: ``3.2 GiB``."""
+def format_bytes(nbytes: int) -> str:
+    """Return a number of bytes in the largest binary unit that gives at least one: ``3.2 GiB``."""
     size = float(nbytes)
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if size < 1024:
@@ -141,28 +146,30 @@ def readable(nbytes: int) -> str:
     return f"{size:,.1f} EiB"
 
 
-def nbytes_of(size: str | int, what: str = "a size of memory") -> int:
-    """Bytes written as a number, or with a unit: ``20GiB``, ``512 MB``.
+def parse_bytes(size: str | int, what: str = "a size of memory") -> int:
+    """Return the bytes of a size such as ``4096``, ``20GiB`` or ``512 MB``.
 
     Parameters
     ----------
     size : str or int
     what : str
-        Whose size it is, as the subject of the error.
+        Name of the size, as the subject of the error sentence.
 
     Raises
     ------
     ArgumentError
-        If it is not a size.
+        If the text is not a size.
 
     Examples
     --------
-    >>> nbytes_of("1.5GiB"), nbytes_of("2GB"), nbytes_of(4096)
+    >>> parse_bytes("1.5GiB"), parse_bytes("2GB"), parse_bytes(4096)
     (1610612736, 2000000000, 4096)
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(size).strip().lower())
     if match is None or isinstance(size, bool):
-        msg = f"{what} is a number of bytes or has a unit, as in 20GiB or 500MB, not {size!r}"
+        msg = (
+            f"{what} must be a number of bytes, or a number with a unit such as 20GiB or 500MB, not {size!r}"
+        )
         raise ArgumentError(msg)
     unit = match[2] or ""
     base = 1024 if unit.endswith("i") else 1000
@@ -170,7 +177,7 @@ def nbytes_of(size: str | int, what: str = "a size of memory") -> int:
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """First number of every line of a /proc or cgroup table, by its name; empty if there is no such file."""
+    """Return the first number of each line of a /proc or cgroup table by its name; empty without a file."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -179,20 +186,20 @@ def _fields(path: Path) -> dict[str, int]:
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) > 1 and pair[1].isdigit()}
 
 
-def _system() -> int:
+def _free_memory() -> int:
     meminfo = _fields(Path("/proc/meminfo"))
     if "MemAvailable" in meminfo:
         return meminfo["MemAvailable"] * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _taken() -> int:
-    """Bytes this process has taken up so far, files that it maps not counted."""
+def _resident_bytes() -> int:
+    """Return the resident bytes of this process, without mapped files."""
     return _fields(Path("/proc/self/status")).get("RssAnon", 0) * 1024
 
 
 def _cgroup(root: Path, membership: Path) -> int:
-    """Room under the tightest memory limit of the cgroups we are in; page cache counts as room."""
+    """Return the bytes left under the tightest cgroup limit of this process; page cache counts as free."""
     try:
         lines = membership.read_text().splitlines()
     except OSError:
@@ -207,7 +214,7 @@ def _cgroup(root: Path, membership: Path) -> int:
             limit, usage, cache = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
         else:
             continue
-        # In a container the path may lie outside what is mounted: then only the mount's root is seen.
+        # In a container the path may be outside the mount; then only the root of the mount exists.
         folder = top / path.lstrip("/")
         for group in (folder, *folder.parents):
             room = min(room, _room(group / limit, group / usage, group / "memory.stat", cache))

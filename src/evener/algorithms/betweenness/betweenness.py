@@ -25,7 +25,7 @@ from evener.algorithms.betweenness import SPEC
 from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
-from evener.graph.checks import check_seed, is_whole
+from evener.graph.checks import check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
 
@@ -371,7 +371,7 @@ def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int
         return graph.numbers_of(sources)
     if k is None:
         return np.arange(graph.n)
-    if not is_whole(k) or not 1 <= k <= graph.n:
+    if not is_integral(k) or not 1 <= k <= graph.n:
         msg = f"k is how many of the {graph.n} vertices to start from, 1 to {graph.n}, not {k!r}"
         raise ArgumentError(msg)
     return np.random.default_rng(check_seed(seed)).choice(graph.n, size=int(k), replace=False)

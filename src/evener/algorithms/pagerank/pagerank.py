@@ -26,7 +26,7 @@ from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
-from evener.graph.checks import is_number, is_whole
+from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import columns_of
 from evener.results.result import Result
@@ -382,7 +382,7 @@ def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | No
     if not is_number(tol) or not 0 <= tol < math.inf:
         msg = f"tol is a finite number of at least 0, not {tol!r}"
         raise ArgumentError(msg)
-    if not is_whole(max_iter) or max_iter < 0:
+    if not is_integral(max_iter) or max_iter < 0:
         msg = f"max_iter is a whole number of at least 0, not {max_iter!r}"
         raise ArgumentError(msg)
     if stop not in ("l1", "networkx"):

@@ -10,7 +10,7 @@ import numpy as np
 from evener.algorithms.arguments import check_weights
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
-from evener.graph.checks import read_only
+from evener.graph.arrays import read_only
 from evener.kernels.cpu import check as kernels
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
         If a sum is too large or too small to divide by.
     """
     sums = np.zeros(graph.n)
-    if "out" in graph.has:
+    if "out" in graph.stored_directions:
         weights = read_only(cast("NDArray[Any]", graph.weights))
         kernels.row_sums(read_only(graph.offsets), weights, sums, 4 * numba.get_num_threads())
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evener.elements.cuda.source import declarations, source_of
 from evener.errors import DeviceError, first_clause
 from evener.system.cache import cache_folder
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,5 +143,5 @@ def _keep(place: Path, binary: Binary) -> None:
     head = json.dumps({"names": binary.names, "sha256": hashlib.sha256(binary.code).hexdigest()})
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(place) as temporary:
+        with atomic_write(place) as temporary:
             temporary.write_bytes(head.encode() + b"\n" + binary.code)

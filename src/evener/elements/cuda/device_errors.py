@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import DeviceError, DeviceOutOfMemory, first_clause
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -43,9 +43,9 @@ def translate(element: CudaElement, error: BaseException, doing: str, nbytes: in
 
     if isinstance(error, cuda.memory.OutOfMemoryError):
         free = element.free_bytes()
-        more = f"{readable(nbytes)} more are" if nbytes else "more is"
+        more = f"{format_bytes(nbytes)} more are" if nbytes else "more is"
         msg = (
-            f"{element.name} has {readable(free)} free and {more} needed; give it a smaller share of the "
+            f"{element.name} has {format_bytes(free)} free and {more} needed; give it a smaller share of the "
             'edges (a larger alpha), run with on="cpu", or take a GPU with more memory'
         )
         return DeviceOutOfMemory(msg, needed=nbytes, available=free)

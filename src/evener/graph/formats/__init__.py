@@ -1,4 +1,4 @@
-"""Graphs in files: `read` and `write`, by suffix.
+"""Read and write graphs in files: `read` and `write`.
 
 Examples
 --------
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, FileError
-from evener.graph.checks import MAX_VERTICES, check_name_of_file, check_path, type_name
+from evener.graph.arrays import MAX_VERTICES
+from evener.graph.checks import check_file_name, check_path, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,14 +32,14 @@ __all__ = ["read", "write"]
 
 _log = logging.getLogger("evener")
 
-# The rows of a Kronecker graph's matrix are joined by slashes; in another name they say that it is a path.
+# A Kronecker spec may hold slashes; any other name with a slash is a path.
 _SPEC = re.compile(r"kronecker:.*|[A-Za-z][A-Za-z0-9_-]*:[^/\\]*")
 
 
 def read(
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002 - the word users know
+    format: str | None = None,  # noqa: A002 - public name
     directed: bool | None = None,
     weighted: bool | None = None,
     n: int | None = None,
@@ -46,28 +47,27 @@ def read(
     duplicates: str = "keep",
     columns: Sequence[str | int] | None = None,
 ) -> Graph:
-    """Read a graph from a file, or make the one that a spec such as ``rmat:20`` names.
+    """Return the graph of a file, or of a generator spec such as ``rmat:20``.
 
     Parameters
     ----------
     path : path-like or str
-        A file or folder whose suffix says its format, plain or compressed (``.gz``, ``.zst``, ``.bz2``), or a
-        spec of `evener.graph.generators.models`: ``"rmat:20"``, ``"uniform:20"``, ``"grid:1000x1000"``.
+        A file or folder whose suffix gives the format, plain or compressed (``.gz``, ``.zst``, ``.bz2``). Or
+        a spec of `evener.graph.generators.models`: ``"rmat:20"``, ``"uniform:20"``, ``"grid:1000x1000"``.
     format : str, optional
-        The format's name or suffix, where the path's own does not say it.
+        Name or suffix of the format. The default is the suffix of the path.
     directed : bool, optional
-        Whether edges count in one direction; by default what the file says, else true. For formats that hold
-        rows (`.evg`, `.sg`, `.npz`, `.gr`, METIS), false asks that every edge is there in both directions.
+        True if an edge has one direction. The default is the direction in the file, or true. For formats with
+        rows (`.evg`, `.sg`, `.npz`, `.gr`, METIS), false requires every edge in both directions.
     weighted : bool, optional
-        True demands weights, false reads over them; by default they are kept if the file has them.
+        True requires weights, and false ignores them. The default reads weights if the file has them.
     n : int, optional
-        The number of vertices, whose ids are then ``0..n-1``, for files that do not say it.
+        The number of vertices, for files that do not state it; ids are then ``0..n-1``.
     self_loops, duplicates : {"keep", "drop"}
-        What to do with edges from a vertex to itself, and with repeated edges; of these the lightest is kept.
+        Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
-        The columns of tail, head and (a third) weight, for CSV, Parquet and Arrow. By default those named
-        like src and dst, source and target, from and to, and weight. Numbers say that a CSV file has no
-        heading.
+        The columns of tail, head and, as a third entry, weight, for CSV, Parquet and Arrow. The default is
+        columns with usual names, such as src, dst and weight. With numbers, a CSV file has no header row.
 
     Returns
     -------
@@ -78,36 +78,34 @@ def read(
     FileError
         If the file is missing or cannot be read.
     FormatError
-        If its content is not what its format says, with the line where there is one.
+        If the content breaks a rule of the format. The error has the line number, if known.
     ArgumentError
-        For an unknown suffix, format or spec, an argument of another kind, or `n` for a file whose ids are
-        strings.
+        If the suffix, format or spec is unknown, an argument has a wrong type, or `n` is given for a file
+        with string ids.
     OutOfMemoryError
-        If the graph needs more memory than there is, before it is allocated.
+        If the graph needs more memory than is available, before it allocates.
     """
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
     from evener.graph.formats.registry import format_of
+    from evener.graph.formats.request import ReadOptions
 
-    check_name_of_file(path, "read takes a path or a spec such as 'rmat:20'")
+    check_file_name(path, "read takes a path or a spec such as 'rmat:20'")
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
-            raise ArgumentError(f"{name} is True, False, or None for what the file says, not {truth!r}")
+            raise ArgumentError(f"{name} must be True, False or None, not {truth!r}")
     if n is not None and not (_is_integer(n) and 0 <= n <= MAX_VERTICES):
-        raise ArgumentError(f"n is a whole number of vertices, from 0 to {MAX_VERTICES:,}, not {n!r}")
+        raise ArgumentError(f"n must be an integer from 0 to {MAX_VERTICES:,}, not {n!r}")
     for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
         if choice not in ("keep", "drop"):
             raise ArgumentError(f"{name} must be 'keep' or 'drop', not {choice!r}")
-    wishes = Wishes(
+    options = ReadOptions(
         directed, weighted, None if n is None else int(n), self_loops, duplicates, _columns_of(columns)
     )
     if format is None and isinstance(path, str) and _SPEC.fullmatch(path) and not _exists(path):
         from evener.graph.generators.models import from_spec
 
-        if wishes != Wishes():
-            msg = (
-                f"{path} is a spec, not a file: say how it is to be made within it, as in 'rmat:20,directed'"
-            )
+        if options != ReadOptions():
+            msg = f"{path} is a spec; put the options into the spec, as in 'rmat:20,directed'"
             raise ArgumentError(msg)
         return from_spec(path)
     file = Path(path)
@@ -115,77 +113,77 @@ def read(
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, format)
     source = Source(file, compression)
-    with source.reading():
-        return kind.read(source, wishes)
+    with source.translate_errors():
+        return kind.read(source, options)
 
 
 def write(
     graph: Graph,
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002 - the word users know
+    format: str | None = None,  # noqa: A002 - public name
     ids: str = "keep",
 ) -> None:
-    """Write a graph to a file, whole or not at all.
+    """Write a graph to a file atomically.
 
     Parameters
     ----------
     graph : Graph
     path : path-like
-        Where to; the suffix says the format, and after it `.gz`, `.zst` or `.bz2` the compression. Sibling
-        files of a format with several are named alike.
+        A path whose suffix gives the format; `.gz`, `.zst` or `.bz2` may follow. A format with several files
+        writes them with the same stem.
     format : str, optional
-        The format's name or suffix, where the path's own does not say it.
+        Name or suffix of the format. The default is the suffix of the path.
     ids : {"keep", "drop"}
-        Matrix Market, METIS, DIMACS, GAP and SciPy files number vertices and hold no ids of their own: "keep"
-        refuses to lose them, "drop" writes the numbers ``0..n-1`` in order of the ids.
+        Matrix Market, METIS, DIMACS, GAP and SciPy files store no ids. "keep" then raises an error; "drop"
+        writes the vertex numbers ``0..n-1``.
 
     Raises
     ------
     FileError
-        If the file cannot be written; what was there before still is.
+        If the file cannot be written. An existing file stays unchanged.
     ArgumentError
-        For an unknown suffix or format, a graph that the format cannot hold, or what is no graph.
+        If the suffix or format is unknown, the format cannot store the graph, or `graph` is not a Graph.
     """
     from evener.graph.formats.registry import format_of
     from evener.graph.graph import Graph
 
     if not isinstance(graph, Graph):
-        placed = isinstance(getattr(graph, "graph", None), Graph)
-        remedy = "give its .graph" if placed else "make one with evener.read or Graph.from_edges"
+        partitioned = isinstance(getattr(graph, "graph", None), Graph)
+        remedy = "give its .graph" if partitioned else "use evener.read or Graph.from_edges"
         raise ArgumentError(f"write takes a Graph, not {type_name(graph)}; {remedy}")
     target = check_path(path, "write")
     if ids not in ("keep", "drop"):
         raise ArgumentError(f"ids must be 'keep' or 'drop', not {ids!r}")
     kind, compression = format_of(target, format)
-    if graph.has_own_ids and ids == "keep" and not kind.keeps_ids:
+    if graph.has_custom_ids and ids == "keep" and not kind.stores_ids:
         msg = (
-            f"{target}: {kind.name} files number vertices from 0 or 1 and cannot hold this graph's ids "
-            f"({graph.ids[0]} to {graph.ids[-1]}); write .evg, .parquet or .txt, or give ids='drop'"
+            f"{target}: {kind.name} files cannot store vertex ids ({graph.ids[0]} to {graph.ids[-1]}); "
+            "write .evg, .parquet or .txt, or give ids='drop'"
         )
         raise ArgumentError(msg)
-    if graph.has_own_ids and ids == "drop":
+    if graph.has_custom_ids and ids == "drop":
         graph = Graph(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
     kind.write(graph, target, compression)
-    if not graph.directed and not kind.tells_direction:
+    if not graph.directed and not kind.stores_direction:
         _log.warning(
-            "%s: %s files do not say that edges are undirected; read it with directed=False",
+            "%s: %s files do not store that edges are undirected; read it with directed=False",
             target,
             kind.name,
         )
 
 
 def _columns_of(columns: Any) -> tuple[str | int, ...] | None:
-    """Give the names or numbers of columns as a tuple."""
+    """Return the option `columns` as a tuple, with its types checked."""
     if columns is None:
         return None
     several = isinstance(columns, Iterable) and not isinstance(columns, str)
     chosen = tuple(columns) if several else (columns,)
     for column in chosen:
         if not isinstance(column, str) and not _is_integer(column):
-            raise ArgumentError(f"columns= takes names of columns, or their numbers, not {column!r}")
+            raise ArgumentError(f"columns= takes column names or numbers, not {column!r}")
     return tuple(column if isinstance(column, str) else int(column) for column in chosen)
 
 
@@ -194,7 +192,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _exists(path: str | Path) -> bool:
-    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises where a folder may not be entered
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises if a parent folder is not accessible
 
 
 def _missing(name: str) -> str:

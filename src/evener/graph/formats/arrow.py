@@ -1,52 +1,52 @@
-"""Arrow's own file format, which Feather is too: edges in named columns, memory-mapped."""
+"""Arrow and Feather files: edges in named columns, memory-mapped."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from evener.errors import FormatError, first_clause
-from evener.graph.formats.columns import choose, edges_of_table, schema_of, tables
-from evener.graph.formats.edges import graph_of
+from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables
+from evener.graph.formats.edges import build_graph
 from evener.graph.formats.registry import Format
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read the ends, and the weight, of an Arrow file's rows."""
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of an Arrow file."""
     import pyarrow as pa
 
     source.check()
-    with source.reading():
+    with source.translate_errors():
         try:
             with pa.memory_map(str(source.path)) as file:
                 names = pa.ipc.open_file(file).schema.names
-                chosen = choose(names, wishes, source.path)
-                wanted = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
-                table = pa.ipc.open_file(file, options=wanted).read_all().select(chosen)
-                # Arrow's kernels trust what is mapped: offsets of strings are checked here, once.
+                chosen = choose_columns(names, options, source.path)
+                ipc_options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
+                table = pa.ipc.open_file(file, options=ipc_options).read_all().select(chosen)
+                # Arrow does not check the string offsets of a mapped file on access.
                 table.validate(full=True)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            msg = f"expected an Arrow file: {first_clause(error)}; was it downloaded whole?"
+            msg = f"expected an Arrow file: {first_clause(error)}; download it again"
             raise FormatError(msg, path=source.path) from error
-    return graph_of(edges_of_table(table, source.path), wishes, source.path)
+    return build_graph(edges_from_table(table, source.path), options, source.path)
 
 
-def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed whole
-    """Write the columns src, dst and, if there are weights, weight."""
+def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
+    """Write the columns src, dst and, for weighted graphs, weight."""
     import pyarrow as pa
 
-    with replacing(target) as temporary, pa.ipc.new_file(str(temporary), schema_of(graph)) as writer:
+    with atomic_write(target) as temporary, pa.ipc.new_file(str(temporary), schema_of(graph)) as writer:
         for table in tables(graph):
             writer.write_table(table)
 

@@ -1,9 +1,8 @@
-"""CSV: a table with a heading of column names, or two or three bare columns of integers.
+"""CSV files: a table with a header row, or two or three columns of integers without a header.
 
-A CSV file has no place for comments, so it keeps the edges alone: give ``directed=False``, and `n` for
-vertices without edges, when reading back what was written from such a graph. Ids in quotes below names
-that are not are strings, whatever they look like, for strings are written so: "01" stays apart from "1".
-Where names are in quotes as well, ids in quotes are integers if all of them are written as integers are.
+A CSV file stores edges only. To read back an undirected graph, give ``directed=False``; to keep vertices
+without edges, give `n`. If only the ids are in quotes, the ids are strings: "01" and "1" differ. If the
+header is in quotes as well, quoted ids are integers if all of them are plain integers.
 """
 
 from __future__ import annotations
@@ -15,58 +14,58 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
-from evener.graph.formats.columns import choose, edges_of_table, tables
+from evener.graph.formats.columns import choose_columns, edges_from_table, tables
 from evener.graph.formats.edgelist import Heading, read_numbers
-from evener.graph.formats.edges import graph_of, isolated, narrowed
-from evener.graph.formats.file import compressing
+from evener.graph.formats.edges import build_graph, isolated_vertices, narrow_integers
+from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
 from evener.graph.formats.registry import Format
-from evener.graph.formats.text_stream import opened
-from evener.system.files import replacing
+from evener.graph.formats.text_stream import open_text
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
 
 _log = logging.getLogger("evener")
 _INTEGER = re.compile(r"[-+]?\d+")
-# As pandas writes integers in a column where one was missing.
+# Integers as pandas writes them in a column with missing values.
 _WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read a CSV file."""
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a CSV file."""
     source.check()
-    with opened(source) as text:
-        first = _decoded(text.peek(), source.path)
+    with open_text(source) as text:
+        first = _decode(text.peek(), source.path)
         delimiter = next((d for d in ",;\t|" if d in first), ",")
-        names = _fields(first, delimiter, source.path, text.line + 1)
+        names = _split(first, delimiter, source.path, text.line + 1)
         bare = len(names) > 1 and all(_INTEGER.fullmatch(name.strip()) for name in names[:2])
-        if bare and wishes.columns is None and delimiter in ",\t":
-            return graph_of(read_numbers(text, wishes, Heading()), wishes, source.path)
-        bare = bare or (wishes.columns is not None and all(isinstance(c, int) for c in wishes.columns))
+        if bare and options.columns is None and delimiter in ",\t":
+            return build_graph(read_numbers(text, options, Heading()), options, source.path)
+        bare = bare or (options.columns is not None and all(isinstance(c, int) for c in options.columns))
         if bare:
             names = [f"f{i}" for i in range(len(names))]
         else:
             text.skip()
-        chosen = choose(names, wishes, source.path)
-        row = _decoded(text.peek(), source.path)
-        sample = _fields(row, delimiter, source.path, text.line + 1)
+        chosen = choose_columns(names, options, source.path)
+        row = _decode(text.peek(), source.path)
+        sample = _split(row, delimiter, source.path, text.line + 1)
     if len(set(names)) != len(names):
-        raise FormatError("two columns have the same name", path=source.path, line=1)
-    raw = _raw(row, delimiter)
+        raise FormatError("column names must be distinct, but two are equal", path=source.path, line=1)
+    raw = _split_quoted(row, delimiter)
     fits = len(sample) == len(raw) == len(names)
     places = [names.index(name) for name in chosen]
     values = [sample[place].strip() if fits else "0" for place in places]
-    # Where names are in quotes as well, so may be everything.
+    # A quoted header means that the writer may quote every field.
     quoted = not bare and fits and all(raw[place].startswith('"') for place in places[:2])
-    undecided = quoted and any(name.startswith('"') for name in _raw(first, delimiter))
-    # The first row decides what ids are, so that one bad id does not turn all of them into strings.
+    undecided = quoted and any(name.startswith('"') for name in _split_quoted(first, delimiter))
+    # The first row sets the id type, so one malformed id cannot turn all ids into strings.
     kind = "string"
     if not quoted and all(_WHOLE.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
@@ -77,20 +76,20 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
     while types[2:] in (["int64"], ["uint64"]) and table is None:
         try:
             table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
-        except FormatError:  # perhaps because of a weight that is larger, or not whole
+        except FormatError:  # a weight may be too large or have a fraction
             types[2] = "uint64" if types[2] == "int64" else "float64"
     if table is None:
         table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
     if undecided:
         table = _as_integers(table)
-    edges = edges_of_table(table, source.path, first_line=1 if bare else 2)
+    edges = edges_from_table(table, source.path, first_line=1 if bare else 2)
     if types[2:] in (["int64"], ["uint64"]) and edges.weights is not None:
-        edges.weights = narrowed(edges.weights)
-    return graph_of(edges, wishes, source.path)
+        edges.weights = narrow_integers(edges.weights)
+    return build_graph(edges, options, source.path)
 
 
 def _as_integers(table: Any) -> Any:
-    """The same table with integers for ids, if no two that differ would be one."""
+    """Return the table with ids cast to integers, if the cast keeps distinct ids distinct."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -102,27 +101,27 @@ def _as_integers(table: Any) -> Any:
     return table
 
 
-def _fields(line: str, delimiter: str, path: Path, number: int) -> list[str]:
-    """Split a line into its fields, without the quotes around them."""
+def _split(line: str, delimiter: str, path: Path, number: int) -> list[str]:
+    """Return the fields of a line without quotes."""
     try:
         return next(plain_csv.reader(io.StringIO(line), delimiter=delimiter), [])
     except plain_csv.Error as error:
-        what = "a carriage return is within it: end lines by line feeds" if "\r" in line else str(error)
-        msg = f"expected a row of fields parted by {delimiter!r}, but {what}"
+        cause = "it holds a carriage return; use line feeds" if "\r" in line else str(error)
+        msg = f"expected a row of fields separated by {delimiter!r}, but {cause}"
         raise FormatError(msg, path=path, line=number) from error
 
 
-def _raw(line: str, delimiter: str) -> list[str]:
-    """Split a line into its fields, with the quotes around them."""
+def _split_quoted(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line with quotes."""
     end = re.escape(delimiter)
     return re.findall(rf'(?:^|{end})("(?:[^"]|"")*"[^{end}]*|[^{end}]*)', line)
 
 
-def _decoded(line: bytes | None, path: Path) -> str:
+def _decode(line: bytes | None, path: Path) -> str:
     try:
         return (line or b"").removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text, but {error.reason} came", path=path, line=1) from error
+        raise FormatError(f"expected UTF-8 text, found {error.reason}", path=path, line=1) from error
 
 
 def _table(source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool) -> Any:
@@ -130,7 +129,10 @@ def _table(source: Source, names: list[str], types: dict[str, str], delimiter: s
     from pyarrow import csv
 
     def attempt(*, threads: bool) -> Any:
-        with source.reading(), pa.input_stream(str(source.path), compression=source.compression) as stream:
+        with (
+            source.translate_errors(),
+            pa.input_stream(str(source.path), compression=source.compression) as stream,
+        ):
             return csv.read_csv(
                 stream,
                 read_options=csv.ReadOptions(column_names=names, skip_rows=int(heading), use_threads=threads),
@@ -146,41 +148,41 @@ def _table(source: Source, names: list[str], types: dict[str, str], delimiter: s
     try:
         return attempt(threads=True)
     except pa.ArrowInvalid:
-        try:  # on one thread Arrow knows the row
+        try:  # with one thread, the error names the row
             return attempt(threads=False)
         except pa.ArrowInvalid as error:
             row = re.search(r"Row #(\d+)", str(error))
-            msg = _said(str(error).splitlines()[0], names, types)
+            msg = _describe_error(str(error).splitlines()[0], names, types)
             raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
 
 
-def _said(error: str, names: list[str], types: dict[str, str]) -> str:
-    """What Arrow says of a row, in our words."""
+def _describe_error(error: str, names: list[str], types: dict[str, str]) -> str:
+    """Return the message for an error of Arrow in a row."""
     value = re.search(r"In CSV column #(\d+): .*error to (\w+): invalid (?:value '(.*)'|UTF8)", error)
     if value is None:
         return f"expected {len(names)} fields, as in the first row; {re.sub(r' *Row #[0-9]+: *', ' ', error)}"
     name = names[int(value[1])]
     if value[3] is None:
-        return f"expected UTF-8 text in column {name!r}: convert the file to UTF-8"
+        return f"expected UTF-8 text in column {name!r}; convert the file to UTF-8"
     kind = "integers" if "int" in types[name] else "numbers"
-    ids = "; put ids in quotes where they are names" if name in list(types)[:2] else ""
-    return f"column {name!r} holds {kind} by its first row, but {value[3]!r} came: mend it{ids}"
+    remedy = "correct it, or quote string ids" if name in list(types)[:2] else "correct it"
+    return f"expected {kind} in column {name!r}, as in its first row, found {value[3]!r}; {remedy}"
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write a CSV file with the columns src, dst and, if there are weights, weight."""
+    """Write a CSV file with the columns src, dst and, for weighted graphs, weight."""
     from pyarrow import csv
 
-    why = "a CSV file: a line break ends a row, and nothing is no name; write .parquet, .arrow or .evg"
+    why = "a CSV file, where ids must not be empty or hold line breaks; write .parquet, .arrow or .evg"
     refuse_names(graph, r"[\r\n]|^$", why)
     names = "src,dst" if graph.weights is None else "src,dst,weight"
-    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+    with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(f"{names}\n".encode())
-        for table in tables(graph, untyped=True):
+        for table in tables(graph, widen_float32=True):
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
-    if alone := len(isolated(graph)):
-        what = "1 vertex without edges is" if alone == 1 else f"{alone:,} vertices without edges are"
-        _log.warning("%s: %s not in it; write .parquet, .arrow or .evg to keep them all", target, what)
+    if count := len(isolated_vertices(graph)):
+        lost = "1 vertex" if count == 1 else f"{count:,} vertices"
+        _log.warning("%s: the file omits %s without edges; write .parquet, .arrow or .evg", target, lost)
 
 
-FORMAT = Format("CSV", (".csv",), read, write, tells_direction=False)
+FORMAT = Format("CSV", (".csv",), read, write, stores_direction=False)

@@ -1,6 +1,6 @@
-"""DIMACS shortest-path graphs (`.gr`): ``p sp n m``, then an arc ``a tail head weight`` a line, from 1.
+"""DIMACS shortest-path graphs (`.gr`): ``p sp n m``, then one ``a tail head weight`` per line, ids from 1.
 
-The format is directed: an undirected graph lists both arcs of every edge, and so it is read back.
+The format is directed. An undirected graph lists both arcs of each edge, and a comment marks it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns
-from evener.graph.formats.edges import graph_of, pieces
-from evener.graph.formats.file import compressing
+from evener.graph.formats.edges import build_graph, pieces
+from evener.graph.formats.file import open_compressed
 from evener.graph.formats.registry import Format
-from evener.graph.formats.text_stream import opened
-from evener.system.files import replacing
+from evener.graph.formats.text_stream import open_text
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -32,54 +32,53 @@ _UNDIRECTED = b"c Undirected graph: both arcs of every edge"
 _UNWEIGHTED = b"c Unweighted graph: every weight is 1"
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read a `.gr` file."""
-    refuse_columns(wishes, "a .gr file")
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a `.gr` file."""
+    refuse_columns(options, "a .gr file")
     source.check()
     comments = set()
-    with opened(source) as text:
+    with open_text(source) as text:
         while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"c")):
             comments.add(line.strip())
             text.skip()
         problem = re.fullmatch(rb"p\s+\S+\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
         if problem is None:
-            came = "the file ends" if line is None else repr(line[:60].decode("utf-8", "replace"))
-            msg = f"expected the problem line 'p sp VERTICES ARCS' before the first arc, but {came}"
+            found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
+            msg = f"expected the problem line 'p sp VERTICES ARCS' before the first arc, found {found}"
             raise FormatError(msg, path=source.path, line=text.line + 1)
         n, m = int(problem[1]), int(problem[2])
         where = text.line + 1
         text.skip()
-        if wishes.n is not None and wishes.n != n:
-            msg = f"n = {wishes.n} was asked for, but the problem line says {n}; leave n out"
+        if options.n is not None and options.n != n:
+            msg = f"expected n = {options.n} vertices, but the problem line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
-        unweighted = wishes.weighted is False or (wishes.weighted is None and _UNWEIGHTED in comments)
-        grammar = lines.Grammar(b"c", 3, not unweighted, lead=b"a", least=1, limit=n)
+        unweighted = options.weighted is False or (options.weighted is None and _UNWEIGHTED in comments)
+        grammar = lines.Grammar(b"c", 3, not unweighted, prefix=b"a", min_id=1, max_id=n)
         edges = lines.parse(text, grammar)
     if len(edges.src) != m:
-        msg = f"the problem line says {m} arcs, but {len(edges.src)} came: was the file downloaded whole?"
+        msg = f"expected {m} arcs by the problem line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     edges.n = n
     edges.directed = _UNDIRECTED not in comments
     edges.both_directions = True
-    return graph_of(edges, wishes, source.path)
+    return build_graph(edges, options, source.path)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write a `.gr` file; one without weights gets weights of 1, as the format demands some."""
+    """Write a `.gr` file; a graph without weights gets weights of 1, because the format requires weights."""
     import pyarrow as pa
     from pyarrow import csv
 
     if graph.weights is not None and graph.weights.dtype.kind == "f":
-        kind = graph.weights.dtype
-        msg = f"{target}: a .gr file has integer weights, and this graph's are {kind}; write .mtx or .evg"
+        msg = f"{target}: a .gr file needs integer weights, not {graph.weights.dtype}; write .mtx or .evg"
         raise ArgumentError(msg)
     heading = [] if graph.directed else [_UNDIRECTED]
     heading += [_UNWEIGHTED] if graph.weights is None else []
     heading.append(b"p sp %d %d" % (graph.n, graph.m))
     options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
-    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+    with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(b"\n".join(heading) + b"\n")
         for piece in pieces(graph, each_once=False):
             count = len(piece.src)
@@ -89,4 +88,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(pa.table([arc, *ends, weights], ["a", "src", "dst", "weight"]), sink, options)
 
 
-FORMAT = Format("DIMACS", (".gr",), read, write, keeps_ids=False)
+FORMAT = Format("DIMACS", (".gr",), read, write, stores_ids=False)

@@ -1,8 +1,8 @@
-"""Edge lists as text, as SNAP, KONECT and GAP's `.el` and `.wel` write them: ``tail head [weight]`` a line.
+"""Edge lists as text, as in SNAP, KONECT and GAP (`.el`, `.wel`): one ``tail head [weight]`` per line.
 
-Comments begin with # or %, fields are parted by tabs, spaces or commas. What comments say counts: SNAP's
-"Directed graph" and "Undirected graph" and its number of edges, KONECT's "sym" and "asym", and what `write`
-adds so that nothing is lost: vertices without edges, and the type of weights and of ids.
+Comments begin with # or %. Tabs, spaces or commas separate fields. The reader interprets some comments:
+"Directed graph", "Undirected graph" and the number of edges of SNAP, and "sym" and "asym" of KONECT. `write`
+adds comments for vertices without edges, and for the types of weights and ids.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError, first_clause
+from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.columns import known_by_name
-from evener.graph.formats.edges import Edges, graph_of, isolated, pieces, stored_as
-from evener.graph.formats.file import compressing
-from evener.graph.formats.ids import isolated_ids, positions_of, refuse_names, with_isolated
-from evener.graph.formats.integer_weights import misfit
+from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
+from evener.graph.formats.file import open_compressed
+from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
+from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
-from evener.graph.formats.text_stream import opened
-from evener.system.files import replacing
+from evener.graph.formats.text_stream import open_text
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
 
@@ -39,18 +39,18 @@ __all__ = ["FORMAT", "Heading", "read_numbers", "refuse_columns", "refuse_infini
 
 COMMENTS = b"#%"
 
-# A file with fewer edges than its comment says was cut short. Published files are sometimes a few edges off.
-_ENOUGH = 0.99
+# Smallest accepted fraction of the edge count in the comment; published files may lack a few edges.
+_MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
-_ISOLATED_IN_A_LINE = 1000
+_ISOLATED_PER_LINE = 1000
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
 
 
 @dataclass
 class Heading:
-    """What the comments before the first edge say."""
+    """Graph properties in the comments before the first edge."""
 
     directed: bool | None = None
     bipartite: bool = False
@@ -60,8 +60,8 @@ class Heading:
     strings: bool = False
     isolated: list[str] = field(default_factory=list)
 
-    def heed(self, line: str) -> None:
-        """Take in one comment."""
+    def parse_comment(self, line: str) -> None:
+        """Read the properties in one comment."""
         if word := re.search(r"\b(un)?directed graph", line, re.IGNORECASE):
             self.directed = word[1] is None if self.directed is None else self.directed
         elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
@@ -79,126 +79,122 @@ class Heading:
             self.isolated += line.removeprefix("# Without edges: ").split()
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read an edge list."""
-    refuse_columns(wishes, "an edge list")
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of an edge list."""
+    refuse_columns(options, "an edge list")
     source.check()
-    with opened(source) as text:
-        heading = _heading(text)
-        if heading.bipartite and wishes.directed is None:
+    with open_text(source) as text:
+        heading = _read_heading(text)
+        if heading.bipartite and options.directed is None:
             msg = (
-                "the comment says bipartite ('bip'), where the two ends are numbered apart, so 1 and 1 are "
-                "two vertices; make the ids distinct, or give directed= to take them as they are"
+                "found a bipartite graph ('bip'), where tails and heads have separate ids; "
+                "make the ids distinct, or give directed= to read the ids as they are"
             )
             raise FormatError(msg, path=source.path, line=1)
         first = text.peek()
         fields = lines.fields_of(first) if first is not None else []
         numbers = not heading.strings and all(_NUMBER.match(f) for f in fields[:2])
         if numbers:
-            edges = read_numbers(text, wishes, heading)
+            edges = read_numbers(text, options, heading)
         elif len(fields) < 2:
-            raise FormatError(_too_few(first), path=source.path, line=text.line + 1)
+            raise FormatError(_too_few_fields(first), path=source.path, line=text.line + 1)
     if not numbers:
-        edges = _read_names(source, wishes, heading)
-    return graph_of(edges, wishes, source.path)
+        edges = _read_string_ids(source, options, heading)
+    return build_graph(edges, options, source.path)
 
 
-def _say_unread(path: Path, third: bytes) -> None:
-    """Say that edges get no weight: NetworkX, for one, writes a dictionary there unless told otherwise."""
-    said = third.decode("utf-8", "replace")
-    _log.warning(
-        "%s: edges have no weight, for the third field, %r in the first line, is no number", path, said
-    )
+def _warn_unread_weights(path: Path, third: bytes) -> None:
+    """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
+    value = third.decode("utf-8", "replace")
+    _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
-def read_numbers(text: Text, wishes: Wishes, heading: Heading) -> Edges:
-    """Read the rest of a text as edges between integers."""
+def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
+    """Return the edges in the rest of a text, with integer ids."""
     first = text.peek()
     if first is None:
         edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
-        edges.weights = np.empty(0, heading.weights) if wishes.weighted or heading.weights else None
+        edges.weights = np.empty(0, heading.weights) if options.weighted or heading.weights else None
     else:
         fields = lines.fields_of(first)
         if len(fields) < 2:
-            raise FormatError(_too_few(first), path=text.source.path, line=text.line + 1)
-        weighted = wishes.weighted
+            raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
+        weighted = options.weighted
         if weighted is None:
             weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
             if len(fields) > 2 and not weighted:
-                _say_unread(text.source.path, fields[2])
+                _warn_unread_weights(text.source.path, fields[2])
         if weighted and len(fields) < 3:
-            msg = f"weights were asked for, so three fields are expected, but {len(fields)} came"
+            msg = f"expected three fields because of weighted=True, found {len(fields)}"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        limit = None if wishes.n is None else max(wishes.n - 1, 0)
-        grammar = lines.Grammar(COMMENTS, len(fields), weighted, limit=limit)
+        max_id = None if options.n is None else max(options.n - 1, 0)
+        grammar = lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id)
         before = text.line
         edges = lines.parse(text, grammar)
         _check_count(text, heading, len(edges.src))
         if edges.weights is not None:
-            # Where each line is an edge, a row tells its line.
+            # If each line is an edge, the row gives the line number.
             gapless = text.line - before == len(edges.weights)
             where = range(before + 1, text.line + 1) if gapless else None
-            edges.weights = _as_said(edges.weights, heading, text.source.path, where)
+            edges.weights = _cast_weights(edges.weights, heading, text.source.path, where)
     edges.directed = heading.directed
     edges.n = heading.n
     if heading.isolated:
-        with_isolated(edges, isolated_ids(heading.isolated, text.source.path))
+        add_isolated(edges, parse_isolated_ids(heading.isolated, text.source.path))
     return edges
 
 
-def _as_said(weights: Any, heading: Heading, path: Path, where: Sequence[int] | None) -> Any:
-    """Give weights in the type that the comments tell, if they do and all are of it."""
+def _cast_weights(weights: Any, heading: Heading, path: Path, where: Sequence[int] | None) -> Any:
+    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
     if heading.weights is None:
         return weights
-    if (wrong := misfit(weights, heading.weights)) is not None:
+    if (wrong := first_not_representable(weights, heading.weights)) is not None:
         edge = f" for edge {wrong + 1}" if where is None else ""
-        msg = (
-            f"the comment says that weights are {heading.weights}, but {weights[wrong]} came{edge}: mend one"
-        )
+        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}{edge}; correct one"
         raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
     return weights.astype(heading.weights)
 
 
-def refuse_columns(wishes: Wishes, what: str) -> None:
-    """Refuse `columns` for a format that has no named columns."""
-    if wishes.columns is not None:
-        msg = f"columns= names the columns of a CSV, Parquet or Arrow file; {what} has no named columns"
+def refuse_columns(options: ReadOptions, what: str) -> None:
+    """Raise if `columns` is given for a format without named columns."""
+    if options.columns is not None:
+        msg = f"columns= applies to CSV, Parquet and Arrow files, but {what} has no named columns; remove it"
         raise ArgumentError(msg)
 
 
-def _heading(text: Text) -> Heading:
+def _read_heading(text: Text) -> Heading:
     heading = Heading()
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
-        heading.heed(line.decode("utf-8", "replace").strip())
+        heading.parse_comment(line.decode("utf-8", "replace").strip())
         if heading.weights not in (None, *_TYPES):
-            msg = f"weights are {', '.join(_TYPES)}, but the comment says {heading.weights}"
+            msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
         text.skip()
     return heading
 
 
-def _too_few(line: bytes | None) -> str:
-    came = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
-    return f"expected the two ends of an edge, parted by a tab, space or comma, but {came} came"
+def _too_few_fields(line: bytes | None) -> str:
+    found = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
+    return f"expected tail and head with a tab, space or comma between them, found {found}"
 
 
-def _check_count(text: Text, heading: Heading, came: int) -> None:
-    if heading.edges is None or came >= heading.edges:
+def _check_count(text: Text, heading: Heading, found: int) -> None:
+    if heading.edges is None or found >= heading.edges:
         return
-    if text.cut or came < _ENOUGH * heading.edges:
+    if text.cut or found < _MIN_EDGE_SHARE * heading.edges:
         msg = (
-            f"the comment says {heading.edges} edges, but {came} came: the file is cut short, so fetch it "
-            "again; if the comment is wrong, remove it"
+            f"expected {heading.edges} edges, as in the comment, found {found}; download the file again, or "
+            "remove a wrong comment"
         )
         raise FormatError(msg, path=text.source.path, line=text.line)
 
 
-def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
-    """Read a list whose vertices are named by strings: Arrow splits its lines."""
+def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> Edges:
+    """Return the edges of a list with string ids; Arrow splits the lines."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = _as_lines(source)
+    table = _read_lines(source)
     text = pc.utf8_trim_whitespace(table.column(0))
     comment = pc.or_(pc.starts_with(text, "#"), pc.starts_with(text, "%"))
     kept = pc.invert(pc.or_(pc.equal(text, ""), comment))
@@ -208,27 +204,27 @@ def _read_names(source: Source, wishes: Wishes, heading: Heading) -> Edges:
     count = int(counts[0]) if len(counts) else 2
     wrong = np.flatnonzero((counts != count) | (counts < 2))
     if len(wrong):
-        msg = f"expected {max(count, 2)} fields, as in the first line, but {counts[wrong[0]]} came"
+        msg = f"expected {max(count, 2)} fields, as in the first line, found {counts[wrong[0]]}"
         raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
     ends = [pc.list_element(fields, 0), pc.list_element(fields, 1)]
-    if len(line) > 1 and not heading.strings and _names_columns(fields, ends):
-        msg = "expected an edge, but this looks like names of columns: begin the line with #, or use .csv"
+    if len(line) > 1 and not heading.strings and _is_header_row(fields, ends):
+        msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
     third = str(pc.list_element(fields, 2)[0]).encode() if count > 2 and len(line) else b""
-    if third and wishes.weighted is None and not _NUMBER.match(third):
-        _say_unread(source.path, third)
-    if wishes.weighted or (wishes.weighted is None and _NUMBER.match(third)):
+    if third and options.weighted is None and not _NUMBER.match(third):
+        _warn_unread_weights(source.path, third)
+    if options.weighted or (options.weighted is None and _NUMBER.match(third)):
         if count < 3:
-            raise FormatError("weights were asked for, but the lines have two fields", path=source.path)
-        weights = _weights(pc.list_element(fields, 2), line, source.path, heading)
+            raise FormatError("expected weights, but the lines have two fields", path=source.path)
+        weights = _parse_weights(pc.list_element(fields, 2), line, source.path, heading)
     extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), names = positions_of([*ends, extra], source.path)
-    return Edges(src, dst, weights, heading.directed, names=names)
+    (src, dst, _), ids = number_strings([*ends, extra], source.path)
+    return Edges(src, dst, weights, heading.directed, ids=ids)
 
 
-def _names_columns(fields: Any, ends: list[Any]) -> bool:
-    """Whether the first of several lines is a heading: over numbers, of known names, or over weights."""
+def _is_header_row(fields: Any, ends: list[Any]) -> bool:
+    """Return whether the first line is a header row with column names."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -237,33 +233,36 @@ def _names_columns(fields: Any, ends: list[Any]) -> bool:
         return True
     if len(first) > 2 and not _NUMBER.match(first[2].encode()) and _NUMBER.match(second[2].encode()):
         return True
-    # Vertices may have such names, but then they are met again.
-    return bool(known_by_name(first[:2])) and not any(
+    # Vertices may have such ids, but then another line repeats the id.
+    return bool(find_edge_columns(first[:2])) and not any(
         pc.any(pc.is_in(end.slice(1), pa.array(first[:2], end.type))).as_py() for end in ends
     )
 
 
-def _as_lines(source: Source) -> Any:
+def _read_lines(source: Source) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    with source.reading(), pa.input_stream(str(source.path), compression=source.compression) as stream:
+    with (
+        source.translate_errors(),
+        pa.input_stream(str(source.path), compression=source.compression) as stream,
+    ):
         try:
             return csv.read_csv(
                 stream,
                 read_options=csv.ReadOptions(column_names=["line"]),
-                # A delimiter that no text contains: each line is one field.
+                # No text contains this delimiter, so each line is one field.
                 parse_options=csv.ParseOptions(delimiter="\x01", quote_char=False, ignore_empty_lines=False),
                 convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
             )
         except pa.ArrowInvalid as error:
             msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_clause(error)})"
-            raise FormatError(msg, path=source.path, line=_first_that_is_no_text(source)) from error
+            raise FormatError(msg, path=source.path, line=_first_invalid_line(source)) from error
 
 
-def _first_that_is_no_text(source: Source) -> int | None:
-    """The first line that is no UTF-8, counted from 1; None where that is not what is wrong."""
-    with opened(source) as text:
+def _first_invalid_line(source: Source) -> int | None:
+    """Return the number of the first line that is not UTF-8, from 1; or None."""
+    with open_text(source) as text:
         while (line := text.peek()) is not None:
             try:
                 line.decode()
@@ -273,7 +272,7 @@ def _first_that_is_no_text(source: Source) -> int | None:
     return None
 
 
-def _weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
+def _parse_weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
     import pyarrow as pa
 
     try:
@@ -281,66 +280,65 @@ def _weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
     except pa.ArrowInvalid as error:
         for number, text in zip(line, column.to_pylist(), strict=True):
             if not _NUMBER.match(text.encode()):
-                msg = f"expected a weight as third field, but {text!r} came"
+                msg = f"expected a weight as third field, found {text!r}"
                 raise FormatError(msg, path=path, line=int(number)) from error
-        raise FormatError(f"a weight is not a number: {error}", path=path) from error
+        raise FormatError(f"expected numbers as weights: {error}", path=path) from error
     wrong = np.flatnonzero(~np.isfinite(weights))
     if len(wrong):
-        msg = f"expected a weight, a finite number, as third field, but {weights[wrong[0]]} came"
+        msg = f"expected a weight, a finite number, as third field, found {weights[wrong[0]]}"
         raise FormatError(msg, path=path, line=int(line[wrong[0]]))
     if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
-        with contextlib.suppress(pa.ArrowInvalid):  # the floats are rounded, these are not
+        with contextlib.suppress(pa.ArrowInvalid):  # parse again without rounding to floats
             weights = column.cast(heading.weights).to_numpy()
-    return _as_said(weights, heading, path, line)
+    return _cast_weights(weights, heading, path, line)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write an edge list, tab between fields, with a heading of comments."""
-    names = graph.named_by_strings
-    why = "an edge list: blanks and commas part fields, and # begins a comment; write .csv, .parquet or .evg"
+    """Write an edge list with tabs between fields, after a heading of comments."""
+    why = "an edge list, where ids hold no blanks, commas or leading #; write .csv, .parquet or .evg"
     refuse_names(graph, r"[\s,]|^[#%]|^$|[\"\x00\x01]", why)
     refuse_infinite(graph, target)
     kind = "Directed" if graph.directed else "Undirected"
-    heading = [f"# {kind} graph", f"# Nodes: {graph.n} Edges: {stored_as(graph)}"]
-    if names:
+    heading = [f"# {kind} graph", f"# Nodes: {graph.n} Edges: {count_edges(graph)}"]
+    if graph.has_string_ids:
         heading.append("# Ids: strings")
-    if not graph.has_own_ids and graph.n:
+    if not graph.has_custom_ids and graph.n:
         heading.append(f"# Ids: 0 to {graph.n - 1}")
-    elif graph.has_own_ids:
-        alone = graph.ids[isolated(graph)]
-        for at in range(0, len(alone), _ISOLATED_IN_A_LINE):
-            some = " ".join(str(i) for i in alone[at : at + _ISOLATED_IN_A_LINE])
-            heading.append(f"# Without edges: {some}")
+    elif graph.has_custom_ids:
+        untouched = graph.ids[isolated_vertices(graph)]
+        for at in range(0, len(untouched), _ISOLATED_PER_LINE):
+            ids = " ".join(str(i) for i in untouched[at : at + _ISOLATED_PER_LINE])
+            heading.append(f"# Without edges: {ids}")
     if graph.weights is not None:
         heading.append(f"# Weights: {graph.weights.dtype}")
     heading.append("# FromNodeId\tToNodeId" + ("" if graph.weights is None else "\tWeight"))
-    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+    with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write("".join(f"{line}\n" for line in heading).encode())
         write_lines(graph, sink, delimiter="\t")
 
 
 def refuse_infinite(graph: Graph, target: Path) -> None:
-    """Refuse infinite weights for a format whose weights are finite numbers."""
+    """Raise if a weight is infinite, for formats with finite weights only."""
     weights = graph.weights
     if weights is None or weights.dtype.kind != "f" or not len(weights):
         return
-    for extreme in (weights.min(), weights.max()):  # they take no array as large as the weights
+    for extreme in (weights.min(), weights.max()):  # min and max allocate no array
         if np.isinf(extreme):
-            msg = f"{target}: its weights are finite numbers, but one is {extreme}"
+            msg = f"{target}: expected finite weights for this format, found {extreme}"
             raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
 
 
 def write_lines(
-    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", untyped: bool = False
+    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", widen_float32: bool = False
 ) -> None:
-    """Write the edges of a graph, each undirected one once, as lines of its own ids; see `pieces`."""
+    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
     import pyarrow as pa
     from pyarrow import csv
 
     options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    for piece in pieces(graph, untyped=untyped):
+    for piece in pieces(graph, widen_float32=widen_float32):
         ends = [piece.src, piece.dst]
-        if graph.has_own_ids:
+        if graph.has_custom_ids:
             ends = [graph.ids[end] for end in ends]
         columns = ends if piece.weights is None else [*ends, piece.weights]
         names = ["src", "dst", "weight"][: len(columns)]

@@ -1,8 +1,8 @@
-"""Between edge lists and graphs: what every format that holds edges, rather than rows, has in common."""
+"""Conversion between edge arrays and graphs, for all formats that store edges."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,45 +17,40 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Edges", "Piece", "Wishes", "blocks", "graph_of", "isolated", "narrowed", "pieces", "stored_as"]
+    from evener.graph.formats.request import ReadOptions
 
-# Edges handed to a writer at a time: 64 MiB of ids, so that writing needs little beside the graph.
+__all__ = [
+    "Edges",
+    "Piece",
+    "blocks",
+    "build_graph",
+    "count_edges",
+    "isolated_vertices",
+    "narrow_integers",
+    "pieces",
+]
+
+# Edges per piece of a writer: 64 MiB of ids.
 PIECE = 1 << 22
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the caller of `read` asked for; None leaves it to the file."""
-
-    directed: bool | None = None
-    weighted: bool | None = None
-    n: int | None = None
-    self_loops: str = "keep"
-    duplicates: str = "keep"
-    columns: tuple[str | int, ...] | None = None
-
-    def but(self, **changes: Any) -> Wishes:
-        """Give these wishes with some changed."""
-        return replace(self, **changes)
 
 
 @dataclass
 class Edges:
-    """Edges as a file gives them.
+    """Edges of a file.
 
     Parameters
     ----------
     src, dst : ndarray, shape (edges,)
-        Ids, or positions in `names`.
+        Vertex ids, or positions in `ids`.
     weights : ndarray, shape (edges,), optional
     directed : bool, optional
-        The file's word, if it has one.
+        True or false if the file states a direction.
     n : int, optional
-        The file's number of vertices, where ids are ``0..n-1``.
-    names : ndarray, optional
-        Every vertex's id, ascending; `src` and `dst` are then positions in it.
+        The number of vertices in the file, if ids are ``0..n-1``.
+    ids : ndarray, optional
+        The id of each vertex, ascending. `src` and `dst` are then positions in `ids`.
     both_directions : bool
-        Whether the file lists an undirected edge in both directions.
+        True if the file lists an undirected edge in both directions.
     """
 
     src: NDArray[Any]
@@ -63,31 +58,31 @@ class Edges:
     weights: NDArray[Any] | None = None
     directed: bool | None = None
     n: int | None = None
-    names: NDArray[Any] | None = None
+    ids: NDArray[Any] | None = None
     both_directions: bool = False
 
 
-def graph_of(edges: Edges, wishes: Wishes, path: Path) -> Graph:
-    """Build the graph of a file's edges.
+def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
+    """Return the graph of the edges of a file.
 
     Raises
     ------
     FormatError
         If the edges do not form a graph.
     ArgumentError
-        If `wishes` give a number of vertices, and the file names each.
+        If `options` give a number of vertices, but the file lists vertex ids.
     OutOfMemoryError
-        Before it is built, if it does not fit.
+        If the graph does not fit the available memory, before it allocates.
     """
-    if wishes.n is not None and edges.names is not None:
-        others = "its ids are strings" if edges.names.dtype.kind == "U" else "it lists ids of its own"
-        msg = f"n = {wishes.n} says that ids are the integers 0..n-1, but {others}; leave n out"
+    if options.n is not None and edges.ids is not None:
+        found = "string ids" if edges.ids.dtype.kind == "U" else "a list of ids"
+        msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
         raise ArgumentError(f"{path}: {msg}")
-    directed = next((d for d in (wishes.directed, edges.directed) if d is not None), True)
-    n = len(edges.names) if edges.names is not None else wishes.n if wishes.n is not None else edges.n
-    weights = None if wishes.weighted is False else edges.weights
-    if wishes.weighted and weights is None:
-        raise FormatError("weights were asked for, but the file has none", path=path)
+    directed = next((d for d in (options.directed, edges.directed) if d is not None), True)
+    n = len(edges.ids) if edges.ids is not None else options.n if options.n is not None else edges.n
+    weights = None if options.weighted is False else edges.weights
+    if options.weighted and weights is None:
+        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
     try:
         graph = Graph.from_edges(
             edges.src,
@@ -95,22 +90,22 @@ def graph_of(edges: Edges, wishes: Wishes, path: Path) -> Graph:
             weights,
             directed or edges.both_directions,
             n,
-            self_loops=wishes.self_loops,
-            duplicates=wishes.duplicates,
+            self_loops=options.self_loops,
+            duplicates=options.duplicates,
         )
     except ArgumentError as error:
         raise FormatError(str(error), path=path) from error
     except OutOfMemoryError as error:
         msg = f"{path}: {error}"
         raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
-    if edges.names is None and directed == graph.directed:
+    if edges.ids is None and directed == graph.directed:
         return graph
     graph = Graph(
         graph.offsets,
         graph.targets,
         weights=graph.weights,
         directed=directed,
-        ids=edges.names if edges.names is not None else graph.ids if graph.has_own_ids else None,
+        ids=edges.ids if edges.ids is not None else graph.ids if graph.has_custom_ids else None,
         validate=False,
     )
     if edges.both_directions and not directed:
@@ -119,15 +114,15 @@ def graph_of(edges: Edges, wishes: Wishes, path: Path) -> Graph:
 
 
 class Piece(NamedTuple):
-    """Some edges of a graph, by vertex number; an undirected edge is given once."""
+    """Some edges of a graph, by vertex number."""
 
     src: NDArray[np.uint32]
     dst: NDArray[np.uint32]
     weights: NDArray[Any] | None
 
 
-def narrowed(weights: NDArray[Any]) -> NDArray[Any]:
-    """Give whole numbers in the smaller of int32 and int64 that holds them; floats beyond 2^53 stay so."""
+def narrow_integers(weights: NDArray[Any]) -> NDArray[Any]:
+    """Return integral weights as int32 or int64, whichever fits; floats beyond 2^53 stay floats."""
     largest = max(-float(weights.min()), float(weights.max())) if len(weights) else 0.0
     if largest <= np.iinfo(np.int32).max:
         return weights.astype(np.int32)
@@ -135,7 +130,7 @@ def narrowed(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def blocks(graph: Graph) -> Iterator[tuple[int, int]]:
-    """Ranges of rows of at most `PIECE` edges, or of one row."""
+    """Yield ranges of rows with at most `PIECE` edges; a longer row is a range of its own."""
     row = 0
     while row < graph.n:
         last = int(np.searchsorted(graph.offsets, graph.offsets[row] + np.uint64(PIECE), side="right")) - 1
@@ -144,17 +139,17 @@ def blocks(graph: Graph) -> Iterator[tuple[int, int]]:
         row = last
 
 
-def pieces(graph: Graph, *, each_once: bool = True, untyped: bool = False) -> Iterator[Piece]:
-    """Cut the edges of a graph into pieces, in order of their tails.
+def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False) -> Iterator[Piece]:
+    """Yield the edges of a graph in pieces, in the order of their tails.
 
     Parameters
     ----------
     graph : Graph
     each_once : bool, default True
-        Give an undirected edge once, not in both directions.
-    untyped : bool, default False
-        Give float32 weights as float64, for text that does not say which they are: digits that are enough to
-        tell numbers apart in float32 are others when they are read as float64.
+        Yield an undirected edge once instead of in both directions.
+    widen_float32 : bool, default False
+        Yield float32 weights as float64. The shortest digits of a float32 would parse to another float64,
+        so text files without a weight type need this.
     """
     for row, last in blocks(graph):
         begin, end = int(graph.offsets[row]), int(graph.offsets[last])
@@ -162,7 +157,7 @@ def pieces(graph: Graph, *, each_once: bool = True, untyped: bool = False) -> It
         src = np.repeat(np.arange(row, last, dtype=np.uint32), degrees)
         dst = graph.targets[begin:end]
         weights = None if graph.weights is None else graph.weights[begin:end]
-        if untyped and weights is not None and weights.dtype == np.float32:
+        if widen_float32 and weights is not None and weights.dtype == np.float32:
             weights = weights.astype(np.float64)
         if each_once and not graph.directed:
             kept = src <= dst
@@ -170,8 +165,8 @@ def pieces(graph: Graph, *, each_once: bool = True, untyped: bool = False) -> It
         yield Piece(src, dst, weights)
 
 
-def isolated(graph: Graph) -> NDArray[np.intp]:
-    """Find the numbers of the vertices that no edge touches, ascending."""
+def isolated_vertices(graph: Graph) -> NDArray[np.intp]:
+    """Return the numbers of the vertices without edges, ascending."""
     untouched = np.diff(graph.offsets) == 0
     if graph.directed and untouched.any():
         for piece in pieces(graph):
@@ -179,8 +174,8 @@ def isolated(graph: Graph) -> NDArray[np.intp]:
     return np.flatnonzero(untouched)
 
 
-def stored_as(graph: Graph) -> int:
-    """How many edges `pieces` gives: each undirected edge once."""
+def count_edges(graph: Graph) -> int:
+    """Return the number of edges that `pieces` yields; an undirected edge counts once."""
     if graph.directed:
         return graph.m
     return sum(len(piece.src) for piece in pieces(graph))

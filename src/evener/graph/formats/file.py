@@ -1,4 +1,4 @@
-"""A file to read: its path, its compression, and the words for what can be wrong with it as a file."""
+"""Input and output files: compression, and errors of the file system."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import EvenerError, FileError, FormatError, OutOfMemoryError
 from evener.system import memory
-from evener.system.files import NO_UTF8, named_in_utf8
+from evener.system.files import NOT_UTF8, has_utf8_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Source", "Stream", "compressing"]
+__all__ = ["Source", "Stream", "open_compressed"]
 
 
 class Stream:
-    """The bytes of a source, decompressed, and how far through the file they reach."""
+    """The decompressed bytes of a file, and the position in the file."""
 
     def __init__(self, source: Source) -> None:
         import pyarrow as pa
 
         self._file = pa.OSFile(str(source.path), "rb")
-        packed = source.compression is not None
-        self._bytes: Any = pa.CompressedInputStream(self._file, source.compression) if packed else self._file
+        compressed = source.compression is not None
+        self._bytes: Any = (
+            pa.CompressedInputStream(self._file, source.compression) if compressed else self._file
+        )
         self._size = source.size
 
-    def readinto(self, room: memoryview) -> int:
-        """Fill `room`, less only at the end of the file; returns the number of bytes."""
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill `buffer` with bytes and return their number, which is smaller only at the end of the file."""
         filled = 0
-        while filled < len(room):
-            came = self._bytes.readinto(room[filled:])
-            if not came:
+        while filled < len(buffer):
+            count = self._bytes.readinto(buffer[filled:])
+            if not count:
                 break
-            filled += came
+            filled += count
         return filled
 
     def fraction(self) -> float:
-        """Tell the share of the file that has been read."""
+        """Return the fraction of the file that was read."""
         return min(self._file.tell() / self._size, 1.0) if self._size else 1.0
 
     def close(self) -> None:
@@ -51,14 +53,14 @@ class Stream:
 
 @dataclass(frozen=True)
 class Source:
-    """A file, or a folder for the formats that are folders.
+    """A file to read, or a folder for formats that use folders.
 
     Parameters
     ----------
     path : Path
-        Where it is.
+        Path of the file.
     compression : {"gzip", "zstd", "bz2"}, optional
-        How its bytes are packed.
+        Compression of the file.
     """
 
     path: Path
@@ -66,78 +68,80 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Bytes of the file as it lies on disk."""
+        """Bytes of the file on disk."""
         return self.path.stat().st_size
 
     def check(self, *, folder: bool = False) -> None:
-        """See that the path is there, is of the right kind, and is not empty.
+        """Check that the path exists, is a file or folder as expected, and is not empty.
 
         Raises
         ------
         FileError
-            Saying which of these is not so.
+            If the path does not exist, cannot be read, or is a folder or pipe instead of a file.
+        FormatError
+            If the file is empty, or a folder is expected.
         """
         path = self.path
         try:
             status = path.stat()
         except FileNotFoundError:
-            link = " (a symbolic link points to nothing)" if path.is_symlink() else ""
+            link = " (a broken symbolic link)" if path.is_symlink() else ""
             msg = f"there is no file {path}{link}; check the name, or give a spec such as rmat:20"
             raise FileError(msg) from None
         except OSError as error:
             raise FileError(f"cannot read {path}: {_cause(error)}") from error
         if stat.S_ISDIR(status.st_mode) and not folder:
-            raise FileError(f"{path} is a folder; expected a file of this format")
+            raise FileError(f"expected a file of this format, but {path} is a folder")
         if folder and not stat.S_ISDIR(status.st_mode):
-            raise FormatError("expected a folder with a manifest and arrays, but this is a file", path=path)
+            raise FormatError("expected a folder with a manifest and arrays, found a file", path=path)
         if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
             raise FileError(
-                f"{path} is a pipe, which cannot be read twice; write it to a file, and give that"
+                f"expected a file, but {path} is a pipe, which cannot be read twice; save it to a file"
             )
         if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-            raise FormatError("the file is empty; expected a graph", path=path)
+            raise FormatError("expected a graph, but the file is empty", path=path)
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Turn the errors of the system and of decompression into ours while the file is being read."""
+    def translate_errors(self) -> Iterator[None]:
+        """Convert errors of the system and of decompression to errors of Evener."""
         try:
             yield
         except EvenerError:
             raise
         except MemoryError as error:
-            at_hand = memory.available()
+            free = memory.available()
             msg = (
-                f"reading {self.path} needs more memory than the {memory.readable(at_hand)} at hand; take a "
-                "smaller graph or a machine with more memory"
+                f"reading {self.path} needs more memory than the {memory.format_bytes(free)} available; "
+                "use a smaller graph or a machine with more memory"
             )
-            raise OutOfMemoryError(msg, needed=max(self.size, at_hand + 1), available=at_hand) from error
+            raise OutOfMemoryError(msg, needed=max(self.size, free + 1), available=free) from error
         except UnicodeEncodeError as error:
-            if named_in_utf8(self.path):
+            if has_utf8_path(self.path):
                 raise
-            raise FileError(f"cannot read {self.path}: {NO_UTF8}") from error
+            raise FileError(f"cannot read {self.path}: {NOT_UTF8}") from error
         except EOFError as error:
-            raise FormatError(f"the file is cut short: {error}", path=self.path) from error
+            raise FormatError(f"the file is truncated: {error}; download it again", path=self.path) from error
         except OSError as error:
             if self.compression is not None and error.errno is None:
                 msg = (
-                    f"the {self.compression} data is damaged or cut short ({_cause(error)}); "
-                    "was it downloaded whole? fetch it again"
+                    f"the {self.compression} data is damaged or truncated ({_cause(error)}); "
+                    "download it again"
                 )
                 raise FormatError(msg, path=self.path) from error
             raise FileError(f"cannot read {self.path}: {_cause(error)}") from error
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
-        """Open the file for reading, decompressing as it goes."""
-        with self.reading():
+        """Open the file for reading with decompression."""
+        with self.translate_errors():
             stream = Stream(self)
             try:
                 yield stream
             finally:
                 stream.close()
 
-    def bytes(self) -> bytes:
-        """All bytes, decompressed."""
+    def read_bytes(self) -> bytes:
+        """Return all bytes, decompressed."""
         with self.stream() as stream:
             pieces = []
             piece = bytearray(1 << 24)
@@ -147,8 +151,8 @@ class Source:
 
 
 @contextmanager
-def compressing(target: Path, compression: str | None) -> Iterator[Any]:
-    """Open a file for writing through a compression."""
+def open_compressed(target: Path, compression: str | None) -> Iterator[Any]:
+    """Open a file for writing with compression."""
     import pyarrow as pa
 
     try:
@@ -156,7 +160,7 @@ def compressing(target: Path, compression: str | None) -> Iterator[Any]:
         try:
             yield sink
         except BaseException:
-            # On a disk that is full bzip2 cannot be closed either, which must not hide the first error.
+            # On a full disk, closing bzip2 raises too, which must not hide the first error.
             with suppress(pa.ArrowException, OSError):
                 sink.close()
             raise
@@ -164,7 +168,7 @@ def compressing(target: Path, compression: str | None) -> Iterator[Any]:
     except pa.ArrowException as error:
         if type(error) is not pa.ArrowException:
             raise
-        raise OSError(str(error)) from error  # a compressor's own, which has no other type
+        raise OSError(str(error)) from error  # raised by a compressor
 
 
 def _cause(error: OSError) -> str:

@@ -1,7 +1,7 @@
-"""GAP's serialized graphs: `.sg`, and `.wsg` with int32 weights (Beamer, Asanovic and Patterson 2015).
+"""GAP serialized graphs: `.sg`, and `.wsg` with int32 weights (Beamer, Asanovic and Patterson 2015).
 
-Encoding, little-endian: directed uint8; stored edges int64; vertices int64; then int64 offsets and the rows,
-of int32 heads or of (int32 head, int32 weight); for a directed graph offsets and rows of in-edges follow.
+Encoding, little-endian: directed uint8, stored edges int64, vertices int64, offsets int64, rows. A row holds
+int32 heads, or pairs of int32 head and int32 weight. A directed graph adds offsets and rows of in-edges.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from evener.errors import ArgumentError, FormatError
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.npy import write_bytes
 from evener.graph.formats.registry import Format
-from evener.graph.formats.rows import graph_of_rows
+from evener.graph.formats.rows import graph_from_rows
 from evener.system import memory
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
 
 _HEADER = np.dtype([("directed", "u1"), ("m", "<i8"), ("n", "<i8")])
 _WEIGHTED = np.dtype([("head", "<i4"), ("weight", "<i4")])
-_MOST = np.iinfo(np.int32).max
-# Elements converted at a time, so that a conversion needs little memory.
+_MAX_INT32 = np.iinfo(np.int32).max
+# Elements per conversion step.
 _PIECE = 1 << 22
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read a serialized graph; the in-edges are not read, Evener makes its own."""
-    refuse_columns(wishes, "a serialized graph")
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a serialized graph file, without its in-edges."""
+    refuse_columns(options, "a serialized graph")
     source.check()
     path = source.path
     weighted = path.suffix.lower() == ".wsg"
     row = _WEIGHTED if weighted else np.dtype("<i4")
-    with source.reading(), path.open("rb") as file:
+    with source.translate_errors(), path.open("rb") as file:
         header = np.fromfile(file, _HEADER, 1)
         if len(header) == 0 or header["directed"][0] > 1:
-            msg = f"expected a serialized GAP graph, which begins with {_HEADER.itemsize} bytes of header"
+            msg = f"expected a serialized GAP graph with a header of {_HEADER.itemsize} bytes"
             raise FormatError(msg, path=path)
         directed, m, n = bool(header["directed"][0]), int(header["m"][0]), int(header["n"][0])
         half = 8 * (n + 1) + row.itemsize * m
         expected = _HEADER.itemsize + half * (2 if directed else 1)
-        if not (0 <= n <= _MOST and m >= 0 and expected == source.size):
+        if not (0 <= n <= _MAX_INT32 and m >= 0 and expected == source.size):
             kind = "directed" if directed else "undirected"
             msg = (
-                f"the header says {kind}, {n} vertices and {m} stored edges, which takes {expected} bytes, "
-                f"but the file has {source.size}: was it written whole, and does its suffix say its weights?"
+                f"expected {expected} bytes for a {kind} graph with {n} vertices and {m} stored edges, found "
+                f"{source.size}; copy the file again, and use the suffix .wsg only for weights"
             )
             raise FormatError(msg, path=path)
         memory.require(8 * (n + 1) + 4 * m * (2 if weighted else 1), f"the graph {path}")
@@ -63,7 +63,7 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
         targets = np.empty(m, dtype=np.uint32)
         weights = np.empty(m, dtype=np.int32) if weighted else None
         _fill(file, row, targets, weights)
-    return graph_of_rows(offsets, targets, weights, directed=directed, wishes=wishes, path=path)
+    return graph_from_rows(offsets, targets, weights, directed=directed, options=options, path=path)
 
 
 def _fill(file: Any, row: np.dtype[Any], targets: NDArray[Any], weights: NDArray[Any] | None) -> None:
@@ -77,18 +77,20 @@ def _fill(file: Any, row: np.dtype[Any], targets: NDArray[Any], weights: NDArray
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
-    """Write a serialized graph, which GAP's programs read."""
+    """Write a serialized graph for the programs of GAP."""
     weighted = target.suffix.lower() == ".wsg"
     if weighted != (graph.weights is not None):
-        has, other = ("weights", ".wsg") if graph.weights is not None else ("no weights", ".sg")
-        raise ArgumentError(f"{target}: this graph has {has}; write {other}")
-    if graph.n > _MOST:
-        raise ArgumentError(f"{target}: the format holds up to {_MOST} vertices, not {graph.n}; write .evg")
-    if graph.weights is not None and not _fits(graph.weights):
-        msg = f"{target}: the format holds int32 weights, and {graph.weights.dtype} do not fit; write .evg"
+        found, suffix = ("weights", ".wsg") if graph.weights is not None else ("no weights", ".sg")
+        raise ArgumentError(f"{target}: the graph has {found}; write {suffix}")
+    if graph.n > _MAX_INT32:
+        raise ArgumentError(
+            f"{target}: the format holds up to {_MAX_INT32} vertices, not {graph.n}; write .evg"
+        )
+    if graph.weights is not None and not _fits_int32(graph.weights):
+        msg = f"{target}: the format holds int32 weights, but {graph.weights.dtype} do not fit; write .evg"
         raise ArgumentError(msg)
     halves = [graph, graph.reverse] if graph.directed else [graph]
-    with replacing(target) as temporary, temporary.open("wb") as file:
+    with atomic_write(target) as temporary, temporary.open("wb") as file:
         write_bytes(file, np.array([(graph.directed, graph.m, graph.n)], dtype=_HEADER))
         for half in halves:
             write_bytes(file, half.offsets.astype("<i8", copy=False))
@@ -102,11 +104,11 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
                     write_bytes(file, rows)
 
 
-def _fits(weights: NDArray[Any]) -> bool:
+def _fits_int32(weights: NDArray[Any]) -> bool:
     if weights.dtype.kind == "f":
         return False
     span = np.iinfo(np.int32)
     return len(weights) == 0 or bool(span.min <= weights.min() and weights.max() <= span.max)
 
 
-FORMAT = Format("GAP", (".sg", ".wsg"), read, write, keeps_ids=False, compressed=False)
+FORMAT = Format("GAP", (".sg", ".wsg"), read, write, stores_ids=False, compressed=False)

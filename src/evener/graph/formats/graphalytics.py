@@ -1,7 +1,7 @@
-"""LDBC Graphalytics: ``NAME.properties``, ``NAME.v`` (an id a line), ``NAME.e`` (``tail head [weight]``).
+"""LDBC Graphalytics: ``NAME.properties``, ``NAME.v`` (one id per line), ``NAME.e`` (``tail head [weight]``).
 
-Any of the three names the graph. The vertex file counts: vertices without edges and gaps between ids are
-kept.
+Each of the three paths selects the graph. The vertex file defines the vertices, so vertices without edges and
+gaps between ids stay.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ import numpy as np
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns, refuse_infinite, write_lines
-from evener.graph.formats.edges import Edges, graph_of, stored_as
-from evener.graph.formats.file import Source, compressing
+from evener.graph.formats.edges import Edges, build_graph, count_edges
+from evener.graph.formats.file import Source, open_compressed
 from evener.graph.formats.registry import COMPRESSIONS, Format
-from evener.graph.formats.text_stream import opened
-from evener.system.files import replacing_together
+from evener.graph.formats.text_stream import open_text
+from evener.system.files import atomic_write_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.graph.formats.edges import Wishes
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read the graph that a properties, vertex or edge file belongs to."""
-    refuse_columns(wishes, "a Graphalytics graph")
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a properties, vertex or edge file."""
+    refuse_columns(options, "a Graphalytics graph")
     path = _properties_path(source)
     Source(path).check()
-    properties = _properties(path)
+    properties = _read_properties(path)
     weighted = bool(properties.get("edge-properties.names", "").strip())
-    if wishes.weighted and not weighted:
-        raise FormatError("weights were asked for, but edge-properties.names names none", path=path)
-    ids = _vertices(_part(properties, "vertex-file", path))
+    if options.weighted and not weighted:
+        raise FormatError("expected a weight in edge-properties.names, found none", path=path)
+    ids = _read_vertices(_component_file(properties, "vertex-file", path))
     _check_count(properties, "meta.vertices", len(ids), path)
-    edge_source = _part(properties, "edge-file", path)
-    edges = _edges(edge_source, weighted=weighted, wanted=wishes.weighted is not False)
+    edge_source = _component_file(properties, "edge-file", path)
+    edges = _read_edges(edge_source, weighted=weighted, read_weights=options.weighted is not False)
     _check_count(properties, "meta.edges", len(edges.src), path)
-    _number(edges, ids, edge_source.path)
-    edges.directed = _directed(properties, path)
-    return graph_of(edges, wishes, path)
+    _renumber(edges, ids, edge_source.path)
+    edges.directed = _read_directed(properties, path)
+    return build_graph(edges, options, path)
 
 
 def _properties_path(source: Source) -> Path:
@@ -54,64 +54,68 @@ def _properties_path(source: Source) -> Path:
     return name.with_suffix(".properties")
 
 
-def _properties(path: Path) -> dict[str, str]:
-    """Read the properties of the graph, without the ``graph.NAME.`` that each begins with."""
+def _read_properties(path: Path) -> dict[str, str]:
+    """Return the properties of the graph, without the prefix ``graph.NAME.``."""
     try:
-        text = Source(path).bytes().decode()
+        text = Source(path).read_bytes().decode()
     except UnicodeDecodeError:
-        raise FormatError("expected properties as text, but this is binary data", path=path) from None
+        raise FormatError("expected properties as text, found binary data", path=path) from None
     found = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith(("#", "!")):
             continue
         match = re.fullmatch(r"\s*graph\.(.+?)\s*[=:]\s*(.*?)\s*", line)
         if match is None:
-            msg = f"expected 'graph.NAME.PROPERTY = VALUE', but {line[:60]!r} came"
+            msg = f"expected 'graph.NAME.PROPERTY = VALUE', found {line[:60]!r}"
             raise FormatError(msg, path=path, line=number)
-        # A graph's name may itself hold points.
+        # The name of a graph may hold points.
         key = match[1].removeprefix(f"{path.stem}.")
         found[key if key != match[1] else match[1].partition(".")[2]] = match[2]
     return found
 
 
-def _part(properties: dict[str, str], key: str, path: Path) -> Source:
-    """Find the vertex or edge file, plain or compressed, beside the properties."""
+def _component_file(properties: dict[str, str], key: str, path: Path) -> Source:
+    """Return the vertex or edge file, plain or compressed, in the folder of the properties file."""
     name = properties.get(key) or path.stem + {"vertex-file": ".v", "edge-file": ".e"}[key]
     if Path(name).name != name:
-        msg = f"{key} is {name!r}, but expected the plain name of a file in the same folder"
+        msg = f"expected a file name without folders as {key}, found {name!r}"
         raise FormatError(msg, path=path)
     for suffix, compression in {"": None, **COMPRESSIONS}.items():
         file = path.with_name(name + suffix)
         if file.exists():
             return Source(file, COMPRESSIONS.get(file.suffix) if compression is None else compression)
-    msg = f"there is no file {path.with_name(name)}, which {path.name} names as {key}"
+    msg = f"expected the file {path.with_name(name)}, {key} of {path.name}, but it does not exist"
     raise FileError(msg)
 
 
-def _directed(properties: dict[str, str], path: Path) -> bool:
+def _read_directed(properties: dict[str, str], path: Path) -> bool:
     word = properties.get("directed", "").lower()
     if word not in ("true", "false"):
-        raise FormatError(f"expected directed = true or false, but {word!r} came", path=path)
+        raise FormatError(f"expected directed = true or false, found {word!r}", path=path)
     return word == "true"
 
 
-def _check_count(properties: dict[str, str], key: str, came: int, path: Path) -> None:
-    said = properties.get(key)
-    if said is not None and said != str(came):
-        raise FormatError(f"{key} is {said}, but {came} came: was the graph downloaded whole?", path=path)
+def _check_count(properties: dict[str, str], key: str, found: int, path: Path) -> None:
+    expected = properties.get(key)
+    if expected is not None and expected != str(found):
+        msg = f"expected {expected} by {key}, found {found}; download the graph again"
+        raise FormatError(msg, path=path)
 
 
-def _vertices(source: Source) -> NDArray[np.int64]:
-    """Read the ids of a vertex file, ascending."""
+def _read_vertices(source: Source) -> NDArray[np.int64]:
+    """Return the ids of a vertex file, ascending."""
     import pyarrow as pa
     from pyarrow import csv
 
-    with opened(source, empty=True) as text:
+    with open_text(source, empty=True) as text:
         if text.peek() is None:
             return np.empty(0, dtype=np.int64)
 
     def attempt(*, threads: bool) -> NDArray[np.int64]:
-        with source.reading(), pa.input_stream(str(source.path), compression=source.compression) as stream:
+        with (
+            source.translate_errors(),
+            pa.input_stream(str(source.path), compression=source.compression) as stream,
+        ):
             table = csv.read_csv(
                 stream,
                 read_options=csv.ReadOptions(column_names=["id"], use_threads=threads),
@@ -123,7 +127,7 @@ def _vertices(source: Source) -> NDArray[np.int64]:
     try:
         ids = attempt(threads=True)
     except pa.ArrowInvalid:
-        try:  # on one thread Arrow knows the row
+        try:  # with one thread, the error names the row
             ids = attempt(threads=False)
         except pa.ArrowInvalid as error:
             row = re.search(r"Row #(\d+)", str(error))
@@ -131,94 +135,96 @@ def _vertices(source: Source) -> NDArray[np.int64]:
             raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
     if len(ids) and ids.min() < 0:
         line = int((ids < 0).argmax())
-        msg = f"vertex ids are integers from 0 up, but {ids[line]} came"
+        msg = f"expected vertex ids from 0 up, found {ids[line]}"
         raise FormatError(msg, path=source.path, line=line + 1)
     ids = np.sort(ids)
-    twice = np.flatnonzero(ids[1:] == ids[:-1])
-    if len(twice):
-        raise FormatError(f"vertex {ids[twice[0]]} is listed twice", path=source.path)
+    repeated = np.flatnonzero(ids[1:] == ids[:-1])
+    if len(repeated):
+        raise FormatError(f"expected distinct vertex ids, found {ids[repeated[0]]} twice", path=source.path)
     return ids
 
 
-def _edges(source: Source, *, weighted: bool, wanted: bool) -> Edges:
-    with opened(source, empty=True) as text:
+def _read_edges(source: Source, *, weighted: bool, read_weights: bool) -> Edges:
+    with open_text(source, empty=True) as text:
         if (first := text.peek()) is None:
             nothing = np.empty(0, dtype=np.uint32)
             return Edges(nothing, nothing, np.empty(0) if weighted else None)
         fields = len(lines.fields_of(first))
         if fields < 2 + weighted:
-            msg = f"expected {2 + weighted} fields, as the properties say, but {fields} came"
+            msg = f"expected {2 + weighted} fields by the properties, found {fields}"
             raise FormatError(msg, path=source.path, line=1)
-        return lines.parse(text, lines.Grammar(b"", fields, weighted and wanted))
+        return lines.parse(text, lines.Grammar(b"", fields, weighted and read_weights))
 
 
-def _number(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
-    """Turn the ends of edges from ids to positions, or leave them where ids are ``0..n-1`` already."""
+def _renumber(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
+    """Replace ids of tails and heads by positions, unless the ids are ``0..n-1``."""
     for end in (edges.src, edges.dst):
         place = np.minimum(np.searchsorted(ids, end), max(len(ids) - 1, 0))
         unknown = np.flatnonzero(ids[place] != end) if len(ids) else np.arange(min(len(end), 1))
         if len(unknown):
-            msg = f"edge {unknown[0] + 1} names vertex {end[unknown[0]]}, which is not in the vertex file"
+            msg = f"edge {unknown[0] + 1} names vertex {end[unknown[0]]}, which the vertex file lacks"
             raise FormatError(msg, path=path)
     if len(ids) == 0 or ids[-1] == len(ids) - 1:
         edges.n = len(ids)
         return
     edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
     edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)
-    edges.names = ids
+    edges.ids = ids
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write the three files, none of which takes its place before all are whole; the properties come last."""
+    """Write the three files; rename them after all are complete, the properties last."""
     import pyarrow as pa
     from pyarrow import csv
 
-    if graph.named_by_strings:
-        raise ArgumentError(f"{target}: Graphalytics' vertex ids are integers; write .parquet, .csv or .evg")
+    if graph.has_string_ids:
+        raise ArgumentError(
+            f"{target}: Graphalytics needs integer ids, not strings; write .parquet, .csv or .evg"
+        )
     refuse_infinite(graph, target)
-    path, vertices, edges = _places(target, compression)
-    _refuse_foreign(target, path, vertices, edges)
+    path, vertices, edges = _file_paths(target, compression)
+    _refuse_unrelated(target, path, vertices, edges)
     properties = {
         "vertex-file": vertices.name,
         "edge-file": edges.name,
         "meta.vertices": graph.n,
-        "meta.edges": stored_as(graph),
+        "meta.edges": count_edges(graph),
         "directed": str(graph.directed).lower(),
     }
     if graph.weights is not None:
         kind = "real" if graph.weights.dtype.kind == "f" else "integer"
         properties |= {"edge-properties.names": "weight", "edge-properties.types": kind}
-    with replacing_together(vertices, edges, path) as (vertex_file, edge_file, property_file):
-        with compressing(vertex_file, compression) as sink:
+    with atomic_write_all(vertices, edges, path) as (vertex_file, edge_file, property_file):
+        with open_compressed(vertex_file, compression) as sink:
             options = csv.WriteOptions(include_header=False, quoting_style="none")
             csv.write_csv(pa.table([pa.array(graph.ids)], ["id"]), sink, options)
-        with compressing(edge_file, compression) as sink:
-            write_lines(graph, sink, delimiter=" ", untyped=True)
+        with open_compressed(edge_file, compression) as sink:
+            write_lines(graph, sink, delimiter=" ", widen_float32=True)
         property_file.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
 
 
-def _places(target: Path, compression: str | None, /) -> tuple[Path, Path, Path]:
-    """The properties, which are never compressed, the vertex file and the edge file."""
+def _file_paths(target: Path, compression: str | None, /) -> tuple[Path, Path, Path]:
+    """Return the paths of the uncompressed properties file, the vertex file and the edge file."""
     packed = target.suffix if compression else ""
     path = _properties_path(Source(target, compression))
     return path, path.with_name(f"{path.stem}.v{packed}"), path.with_name(f"{path.stem}.e{packed}")
 
 
-def _refuse_foreign(target: Path, path: Path, *others: Path) -> None:
-    """Refuse to write over files that nobody named, unless they are a graph's: others have such names too."""
-    beside = [file for file in (path, *others) if file != target and file.exists()]
-    if not beside:
+def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
+    """Raise if writing would replace files that the caller did not name and that belong to no graph."""
+    existing = [file for file in (path, *others) if file != target and file.exists()]
+    if not existing:
         return
     try:
-        known = _properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
+        keys = _read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
     except (FormatError, FileError):
-        known = set()
-    if not known:
+        keys = set()
+    if not keys:
         msg = (
-            f"cannot write {target}: {beside[0].name} goes with it, but is there already and no Graphalytics "
-            "graph's; move it, or name another file"
+            f"cannot write {target}: {existing[0].name} exists and belongs to no Graphalytics graph; "
+            "move it, or give another name"
         )
         raise FileError(msg)
 
 
-FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, together=_places)
+FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, sibling_files=_file_paths)

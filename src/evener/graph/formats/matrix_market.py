@@ -1,11 +1,12 @@
-"""Matrix Market (`.mtx`), coordinate: row i, column j is an edge from i to j, counted from 1.
+"""Matrix Market coordinate files (`.mtx`): an entry in row i, column j is an edge from i to j, ids from 1.
 
-A symmetric matrix is an undirected graph, of which the lower triangle is listed.
+A symmetric matrix is an undirected graph; the file lists its lower triangle.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,18 +14,18 @@ import numpy as np
 from evener.errors import FormatError
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns, refuse_infinite
-from evener.graph.formats.edges import Edges, graph_of, pieces, stored_as
-from evener.graph.formats.file import compressing
-from evener.graph.formats.integer_weights import misfit
+from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces
+from evener.graph.formats.file import open_compressed
+from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
-from evener.graph.formats.text_stream import opened
-from evener.system.files import replacing
+from evener.graph.formats.text_stream import open_text
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
 
@@ -33,57 +34,54 @@ __all__ = ["FORMAT"]
 _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric"
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read a `.mtx` file."""
-    refuse_columns(wishes, "a Matrix Market file")
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a `.mtx` file."""
+    refuse_columns(options, "a Matrix Market file")
     source.check()
-    with opened(source) as text:
+    with open_text(source) as text:
         field, symmetry = _banner(text)
         n, entries, where = _sizes(text)
-        if wishes.n is not None and wishes.n != n:
-            msg = f"n = {wishes.n} was asked for, but the size line says {n}; leave n out"
+        if options.n is not None and options.n != n:
+            msg = f"expected n = {options.n} vertices, but the size line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
-        weighted = field != "pattern" and wishes.weighted is not False
-        grammar = lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, least=1, limit=n)
+        weighted = field != "pattern" and options.weighted is not False
+        grammar = lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, min_id=1, max_id=n)
         edges = lines.parse(text, grammar) if n else Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
     if len(edges.src) != entries:
-        msg = (
-            f"the size line says {entries} entries, but {len(edges.src)} came: was the file downloaded whole?"
-        )
+        msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
     if edges.weights is not None and field == "integer":
-        wrong = misfit(edges.weights, np.int64) if edges.weights.dtype.kind == "f" else None
+        wrong = first_not_representable(edges.weights, np.int64) if edges.weights.dtype.kind == "f" else None
         if wrong is not None:
-            came = edges.weights[wrong]
-            msg = f"the banner says integer, so weights are integers of up to 64 bits, but {came} came"
-            raise FormatError(f"{msg} as entry {wrong + 1}", path=source.path)
+            msg = f"expected 64-bit integers by the banner, found {edges.weights[wrong]} in entry {wrong + 1}"
+            raise FormatError(msg, path=source.path)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     if edges.weights is not None and field == "real":
         edges.weights = edges.weights.astype(np.float64)
     edges.n = n
     edges.directed = symmetry == "general"
-    if not edges.directed and wishes.directed:
-        # The caller wants the matrix itself: the triangle that is not listed is part of it.
-        graph = graph_of(edges, wishes.but(directed=False), source.path)
+    if not edges.directed and options.directed:
+        # The directed graph has the edges of both triangles.
+        graph = build_graph(edges, replace(options, directed=False), source.path)
         return type(graph)(graph.offsets, graph.targets, weights=graph.weights, directed=True, validate=False)
-    # A general matrix that the caller says is symmetric lists both triangles.
+    # With directed=False, a general matrix lists both triangles.
     edges.both_directions = edges.directed
-    return graph_of(edges, wishes, source.path)
+    return build_graph(edges, options, source.path)
 
 
 def _banner(text: Text) -> tuple[str, str]:
     line = (text.peek() or b"").decode("utf-8", "replace")
     words = line.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        msg = f"expected '{_BANNER}', but {line[:60]!r} came"
+        msg = f"expected '{_BANNER}', found {line[:60]!r}"
         raise FormatError(msg, path=text.source.path, line=1)
     layout, field, symmetry = words[2:]
     if layout != "coordinate":
-        msg = f"expected a sparse matrix ('coordinate'), but {layout!r} came, which is no list of edges"
+        msg = f"expected a sparse matrix ('coordinate'), found {layout!r}"
         raise FormatError(msg, path=text.source.path, line=1)
     if field not in ("pattern", "integer", "real") or symmetry not in ("general", "symmetric"):
-        msg = f"expected '{_BANNER}', but '{field} {symmetry}' came, which is no graph with real weights"
+        msg = f"expected '{_BANNER}', found '{field} {symmetry}'"
         raise FormatError(msg, path=text.source.path, line=1)
     text.skip()
     return field, symmetry
@@ -95,19 +93,19 @@ def _sizes(text: Text) -> tuple[int, int, int]:
     where = text.line + 1
     sizes = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
     if sizes is None:
-        came = "the file ends" if line is None else repr(line[:60].decode("utf-8", "replace"))
-        msg = f"expected the size line 'ROWS COLUMNS ENTRIES', but {came}"
+        found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
+        msg = f"expected the size line 'ROWS COLUMNS ENTRIES', found {found}"
         raise FormatError(msg, path=text.source.path, line=where)
     rows, columns, entries = (int(s) for s in sizes.groups())
     if rows != columns:
-        msg = f"a graph's matrix is square, but this one is {rows} x {columns}"
+        msg = f"expected a square matrix, found {rows} x {columns}"
         raise FormatError(msg, path=text.source.path, line=where)
     text.skip()
     return rows, entries, where
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write a `.mtx` file: symmetric if the graph is undirected."""
+    """Write a `.mtx` file, with a symmetric matrix for an undirected graph."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -116,15 +114,15 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     field = "pattern" if graph.weights is None else kinds[graph.weights.dtype.kind]
     symmetry = "general" if graph.directed else "symmetric"
     options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
-    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+    with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(f"%%MatrixMarket matrix coordinate {field} {symmetry}\n".encode())
-        sink.write(f"{graph.n} {graph.n} {stored_as(graph)}\n".encode())
-        for piece in pieces(graph, untyped=True):
-            # Of an undirected edge, `pieces` gives the smaller end first, and the lower triangle has it last.
+        sink.write(f"{graph.n} {graph.n} {count_edges(graph)}\n".encode())
+        for piece in pieces(graph, widen_float32=True):
+            # `pieces` gives the smaller vertex as tail; the lower triangle has the smaller vertex as column.
             ends = (piece.src, piece.dst) if graph.directed else (piece.dst, piece.src)
             columns = [end.astype(np.int64) + 1 for end in ends]
             columns += [] if piece.weights is None else [piece.weights]
             csv.write_csv(pa.table(columns, ["row", "column", "value"][: len(columns)]), sink, options)
 
 
-FORMAT = Format("Matrix Market", (".mtx",), read, write, keeps_ids=False)
+FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False)

@@ -1,7 +1,7 @@
-"""METIS (`.graph`, `.metis`): line i lists the neighbours of vertex i, counted from 1; undirected.
+"""METIS graphs (`.graph`, `.metis`), undirected: line i lists the neighbours of vertex i, ids from 1.
 
-The heading is ``n m [fmt [ncon]]``: `fmt` has three digits, for vertex sizes, vertex weights (`ncon` of
-them) and edge weights. Sizes and weights of vertices are read over; edge weights are kept.
+The heading is ``n m [fmt [ncon]]``. The digits of `fmt` state vertex sizes, vertex weights (`ncon` per
+vertex) and edge weights. The reader skips sizes and weights of vertices, and reads edge weights.
 """
 
 from __future__ import annotations
@@ -13,67 +13,67 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats.edgelist import refuse_columns
-from evener.graph.formats.edges import blocks, narrowed
-from evener.graph.formats.file import compressing
+from evener.graph.formats.edges import blocks, narrow_integers
+from evener.graph.formats.file import open_compressed
 from evener.graph.formats.registry import Format
-from evener.graph.formats.rows import graph_of_rows
-from evener.graph.formats.text_stream import opened
+from evener.graph.formats.rows import graph_from_rows
+from evener.graph.formats.text_stream import open_text
 from evener.system import memory
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read a METIS graph."""
-    refuse_columns(wishes, "a METIS graph")
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a METIS file."""
+    refuse_columns(options, "a METIS graph")
     source.check()
     path = source.path
     degrees, targets, weights = [], [], []
-    with opened(source) as text:
+    with open_text(source) as text:
         n, m, before, weighted, heading = _heading(text)
         memory.require(8 * (n + 1) + (16 if weighted else 8) * m, f"the graph {path}")
-        for window in text.windows():
-            view = memoryview(window.bytes)[window.start : window.stop]
-            some = _rows(bytes(view), text, before=before, weighted=weighted, n=n)
-            degrees.append(some[0])
-            targets.append(some[1])
-            weights.append(some[2])
+        for chunk in text.chunks():
+            view = memoryview(chunk.bytes)[chunk.start : chunk.stop]
+            rows = _rows(bytes(view), text, before=before, weighted=weighted, n=n)
+            degrees.append(rows[0])
+            targets.append(rows[1])
+            weights.append(rows[2])
     degree = np.concatenate([*degrees, np.empty(0, np.int64)])
     if len(degree) > n and not degree[n:].any():  # empty lines at the end
         degree = degree[:n]
     if len(degree) != n:
-        msg = f"the heading says {n} vertices, but {len(degree)} lines came: was the file downloaded whole?"
+        msg = f"expected {n} lines of vertices by the heading, found {len(degree)}; download the file again"
         raise FormatError(msg, path=path, line=heading)
     offsets = np.concatenate([[0], np.cumsum(degree)]).astype(np.uint64)
     heads = np.concatenate([*targets, np.empty(0, np.uint32)])
     loops = int(np.count_nonzero(heads == np.repeat(np.arange(n, dtype=np.uint32), degree)))
     if len(heads) != 2 * m and len(heads) + loops != 2 * m:
-        msg = f"the heading says {m} edges, so {2 * m} neighbours, but {len(heads)} came"
+        msg = f"expected {2 * m} neighbours for {m} edges by the heading, found {len(heads)}"
         raise FormatError(msg, path=path, line=heading)
-    values = narrowed(np.concatenate([*weights, np.empty(0, np.int64)])) if weighted else None
-    return graph_of_rows(offsets, heads, values, directed=False, wishes=wishes, path=path)
+    values = narrow_integers(np.concatenate([*weights, np.empty(0, np.int64)])) if weighted else None
+    return graph_from_rows(offsets, heads, values, directed=False, options=options, path=path)
 
 
 def _heading(text: Text) -> tuple[int, int, int, bool, int]:
-    """Vertices, edges, numbers before the neighbours in each line, whether edges have weights, the line."""
+    """Return vertices, edges, numbers before the neighbours in a line, edge weights yes or no, line."""
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"%")):
         text.skip()
     words = (line or b"").split()
-    sound = 2 <= len(words) <= 4 and all(re.fullmatch(rb"\d{1,18}", w) for w in words)
-    if not sound or (len(words) > 2 and not re.fullmatch(rb"[01]{1,3}", words[2])):
-        came = "the file ends" if line is None else repr(line[:60].decode("utf-8", "replace"))
-        msg = f"expected the heading 'VERTICES EDGES [FMT [NCON]]', but {came}"
+    valid = 2 <= len(words) <= 4 and all(re.fullmatch(rb"\d{1,18}", w) for w in words)
+    if not valid or (len(words) > 2 and not re.fullmatch(rb"[01]{1,3}", words[2])):
+        found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
+        msg = f"expected the heading 'VERTICES EDGES [FMT [NCON]]', found {found}"
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
     fmt = (words[2] if len(words) > 2 else b"0").decode().rjust(3, "0")
     count = int(words[3]) if len(words) > 3 else 1
@@ -83,17 +83,17 @@ def _heading(text: Text) -> tuple[int, int, int, bool, int]:
 
 
 def _rows(
-    window: bytes, text: Text, *, before: int, weighted: bool, n: int
+    chunk: bytes, text: Text, *, before: int, weighted: bool, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """Degrees, heads and weights of the rows of one window."""
+    """Return degrees, heads and weights of the rows of one chunk."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     path = text.source.path
-    bytes_of = np.frombuffer(window, np.uint8)
-    ends = np.flatnonzero(bytes_of == ord("\n"))
+    byte_array = np.frombuffer(chunk, np.uint8)
+    ends = np.flatnonzero(byte_array == ord("\n"))
     offsets = pa.py_buffer(np.concatenate([[0], ends + 1]).astype(np.int32))
-    lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(window))
+    lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(chunk))
     is_row = ~pc.starts_with(lines, "%").to_numpy(zero_copy_only=False)
     number = text.line + 1 + np.flatnonzero(is_row)
     text.line += len(ends)
@@ -110,38 +110,38 @@ def _rows(
             (~pc.match_substring_regex(words, r"^-?\d{1,18}$").to_numpy(zero_copy_only=False)).argmax()
         )
         line = int(number[np.searchsorted(np.cumsum(counts), wrong, side="right")])
-        came = words[wrong].as_buffer().to_pybytes()[:60].decode("utf-8", "replace")
-        msg = f"expected the numbers of neighbours, which are integers, but {came!r} came"
+        found = words[wrong].as_buffer().to_pybytes()[:60].decode("utf-8", "replace")
+        msg = f"expected integers as neighbours, found {found!r}"
         raise FormatError(msg, path=path, line=line) from None
     step = 2 if weighted else 1
     degrees = (counts - before) // step
     ragged = np.flatnonzero((counts < before) | ((counts - before) % step != 0))
     if len(ragged):
         rest = "pairs of neighbour and weight" if weighted else "neighbours"
-        msg = f"expected {before} numbers and then {rest}, but {counts[ragged[0]]} numbers came"
+        msg = f"expected {before} numbers and then {rest}, found {counts[ragged[0]]} numbers"
         raise FormatError(msg, path=path, line=int(number[ragged[0]]))
     starts = np.cumsum(counts) - counts
     place = np.arange(len(numbers)) - np.repeat(starts, counts) - before
     heads = numbers[(place >= 0) & (place % step == 0)]
-    strange = np.flatnonzero((heads < 1) | (heads > n))
-    if len(strange):
-        line = int(number[np.searchsorted(np.cumsum(degrees), strange[0], side="right")])
-        msg = f"a neighbour is an integer from 1 to {n}, but {heads[strange[0]]} came"
+    invalid = np.flatnonzero((heads < 1) | (heads > n))
+    if len(invalid):
+        line = int(number[np.searchsorted(np.cumsum(degrees), invalid[0], side="right")])
+        msg = f"expected neighbours from 1 to {n}, found {heads[invalid[0]]}"
         raise FormatError(msg, path=path, line=line)
     values = numbers[(place >= 0) & (place % step == 1)] if weighted else np.empty(0, np.int64)
     return degrees, (heads - 1).astype(np.uint32), values
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
-    """Write a METIS graph: undirected, no self-loops, weights that are positive integers."""
+    """Write an undirected METIS graph without self-loops, with positive integer weights."""
     if graph.directed:
         raise ArgumentError(
-            f"{target}: a METIS graph is undirected, and this one is directed; write .mtx or .evg"
+            f"{target}: METIS needs an undirected graph, but the graph is directed; write .mtx or .evg"
         )
     weights = graph.weights
     if weights is not None and (weights.dtype.kind == "f" or (len(weights) and weights.min() <= 0)):
-        raise ArgumentError(f"{target}: METIS' edge weights are positive integers; write .mtx or .evg")
-    with replacing(target) as temporary, compressing(temporary, compression) as sink:
+        raise ArgumentError(f"{target}: METIS needs positive integer weights; write .mtx or .evg")
+    with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(f"{graph.n} {graph.m // 2}{'' if weights is None else ' 001'}\n".encode())
         for first, last in blocks(graph):
             sink.write(_lines(graph, first, last, target))
@@ -156,7 +156,7 @@ def _lines(graph: Graph, first: int, last: int, target: Path) -> Any:
     heads = graph.targets[begin:end].astype(np.int64)
     loops = np.flatnonzero(heads == np.repeat(np.arange(first, last), np.diff(offsets)))
     if len(loops):
-        msg = f"{target}: METIS takes no self-loops, and vertex {heads[loops[0]]} has one; drop them first"
+        msg = f"{target}: METIS allows no self-loops, but vertex {heads[loops[0]]} has one; drop them"
         raise ArgumentError(msg)
     words = pa.array(heads + 1).cast(pa.string())
     if graph.weights is not None:
@@ -166,4 +166,4 @@ def _lines(graph: Graph, first: int, last: int, target: Path) -> Any:
     return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes() + b"\n"
 
 
-FORMAT = Format("METIS", (".graph", ".metis"), read, write, keeps_ids=False)
+FORMAT = Format("METIS", (".graph", ".metis"), read, write, stores_ids=False)

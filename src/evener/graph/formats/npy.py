@@ -1,4 +1,4 @@
-"""The headers of `.npy` arrays, read and checked before any array is."""
+"""Headers of `.npy` arrays, checked before the data is read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["Header", "read_header", "write_array", "write_bytes"]
 
 
-# What NumPy may raise on a header, which it has Python read as a dictionary.
+# Errors of NumPy on a damaged header.
 _DAMAGED = (ValueError, TypeError, SyntaxError, EOFError, MemoryError, RecursionError, tokenize.TokenError)
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write one array; unlike NumPy's own writer, a full disk is told as what it is."""
+    """Write one array; unlike `numpy.save`, a full disk raises the OSError of the system."""
     with path.open("wb") as file:
         npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
         write_bytes(file, array)
@@ -37,7 +37,7 @@ def write_bytes(file: IO[bytes], array: NDArray[Any]) -> None:
 
 
 class Header(NamedTuple):
-    """What an array file says it holds; its data begins at byte `start`."""
+    """Shape and dtype of an array file, and the first byte of its data."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -45,39 +45,41 @@ class Header(NamedTuple):
 
 
 def read_header(file: IO[bytes], *, name: str, size: int, path: Path) -> Header:
-    """Read the header at the beginning of `file`, and see that as many bytes follow as it says.
+    """Return the header of an array file, with the length of the data checked.
 
     Parameters
     ----------
     file : binary file
     name : str
-        Of the array, for messages.
+        Name of the array, for messages.
     size : int
-        Bytes of the whole array file.
+        Bytes of the file.
     path : Path
-        For messages.
+        Path of the file, for messages.
 
     Raises
     ------
     FormatError
-        If it is no array, holds Python objects (a pickle), or is not as long as it says.
+        If the file is not an array, holds Python objects (a pickle), or has another length.
     """
     try:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except _DAMAGED as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FormatError(f"the array {name} is damaged: {said}", path=path) from None
+        cause = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FormatError(
+            f"expected the header of array {name}, but it is damaged: {cause}", path=path
+        ) from None
     if dtype.hasobject:
-        msg = f"the array {name} holds Python objects (a pickle), which are never loaded; expected numbers"
+        msg = f"expected numbers in array {name}, found Python objects (a pickle), which are never loaded"
         raise FormatError(msg, path=path)
     start = file.tell()
     expected = math.prod(shape) * dtype.itemsize
     if any(length < 0 for length in shape) or start + expected != size or (fortran and len(shape) > 1):
         msg = (
-            f"the array {name} says {shape} of {dtype}, so {expected} bytes, but {size - start} came: "
-            "was it copied whole?"
+            f"expected {expected} bytes of array {name} for {shape} of {dtype}, found {size - start}; "
+            "copy the file again"
         )
         raise FormatError(msg, path=path)
     return Header(shape, dtype, start)

@@ -1,53 +1,53 @@
-"""Parquet: edges in named columns."""
+"""Parquet files: edges in named columns."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from evener.errors import FormatError, first_clause
-from evener.graph.formats.columns import choose, edges_of_table, schema_of, tables
-from evener.graph.formats.edges import graph_of
+from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables
+from evener.graph.formats.edges import build_graph
 from evener.graph.formats.registry import Format
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read the ends, and the weight, of a Parquet file's rows."""
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
     from evener.system import memory
 
     source.check()
-    with source.reading():
+    with source.translate_errors():
         try:
             with parquet.ParquetFile(str(source.path)) as file:
-                chosen = choose(file.schema_arrow.names, wishes, source.path)
+                chosen = choose_columns(file.schema_arrow.names, options, source.path)
                 memory.require(8 * file.metadata.num_rows, f"the edges of {source.path}")
                 table = file.read(columns=chosen).select(chosen)
-                table.validate(full=True)  # that strings are UTF-8
+                table.validate(full=True)  # checks that strings are UTF-8
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            msg = f"expected a Parquet file: {first_clause(error)}; was it downloaded whole?"
+            msg = f"expected a Parquet file: {first_clause(error)}; download it again"
             raise FormatError(msg, path=source.path) from error
-    return graph_of(edges_of_table(table, source.path), wishes, source.path)
+    return build_graph(edges_from_table(table, source.path), options, source.path)
 
 
-def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed whole
-    """Write the columns src, dst and, if there are weights, weight."""
+def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
+    """Write the columns src, dst and, for weighted graphs, weight."""
     from pyarrow import parquet
 
-    with replacing(target) as temporary, parquet.ParquetWriter(str(temporary), schema_of(graph)) as writer:
+    with atomic_write(target) as temporary, parquet.ParquetWriter(str(temporary), schema_of(graph)) as writer:
         for table in tables(graph):
             writer.write_table(table)
 

@@ -1,4 +1,4 @@
-"""From CSR rows as a file gives them to a graph: nothing in them is believed before it is checked."""
+"""Conversion of the CSR rows of a file to a graph, with full checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
-from evener.graph import csr as build
+from evener.graph import csr
+from evener.graph.arrays import check_csr
+from evener.graph.arrays import check_symmetric as check_rows_symmetric
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -15,85 +17,87 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.edges import Wishes
+    from evener.graph.formats.request import ReadOptions
 
-__all__ = ["check_symmetric", "graph_of_rows", "wished"]
+__all__ = ["apply_options", "check_symmetric", "graph_from_rows"]
 
 
-def graph_of_rows(
+def graph_from_rows(
     offsets: NDArray[Any],
     targets: NDArray[Any],
     weights: NDArray[Any] | None,
     *,
     directed: bool,
-    wishes: Wishes,
+    options: ReadOptions,
     path: Path,
 ) -> Graph:
-    """Build a graph from rows that list, if it is undirected, every edge in both directions.
+    """Return the graph of CSR rows; rows of an undirected graph list every edge in both directions.
 
     Raises
     ------
     FormatError
-        If the rows break a rule of CSR, or an undirected graph's are not symmetric.
+        If the rows break a rule of CSR, or the rows of an undirected graph are not symmetric.
     """
     n, m = len(offsets) - 1, len(targets)
     if n < 0 or offsets[0] != 0 or int(offsets[-1]) != m or (offsets[1:] < offsets[:-1]).any():
-        span = f"from {offsets[0]} to {offsets[-1]}" if n >= 0 else "nowhere"
-        msg = f"row offsets must rise from 0 to the number of edges, {m}; they run {span}, or fall between"
+        found = f"offsets from {offsets[0]} to {offsets[-1]}, or a descent" if n >= 0 else "no offsets"
+        msg = f"expected row offsets that ascend from 0 to the number of edges, {m}, found {found}"
         raise FormatError(msg, path=path)
     graph = Graph(offsets, targets, weights=weights, directed=directed, validate=False)
     try:
         if not (unsorted := _unsorted(graph)):
-            build.check_csr(graph.offsets, graph.targets, weights=graph.weights)
-        return wished(graph, wishes, path, sort=unsorted)
+            check_csr(graph.offsets, graph.targets, weights=graph.weights)
+        return apply_options(graph, options, path, sort=unsorted)
     except ArgumentError as error:
         raise FormatError(str(error), path=path) from error
 
 
-def wished(graph: Graph, wishes: Wishes, path: Path, *, sort: bool = False, symmetric: bool = False) -> Graph:
-    """Give a graph of rows as the caller wants it.
+def apply_options(
+    graph: Graph, options: ReadOptions, path: Path, *, sort: bool = False, symmetric: bool = False
+) -> Graph:
+    """Return a graph with the options of `evener.read` applied.
 
     Parameters
     ----------
     graph : Graph
-    wishes : Wishes
+    options : ReadOptions
     path : Path
     sort : bool
-        Whether rows are to be sorted.
+        Sort the rows.
     symmetric : bool
-        Whether an undirected graph's symmetry has been checked before.
+        True if the symmetry of an undirected graph was checked before.
     """
-    if wishes.n is not None and wishes.n != graph.n:
-        msg = f"n = {wishes.n} was asked for, but the file itself says {graph.n} vertices; leave n out"
+    if options.n is not None and options.n != graph.n:
+        msg = f"expected n = {options.n} vertices, but the file has {graph.n}; remove n"
         raise FormatError(msg, path=path)
-    if wishes.weighted and graph.weights is None:
-        raise FormatError("weights were asked for, but the file has none", path=path)
-    weights = None if wishes.weighted is False else graph.weights
-    directed = graph.directed if wishes.directed is None else wishes.directed
+    if options.weighted and graph.weights is None:
+        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
+    weights = None if options.weighted is False else graph.weights
+    directed = graph.directed if options.directed is None else options.directed
     offsets, targets = graph.offsets, graph.targets
-    if sort or wishes.self_loops != "keep" or wishes.duplicates != "keep":
+    if sort or options.self_loops != "keep" or options.duplicates != "keep":
         src = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(offsets).astype(np.intp))
-        csr = build.from_edges(
+        rows = csr.from_edges(
             src,
             targets,
             weights,
             symmetrise=False,
             n=graph.n,
-            self_loops=wishes.self_loops,
-            duplicates=wishes.duplicates,
+            self_loops=options.self_loops,
+            duplicates=options.duplicates,
         )
-        offsets, targets, weights = csr.offsets, csr.targets, csr.weights
-    ids = graph.ids if graph.has_own_ids else None
-    given = Graph(offsets, targets, weights=weights, ids=ids, directed=directed, validate=False)
+        offsets, targets, weights = rows.offsets, rows.targets, rows.weights
+    ids = graph.ids if graph.has_custom_ids else None
+    result = Graph(offsets, targets, weights=weights, ids=ids, directed=directed, validate=False)
     if not directed and not (symmetric and not graph.directed):
-        check_symmetric(given, path)
-    return given
+        check_symmetric(result, path)
+    return result
 
 
 def check_symmetric(graph: Graph, path: Path) -> None:
-    """Refuse rows that do not hold every edge in both directions with the same weight."""
+    """Raise `FormatError` unless rows store every edge in both directions with the same weight."""
     try:
-        build.check_symmetric(graph.offsets, graph.targets, graph.weights)
+        check_rows_symmetric(graph.offsets, graph.targets, graph.weights)
     except ArgumentError as error:
         raise FormatError(str(error), path=path) from error
 

@@ -1,7 +1,7 @@
-"""SciPy's sparse matrices in `.npz` files: row i, column j is an edge from i to j.
+"""Sparse matrices of SciPy in `.npz` files: an entry in row i, column j is an edge from i to j.
 
-Nothing of such a file is taken on trust: SciPy itself crashes on some. The arrays are looked at before they
-are loaded, never unpickled, and the rows checked fully.
+SciPy crashes on some malformed files. The reader checks all headers before SciPy loads an array, loads no
+pickles, and checks the rows fully.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 
 from evener.errors import FormatError
 from evener.graph.formats.edgelist import refuse_columns
-from evener.graph.formats.edges import Edges, graph_of
+from evener.graph.formats.edges import Edges, build_graph
 from evener.graph.formats.npy import read_header
 from evener.graph.formats.registry import Format
-from evener.graph.formats.rows import graph_of_rows
+from evener.graph.formats.rows import graph_from_rows
 from evener.system import memory
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evener.graph.formats.edges import Wishes
     from evener.graph.formats.file import Source
+    from evener.graph.formats.request import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -38,16 +38,16 @@ _ARRAYS = {
 _COUNTS = {"indptr", "indices", "row", "col"}
 
 
-def read(source: Source, wishes: Wishes, /) -> Graph:
-    """Read a sparse matrix in CSR, CSC or COO layout; entries of type bool are no weights."""
+def read(source: Source, options: ReadOptions, /) -> Graph:
+    """Return the graph of a CSR, CSC or COO matrix; a boolean matrix gives no weights."""
     from scipy import sparse
 
-    refuse_columns(wishes, "a sparse matrix")
+    refuse_columns(options, "a sparse matrix")
     source.check()
     path = source.path
-    _look_through(source)
+    _check_headers(source)
     try:
-        with source.reading(), path.open("rb") as file:
+        with source.translate_errors(), path.open("rb") as file:
             matrix: Any = sparse.load_npz(file)
     except (
         ValueError,
@@ -62,50 +62,48 @@ def read(source: Source, wishes: Wishes, /) -> Graph:
             f"expected a SciPy sparse matrix: {str(error).splitlines()[0]}", path=path
         ) from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise FormatError(f"a graph's matrix is square, but this one has shape {matrix.shape}", path=path)
+        raise FormatError(f"expected a square matrix, found shape {matrix.shape}", path=path)
     weights = None if matrix.data.dtype == np.bool_ else matrix.data
     if weights is not None and weights.dtype.kind not in "iuf":
-        raise FormatError(f"weights are numbers, but the matrix holds {weights.dtype}", path=path)
+        raise FormatError(f"expected numbers as weights, found {weights.dtype}", path=path)
     n = matrix.shape[0]
     if matrix.format == "csr":
         indptr, indices = matrix.indptr, matrix.indices
         if len(indptr) != n + 1 or len(indices) != len(matrix.data) or (len(indices) and indices.min() < 0):
             msg = f"expected {n + 1} row bounds and columns from 0 to {n - 1}, one for each value"
             raise FormatError(msg, path=path)
-        return graph_of_rows(
+        return graph_from_rows(
             indptr.astype(np.uint64),
             indices.astype(np.uint32),
             weights,
             directed=True,
-            wishes=wishes,
+            options=options,
             path=path,
         )
     edges = _edges_by_column(matrix, n, path) if matrix.format == "csc" else Edges(matrix.row, matrix.col)
     edges.weights, edges.n, edges.both_directions = weights, n, True
-    return graph_of(edges, wishes, path)
+    return build_graph(edges, options, path)
 
 
 def _edges_by_column(matrix: Any, n: int, path: Path) -> Edges:
     counts = np.diff(matrix.indptr)
     if len(counts) != n or matrix.indptr[0] != 0 or (counts < 0).any() or counts.sum() != len(matrix.indices):
-        raise FormatError(
-            f"column bounds must rise from 0 to {len(matrix.indices)}, and these do not", path=path
-        )
+        raise FormatError(f"expected ascending column bounds from 0 to {len(matrix.indices)}", path=path)
     return Edges(matrix.indices, np.repeat(np.arange(n), counts))
 
 
-def _look_through(source: Source) -> None:
-    """Check every array's header, and that all fit in memory, before SciPy loads one."""
+def _check_headers(source: Source) -> None:
+    """Check the headers of all arrays, and the memory they need, before SciPy loads an array."""
     path = source.path
     try:
-        with source.reading(), zipfile.ZipFile(path) as archive:
+        with source.translate_errors(), zipfile.ZipFile(path) as archive:
             members = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
             memory.require(sum(i.file_size for i in members.values()), f"the matrix {path}")
             for name, member in members.items():
                 with archive.open(member) as file:
                     header = read_header(file, name=name, size=member.file_size, path=path)
-                    if name in _COUNTS and header.dtype.kind not in "iu":  # SciPy would round them
-                        msg = f"rows and columns are counted by integers, but {name} holds {header.dtype}"
+                    if name in _COUNTS and header.dtype.kind not in "iu":  # SciPy would round floats
+                        msg = f"expected integers in {name}, found {header.dtype}"
                         raise FormatError(msg, path=path)
                     if name == "format":
                         layout = np.frombuffer(file.read(64), header.dtype, 1)[0]
@@ -118,7 +116,7 @@ def _look_through(source: Source) -> None:
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        msg = f"expected a .npz archive, but it is damaged or cut short ({error}): was it downloaded whole?"
+        msg = f"expected a .npz archive, but it is damaged or truncated ({error}); download it again"
         raise FormatError(msg, path=path) from error
 
 
@@ -127,22 +125,22 @@ def _check_layout(layout: str, members: set[str], path: Path) -> None:
     if layout not in _ARRAYS or not needed <= members:
         missing = ", ".join(sorted(needed - members)) or "a known layout"
         msg = (
-            f"expected a matrix of scipy.sparse.save_npz (csr, csc or coo), but layout {layout!r} came, "
-            f"and {missing} is missing"
+            f"expected a matrix of scipy.sparse.save_npz (csr, csc or coo), found layout {layout!r} "
+            f"without {missing}"
         )
         raise FormatError(msg, path=path)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - zip compresses
-    """Write a CSR matrix that `scipy.sparse.load_npz` reads; without weights its entries are True."""
+    """Write a CSR matrix for `scipy.sparse.load_npz`; without weights, its entries are True."""
     from scipy import sparse
 
     index = np.int32 if max(graph.n, graph.m) <= np.iinfo(np.int32).max else np.int64
     values = np.ones(graph.m, dtype=np.bool_) if graph.weights is None else graph.weights
     rows = (values, graph.targets.astype(index), graph.offsets.astype(index))
     matrix = sparse.csr_array(rows, shape=(graph.n, graph.n))
-    with replacing(target) as temporary, temporary.open("wb") as file:
+    with atomic_write(target) as temporary, temporary.open("wb") as file:
         sparse.save_npz(file, matrix, compressed=False)
 
 
-FORMAT = Format("SciPy", (".npz",), read, write, keeps_ids=False, compressed=False, tells_direction=False)
+FORMAT = Format("SciPy", (".npz",), read, write, stores_ids=False, compressed=False, stores_direction=False)

@@ -1,4 +1,4 @@
-"""Tables of results to files, by suffix, whole or not at all."""
+"""Atomic writes of Arrow tables, with the format given by the suffix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
-from evener.system.files import replacing
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     import os
@@ -26,23 +26,21 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     ----------
     table : pyarrow.Table
     path : path-like
-        Its suffix is one of `SUFFIXES`.
+        A path with a suffix of `SUFFIXES`.
 
     Raises
     ------
     ArgumentError
-        For another suffix.
+        If the path has another suffix.
     FileError
-        If the file cannot be written; what was there before still is.
+        If the file cannot be written. An existing file stays unchanged.
     """
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
-        came = f"suffix {suffix!r}" if suffix else "no suffix"
-        raise ArgumentError(
-            f"{target}: {came} does not say how to write a table; expected one of {', '.join(SUFFIXES)}"
-        )
-    with replacing(target) as temporary:
+        found = f"found {suffix!r}" if suffix else "found no suffix"
+        raise ArgumentError(f"{target}: expected a table suffix of {', '.join(SUFFIXES)}, {found}")
+    with atomic_write(target) as temporary:
         if suffix == ".parquet":
             from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""A text file as windows of whole lines, the next one read and decompressed while one is parsed."""
+"""Text files as chunks of whole lines; a thread reads the next chunk during parsing."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source, Stream
 
-__all__ = ["Text", "Window", "opened"]
+__all__ = ["Chunk", "Text", "open_text"]
 
-# Bytes read at a time. Parsing 50 M edges took the same 0.9 s with 16, 32 and 64 MiB, and 1.0 s with 8.
-WINDOW = 1 << 25
+# Bytes per read.
+CHUNK_BYTES = 1 << 25
 
-# Room before each window for the line that the one before it ended in.
-ROOM = 1 << 20
+# Bytes of the longest line; each buffer begins with space for a partial line.
+MAX_LINE_BYTES = 1 << 20
 
-_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SIGNATURES = {
-    b"\x1f\x8b": "gzip data (end its name in .gz)",
-    b"\x28\xb5\x2f\xfd": "zstd data (end its name in .zst)",
-    b"BZh": "bzip2 data (end its name in .bz2)",
-    b"PAR1": "a Parquet file (end its name in .parquet)",
-    b"ARROW1": "an Arrow file (end its name in .arrow)",
+    b"\x1f\x8b": "gzip data (rename it to .gz)",
+    b"\x28\xb5\x2f\xfd": "zstd data (rename it to .zst)",
+    b"BZh": "bzip2 data (rename it to .bz2)",
+    b"PAR1": "a Parquet file (rename it to .parquet)",
+    b"ARROW1": "an Arrow file (rename it to .arrow)",
     b"PK\x03\x04": "a zip archive, as .npz files are",
     b"\x93NUMPY": "a NumPy array",
 }
 
 
-class Window(NamedTuple):
-    """Whole lines: ``bytes[start:stop]`` ends with a line end."""
+class Chunk(NamedTuple):
+    """Whole lines: ``bytes[start:stop]`` ends with a newline."""
 
     bytes: bytearray
     start: int
@@ -42,67 +42,67 @@ class Window(NamedTuple):
 
 
 class Text:
-    """The lines of a source: a heading taken line by line, then windows.
+    """The lines of a file: first single lines of the heading, then chunks.
 
     Parameters
     ----------
     source : Source
     stream : Stream
     reader : ThreadPoolExecutor
-        The thread that reads ahead.
+        Thread that reads ahead.
     """
 
     def __init__(self, source: Source, stream: Stream, reader: ThreadPoolExecutor) -> None:
         self.source = source
-        self.line = 0  # lines before the position
-        self.share = 0.0  # of the file's bytes that the windows so far came from
-        self.cut = False  # whether the file ended within a line
+        self.line = 0  # lines before the current position
+        self.share = 0.0  # fraction of the file in the chunks so far
+        self.cut = False  # whether the last line has no newline
         self._stream = stream
         self._reader = reader
-        packed = source.compression is not None
-        room = WINDOW if packed else min(WINDOW, source.size + 1)
-        self._spare = bytearray(ROOM + room + 1)
-        self._rest = b""
-        self._coming = reader.submit(self._fill, bytearray(ROOM + room + 1))
-        self._window = self._next()
-        self._skip_mark()
+        compressed = source.compression is not None
+        room = CHUNK_BYTES if compressed else min(CHUNK_BYTES, source.size + 1)
+        self._spare = bytearray(MAX_LINE_BYTES + room + 1)
+        self._partial_line = b""
+        self._next_read = reader.submit(self._fill, bytearray(MAX_LINE_BYTES + room + 1))
+        self._chunk = self._next()
+        self._skip_byte_order_mark()
         self._refuse_binary()
 
     def peek(self) -> bytes | None:
-        """Look at the next line of the heading without its line end, or None at the end of the text."""
-        text, start, stop = self._window
+        """Return the next line without its newline, or None at the end; do not advance."""
+        text, start, stop = self._chunk
         while start == stop:
             if not stop:
                 return None
-            self._window = text, start, stop = self._next()
+            self._chunk = text, start, stop = self._next()
         return bytes(memoryview(text)[start : text.index(b"\n", start)]).rstrip(b"\r")
 
     def skip(self) -> None:
-        """Go on to the next line."""
-        text, start, stop = self._window
-        self._window = Window(text, text.index(b"\n", start) + 1, stop)
+        """Advance to the next line."""
+        text, start, stop = self._chunk
+        self._chunk = Chunk(text, text.index(b"\n", start) + 1, stop)
         self.line += 1
 
-    def windows(self) -> Iterator[Window]:
-        """Whatever the heading left, window by window; add the lines of each to `line`."""
-        while self._window.stop:
-            if self._window.start < self._window.stop:
-                yield self._window
-            self._window = self._next()
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rest of the text in chunks; the caller adds the lines of each chunk to `line`."""
+        while self._chunk.stop:
+            if self._chunk.start < self._chunk.stop:
+                yield self._chunk
+            self._chunk = self._next()
 
     def _fill(self, room: bytearray) -> tuple[bytearray, int, float]:
-        with self.source.reading():
-            return room, self._stream.readinto(memoryview(room)[ROOM:-1]), self._stream.fraction()
+        with self.source.translate_errors():
+            return room, self._stream.readinto(memoryview(room)[MAX_LINE_BYTES:-1]), self._stream.fraction()
 
-    def _next(self) -> Window:
-        """Give the next window; it is empty and ends at 0 when there is no more."""
-        text, count, self.share = self._coming.result()
-        begin, end = ROOM - len(self._rest), ROOM + count
-        text[begin:ROOM] = self._rest
-        self._rest = b""
+    def _next(self) -> Chunk:
+        """Return the next chunk; at the end of the file, an empty chunk that stops at 0."""
+        text, count, self.share = self._next_read.result()
+        begin, end = MAX_LINE_BYTES - len(self._partial_line), MAX_LINE_BYTES + count
+        text[begin:MAX_LINE_BYTES] = self._partial_line
+        self._partial_line = b""
         if begin == end:
-            return Window(text, 0, 0)
-        if end < len(text) - 1:  # the file's end
+            return Chunk(text, 0, 0)
+        if end < len(text) - 1:  # end of the file
             if text[end - 1] != ord("\n"):
                 text[end] = ord("\n")
                 end += 1
@@ -110,41 +110,41 @@ class Text:
             stop = end
         else:
             stop = text.rfind(b"\n", begin, end) + 1
-            if end - max(stop, begin) > ROOM:
-                msg = f"expected lines of text, but one is longer than {ROOM:,} bytes"
+            if end - max(stop, begin) > MAX_LINE_BYTES:
+                msg = f"expected lines of at most {MAX_LINE_BYTES:,} bytes, found a longer line"
                 raise FormatError(msg, path=self.source.path)
             stop = max(stop, begin)
-            self._rest = bytes(memoryview(text)[stop:end])
-        self._coming = self._reader.submit(self._fill, self._spare)
+            self._partial_line = bytes(memoryview(text)[stop:end])
+        self._next_read = self._reader.submit(self._fill, self._spare)
         self._spare = text
-        if begin == stop:  # no line ended here
+        if begin == stop:  # the read holds no newline
             return self._next()
-        return Window(text, begin, stop)
+        return Chunk(text, begin, stop)
 
-    def _skip_mark(self) -> None:
-        """Some editors of Windows begin a text in UTF-8 with its byte-order mark."""
-        text, start, stop = self._window
-        if text.startswith(_MARK, start, stop):
-            self._window = Window(text, start + len(_MARK), stop)
+    def _skip_byte_order_mark(self) -> None:
+        """Skip the UTF-8 byte-order mark that some editors write."""
+        text, start, stop = self._chunk
+        if text.startswith(_BYTE_ORDER_MARK, start, stop):
+            self._chunk = Chunk(text, start + len(_BYTE_ORDER_MARK), stop)
 
     def _refuse_binary(self) -> None:
-        text, start, stop = self._window
+        text, start, stop = self._chunk
         head = bytes(memoryview(text)[start : min(stop, start + (1 << 16))])
         kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
         if kind or b"\0" in head:
-            raise FormatError(f"expected text, but this is {kind or 'binary data'}", path=self.source.path)
+            raise FormatError(f"expected text, found {kind or 'binary data'}", path=self.source.path)
 
 
 @contextmanager
-def opened(source: Source, *, empty: bool = False) -> Iterator[Text]:
-    """Open the text of a source, which is refused if there is none, unless it may be `empty`."""
+def open_text(source: Source, *, empty: bool = False) -> Iterator[Text]:
+    """Open a file as text; raise `FormatError` if it is empty, unless `empty` is true."""
     with source.stream() as stream:
         reader = ThreadPoolExecutor(1, "evener-read")
         try:
             text = Text(source, stream, reader)
             if not empty and text.peek() is None:
-                raise FormatError("the file is empty; expected a graph", path=source.path)
+                raise FormatError("expected a graph, but the file is empty", path=source.path)
             yield text
         finally:
-            # The thread must be done with the stream before the stream is closed.
+            # The thread must finish before the stream is closed.
             reader.shutdown(wait=True, cancel_futures=True)

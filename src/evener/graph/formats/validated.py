@@ -1,10 +1,9 @@
-"""Which containers this user has checked in full, so that they need not be checked again.
+"""Cache of the containers that this user has validated.
 
-A file's state is its device, inode, size, and the times of its last change: of its content (mtime), and of
-anything about it (ctime), which no program can set. A container whose files are all in a state that was
-checked before is known; a copy, a download or an edited file is not. The memory is a folder of empty files
-in the user's cache, ``evener/checked``, named by the hash of these states: nothing in a container can vouch
-for itself.
+The state of a file is its device, inode, size, mtime and ctime; no program can set ctime. A container is
+valid without a new check if all its files have a validated state. A copied, downloaded or edited file has a
+new state. The cache is the folder ``evener/checked`` in the user's cache directory. The folder holds one
+empty file per container, named by a hash of the states. A container cannot mark itself as valid.
 """
 
 from __future__ import annotations
@@ -20,37 +19,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["known", "remember", "stamp"]
+__all__ = ["fingerprint", "is_validated", "mark_validated"]
 
-# Raised whenever `container.check` learns a rule.
+# Version of the rules in `container.check`.
 _RULES = 1
-# Beyond so many, the oldest half is forgotten.
-_MOST = 4096
+# Entries in the cache; above this number, the older half is deleted.
+_MAX_ENTRIES = 4096
 
 
-def stamp(files: Mapping[str, os.stat_result]) -> str:
-    """Sum up the state of some files, given by name, as a hash."""
+def fingerprint(files: Mapping[str, os.stat_result]) -> str:
+    """Return a hash of the states of files, given by name."""
     states = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in files.values()]
     return hashlib.sha256(repr((_RULES, list(files), states)).encode()).hexdigest()
 
 
-def known(stamp: str) -> bool:
-    """Whether files in this state were checked before."""
+def is_validated(fingerprint: str) -> bool:
+    """Return whether files with this fingerprint were validated before."""
     folder = _folder()
-    return folder is not None and (folder / stamp).exists()
+    return folder is not None and (folder / fingerprint).exists()
 
 
-def remember(stamp: str) -> None:
-    """Keep in mind that files in this state are sound; where that fails, they are checked every time."""
+def mark_validated(fingerprint: str) -> None:
+    """Record files with this fingerprint as validated; on failure, the next read checks again."""
     folder = _folder()
     if folder is None:
         return
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / stamp).touch()
-        stamps = list(folder.iterdir())
-        if len(stamps) > _MOST:
-            for old in sorted(stamps, key=lambda s: s.stat().st_mtime_ns)[: _MOST // 2]:
+        (folder / fingerprint).touch()
+        fingerprints = list(folder.iterdir())
+        if len(fingerprints) > _MAX_ENTRIES:
+            for old in sorted(fingerprints, key=lambda s: s.stat().st_mtime_ns)[: _MAX_ENTRIES // 2]:
                 old.unlink(missing_ok=True)
 
 

@@ -1,1 +1,1 @@
-"""Graph generators."""
+"""Graph generators and their edge sources."""

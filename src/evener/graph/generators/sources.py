@@ -1,4 +1,4 @@
-"""Edges computed from their numbers: the sources that generators build graphs from."""
+"""Edge sources of the generators, which compute each edge from its number."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "GeneratedEdges",
     "GridEdges",
-    "MadeEdges",
-    "PowerEdges",
-    "SampledEdges",
-    "TurnedEdges",
+    "KroneckerPower",
+    "KroneckerSampler",
+    "ReversedEdges",
     "UniformEdges",
-    "whole",
+    "check_integer",
 ]
 
-# The weights GAP's benchmark draws for shortest paths.
+# Weight range of the GAP benchmark for shortest paths.
 GAP_WEIGHTS = "1..255"
-# Outcomes of one random word and the bits that choose one or its alias, as in kernels/cpu/generate.py.
+# Outcomes of a random word, and bits for the choice of alias; must equal kernels/cpu/generate.py.
 _OUTCOMES, _CUT_BITS = 1 << 10, 22
 
 
-class MadeEdges:
-    """Edges computed from their numbers (an `evener.graph.csr.EdgeSource`); the subclasses say how."""
+class GeneratedEdges:
+    """Base class of edges computed from their numbers; an `evener.graph.csr.EdgeSource`."""
 
     def __init__(self, n: int, m: int, seed: int, weights: str | None) -> None:
         self.n, self.m = n, m
-        self.key = np.uint64(whole("seed", seed, 0, (1 << 64) - 1))
+        self.key = np.uint64(check_integer("seed", seed, 0, (1 << 64) - 1))
         self.weight_range = None if weights is None else _weight_range(weights)
         self.weight_dtype: np.dtype[Any] | None = None
         if self.weight_range is not None:
             self.weight_dtype = np.dtype(np.int32 if self.weight_range else np.float32)
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
-        """Write the ends of edges ``start:stop``."""
+        """Write the tails and heads of edges ``start:stop``."""
         raise NotImplementedError
 
-    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - EdgeSource's
-        """Write the weights of edges ``start:stop``: drawn by the edge's number, one for both directions."""
+    def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - signature of EdgeSource
+        """Write random weights of edges ``start:stop``; both directions of an edge get the same weight."""
         if self.weight_range:
             low, high = self.weight_range
-            _kernels().integer_weights(start, self.key, low, high - low + 1, weights, _parts())
+            _kernels().integer_weights(start, self.key, low, high - low + 1, weights, _thread_count())
         else:
-            _kernels().real_weights(start, self.key, weights, _parts())
+            _kernels().real_weights(start, self.key, weights, _thread_count())
 
 
-class SampledEdges(MadeEdges):
-    """Edges drawn from a Kronecker power, several levels a random word by an alias table."""
+class KroneckerSampler(GeneratedEdges):
+    """Edges drawn from a Kronecker power; an alias table draws several levels per random word."""
 
     def __init__(
         self, matrix: NDArray[Any], power: int, m: int, seed: int, weights: str | None, *, permute: bool
@@ -63,7 +63,9 @@ class SampledEdges(MadeEdges):
         rows, columns = np.nonzero(matrix)
         chances = matrix[rows, columns] / matrix.sum()
         if len(chances) > _OUTCOMES:
-            msg = f"edges are drawn from a matrix of at most {_OUTCOMES} non-zero entries, not {len(chances)}"
+            msg = (
+                f"to draw edges, a matrix must have at most {_OUTCOMES} non-zero entries, not {len(chances)}"
+            )
             raise ArgumentError(msg)
         levels = max(1, power)
         while levels > 1 and len(chances) ** levels > _OUTCOMES:
@@ -76,26 +78,26 @@ class SampledEdges(MadeEdges):
         self.tables = [np.concatenate(pair) for pair in zip(*halves, strict=True)]
         self.mask = np.uint64(self.n - 1 if permute else 0)
         self.half = np.uint64(max(1, (power + 1) // 2))
-        # Odd factors are one-to-one modulo a power of two.
+        # Multiplication by an odd factor is a bijection modulo a power of two.
         self.permutation = np.random.Philox(key=int(self.key)).random_raw(4) | np.uint64(1)
 
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
-        """Write the ends of edges ``start:stop``."""
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
+        """Write the tails and heads of edges ``start:stop``."""
         _kernels().sampled_kronecker(
             start, self.key, self.draws, self.radices, *self.tables, self.mask, self.half, self.permutation,
-            src, dst, _parts(),
+            src, dst, _thread_count(),
         )  # fmt: skip
 
 
-class TurnedEdges(MadeEdges):
-    """The edges of another source, each from its head to its tail."""
+class ReversedEdges(GeneratedEdges):
+    """The edges of another source with tail and head exchanged."""
 
-    def __init__(self, source: MadeEdges) -> None:
+    def __init__(self, source: GeneratedEdges) -> None:
         self.n, self.m, self.weight_dtype = source.n, source.m, source.weight_dtype
         self._source = source
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
-        """Write the ends of edges ``start:stop``."""
+        """Write the tails and heads of edges ``start:stop``."""
         self._source.fill(start, stop, dst, src)
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
@@ -103,28 +105,28 @@ class TurnedEdges(MadeEdges):
         self._source.fill_weights(start, stop, weights)
 
 
-class UniformEdges(MadeEdges):
-    """Edges with both ends drawn evenly."""
+class UniformEdges(GeneratedEdges):
+    """Edges with uniformly drawn tail and head."""
 
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
-        """Write the ends of edges ``start:stop``."""
-        _kernels().uniform(start, self.key, self.n, src, dst, _parts())
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
+        """Write the tails and heads of edges ``start:stop``."""
+        _kernels().uniform(start, self.key, self.n, src, dst, _thread_count())
 
 
-class GridEdges(MadeEdges):
-    """Edges of a lattice, each once."""
+class GridEdges(GeneratedEdges):
+    """The edges of a lattice, each once."""
 
     def __init__(self, rows: int, columns: int, seed: int, weights: str | None) -> None:
         super().__init__(rows * columns, rows * (columns - 1) + (rows - 1) * columns, seed, weights)
         self.rows, self.columns = rows, columns
 
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
-        """Write the ends of edges ``start:stop``."""
-        _kernels().grid(start, self.rows, self.columns, src, dst, _parts())
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
+        """Write the tails and heads of edges ``start:stop``."""
+        _kernels().grid(start, self.rows, self.columns, src, dst, _thread_count())
 
 
-class PowerEdges(MadeEdges):
-    """Every edge of an exact Kronecker power."""
+class KroneckerPower(GeneratedEdges):
+    """The edges of an exact Kronecker power."""
 
     def __init__(self, matrix: NDArray[Any], power: int, seed: int, weights: str | None) -> None:
         rows, columns = np.nonzero(matrix)
@@ -135,14 +137,14 @@ class PowerEdges(MadeEdges):
         if weights is None and (self.entries != 1).any():
             self.weight_dtype = np.dtype(np.float64)
 
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - EdgeSource's
-        """Write the ends of edges ``start:stop``."""
-        _kernels().kronecker_power(start, self.power, self.radix, *self.digits, src, dst, _parts())
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
+        """Write the tails and heads of edges ``start:stop``."""
+        _kernels().kronecker_power(start, self.power, self.radix, *self.digits, src, dst, _thread_count())
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
-        """Write the weights of edges ``start:stop``: products of entries, or drawn ones if asked for."""
+        """Write the weights of edges ``start:stop``: products of matrix entries, or random weights."""
         if self.weight_dtype == np.float64:
-            _kernels().kronecker_weights(start, self.power, self.entries, weights, _parts())
+            _kernels().kronecker_weights(start, self.power, self.entries, weights, _thread_count())
         else:
             super().fill_weights(start, stop, weights)
 
@@ -153,7 +155,7 @@ def _kernels() -> Any:
     return generate
 
 
-def _parts() -> int:
+def _thread_count() -> int:
     import numba
 
     return int(numba.get_num_threads())
@@ -162,10 +164,10 @@ def _parts() -> int:
 def _alias_table(
     chances: NDArray[np.float64], rows: NDArray[Any], columns: NDArray[Any], size: int, levels: int
 ) -> tuple[NDArray[np.uint32], ...]:
-    """Walker's table for `levels` levels at once: cut, alias, and the row and column of every outcome.
+    """Return Walker's alias table for `levels` levels: cut, alias, and row and column of each outcome.
 
-    Outcomes without a probability fill the table up to its power of two. Chances are kept in units of
-    2^-32, in whole numbers, so the table is the same everywhere.
+    Outcomes of probability 0 fill the table up to a power of two. Probabilities are integers in units of
+    2^-32, so the table is the same on every machine.
     """
     joint, row, column = np.ones(1), np.zeros(1, np.int64), np.zeros(1, np.int64)
     for _ in range(levels):
@@ -193,24 +195,24 @@ def _alias_table(
     return cut, alias, places[0], places[1]
 
 
-def whole(name: str, value: int, low: int, high: int) -> int:
-    """Check that an argument is a whole number from `low` to `high`."""
+def check_integer(name: str, value: int, low: int, high: int) -> int:
+    """Return an argument as int; raise `ArgumentError` unless it is an integer from `low` to `high`."""
     if (
         isinstance(value, bool | np.bool_)
         or not isinstance(value, int | np.integer)
         or not low <= value <= high
     ):
-        msg = f"{name} must be a whole number from {low:,} to {high:,}, not {value!r}"
+        msg = f"{name} must be an integer from {low:,} to {high:,}, not {value!r}"
         raise ArgumentError(msg)
     return int(value)
 
 
 def _weight_range(weights: str) -> tuple[int, int] | tuple[()]:
-    """Bounds of integer weights; empty for real ones."""
+    """Return the bounds of integer weights; an empty tuple for real weights."""
     if weights == "real":
         return ()
     match = re.fullmatch(r"(\d+)\.\.(\d+)", GAP_WEIGHTS if weights == "int" else str(weights))
     if match is None or not int(match[1]) <= int(match[2]) < 1 << 31:
-        msg = f'weights must be "real", "int" or a range like "1..255" below 2^31, not {weights!r}'
+        msg = f'weights must be "real", "int" or a range such as "1..255" below 2^31, not {weights!r}'
         raise ArgumentError(msg)
     return int(match[1]), int(match[2])

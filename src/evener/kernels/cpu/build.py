@@ -1,8 +1,8 @@
-"""Edges to CSR: count the rows, hand each edge to the bucket of its row, sort every bucket in cache.
+"""CSR build: count the rows, scatter each edge to the bucket of its row, sort each bucket in cache.
 
 A *record* is an edge in one direction, packed as ``row << 32 | target`` (uint64). A *bucket* is a range of
-rows whose records fit the cache. Rows and targets are uint32, positions uint64, all unsigned. A graph
-without weights is one whose weight arrays have length 0, so that both kinds share one compilation.
+rows whose records fit the cache. Rows and targets are uint32, positions uint64. Graphs without weights have
+weight arrays of length 0, so weighted and unweighted graphs share one compilation.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 
-# Rows up to this long are sorted by insertion, longer ones by digits: 16, 24, 32, 48, 64 took 0.31, 0.30,
-# 0.30, 0.31, 0.33 s to build R-MAT 20.
+# Longest row, in edges, for insertion sort; longer rows use radix sort.
 INSERTION = np.uint64(32)
-# Digits of a row shorter than LONG_ROW have at most 8 bits, of a longer one 11: clearing and summing 2048
-# counters costs as much as moving about 1000 entries.
+# Rows of at least this length, in edges, use radix digits of 11 bits, shorter rows 8 bits.
 LONG_ROW = np.uint64(4096)
 SHORT_DIGIT, LONG_DIGIT = np.uint64(8), np.uint64(11)
 DIGITS = 2048
@@ -42,7 +40,7 @@ DIGITS = 2048
 
 @inline_step
 def slice_bound(m, part, parts):
-    """First edge of part `part` when `m` edges are cut into `parts` equal slices."""
+    """Return the first edge of slice `part`, for `m` edges in `parts` equal slices."""
     return np.uint64(m) * np.uint64(part) // np.uint64(parts)
 
 
@@ -57,9 +55,9 @@ def _count_slice(src, dst, first, last, shift, symmetrise, loops, counts):
 
 @parallel
 def count_rows(src, dst, shift, symmetrise, loops, counts):
-    """Count the records of groups of ``2**shift`` rows, each thread its slice: ``counts[thread, group]``.
+    """Count the records per group of ``2**shift`` rows and per thread, in ``counts[thread, group]``.
 
-    `symmetrise` and `loops` are 0 or 1: whether edges count in both directions, whether self-loops count.
+    `symmetrise` is 1 to count both directions of an edge, and `loops` is 1 to count self-loops.
     """
     threads = len(counts)
     for t in prange(threads):
@@ -69,35 +67,49 @@ def count_rows(src, dst, shift, symmetrise, loops, counts):
 
 @inline_step
 def _scatter_slice(
-    src, dst, weights, first, last, shift, symmetrise, loops, buckets, nowhere, cursors, records, carried
+    src,
+    dst,
+    weights,
+    first,
+    last,
+    shift,
+    symmetrise,
+    loops,
+    buckets,
+    discard,
+    cursors,
+    records,
+    record_weights,
 ):
     weighted = len(weights) > 0
     for e in range(first, last):
         u, v = np.uint64(src[e]), np.uint64(dst[e])
-        # Without a branch: a record that is not of this pass goes to a slot overwritten each time.
+        # No branch: a record outside this pass goes to a discard slot.
         bucket = np.uint64(buckets[u >> shift])
-        bucket = nowhere if (u == v) & (loops == ZERO) else bucket
+        bucket = discard if (u == v) & (loops == ZERO) else bucket
         where = cursors[bucket]
-        cursors[bucket] = where + np.uint64(bucket < nowhere)
+        cursors[bucket] = where + np.uint64(bucket < discard)
         records[where] = (u << HALF) | v
         if weighted:
-            carried[where] = weights[e]
+            record_weights[where] = weights[e]
         if symmetrise != ZERO:
             bucket = np.uint64(buckets[v >> shift])
-            bucket = nowhere if u == v else bucket
+            bucket = discard if u == v else bucket
             where = cursors[bucket]
-            cursors[bucket] = where + np.uint64(bucket < nowhere)
+            cursors[bucket] = where + np.uint64(bucket < discard)
             records[where] = (v << HALF) | u
             if weighted:
-                carried[where] = weights[e]
+                record_weights[where] = weights[e]
 
 
 @parallel
-def scatter_records(src, dst, weights, shift, symmetrise, loops, buckets, nowhere, cursors, records, carried):
-    """Write the records of this slice of edges to their buckets, each thread at its own cursors.
+def scatter_records(
+    src, dst, weights, shift, symmetrise, loops, buckets, discard, cursors, records, record_weights
+):
+    """Write the records of a slice of edges to their buckets, each thread at its own cursors.
 
-    ``buckets[row >> shift]`` is the bucket of a row, from `nowhere` on for rows of another pass: their
-    entries of ``cursors[thread, bucket]`` never move.
+    ``buckets[row >> shift]`` is the bucket of a row. Values from `discard` on mark rows outside the pass;
+    their entries of ``cursors[thread, bucket]`` do not advance.
     """
     threads = len(cursors)
     for t in prange(threads):
@@ -112,10 +124,10 @@ def scatter_records(src, dst, weights, shift, symmetrise, loops, buckets, nowher
             symmetrise,
             loops,
             buckets,
-            nowhere,
+            discard,
             cursors[t],
             records,
-            carried,
+            record_weights,
         )
 
 
@@ -146,7 +158,7 @@ def _sort_by_insertion(targets, weights, first, last):
 def _sort_by_digit(
     source, source_weights, start, w_start, into, into_weights, begin, w_into, length, low, mask, counters
 ):
-    """One stable pass of a radix sort, from ``source[start:]`` to ``into[begin:]``."""
+    """Sort by one digit, stably, from ``source[start:]`` to ``into[begin:]``."""
     weighted = len(source_weights) > 0
     for digit in range(mask + ONE):
         counters[digit] = ZERO
@@ -169,10 +181,10 @@ def _sort_by_digit(
 
 @inline_step
 def sort_row(targets, weights, start, length, spare, spare_weights, begin, w_begin, bits, counters):
-    """Sort ``targets[start:start + length]``, numbers of `bits` bits; weights go along, equals stay in order.
+    """Sort ``targets[start:start + length]`` of `bits` bits and its weights, stably.
 
-    ``spare[begin:]`` and ``spare_weights[w_begin:]`` are working room. Returns whether the sorted row lies
-    there; `counters` (DIGITS,) uint64 is scratch.
+    ``spare[begin:]`` and ``spare_weights[w_begin:]`` are buffers, and `counters` (DIGITS,) uint64 is scratch.
+    Returns True if the sorted row is in the buffers, False if it is in `targets`.
     """
     in_spare = False
     if length <= INSERTION:
@@ -201,7 +213,7 @@ def sort_row(targets, weights, start, length, spare, spare_weights, begin, w_beg
 
 @inline_step
 def _sort_weights(weights, first, last):
-    """Shell sort, for the weights of parallel edges: seldom many, never quadratic."""
+    """Sort the weights of parallel edges with Shell sort, which is never quadratic."""
     gap = (last - first) >> ONE
     while gap > ZERO:
         for i in range(first + gap, last):
@@ -216,7 +228,7 @@ def _sort_weights(weights, first, last):
 
 @inline_step
 def _write_row(source, source_weights, start, w_start, length, into, into_weights, begin, w_begin, drop):
-    """Copy a sorted row, parallel edges by weight or only the lightest; returns the edges written."""
+    """Copy a sorted row, parallel edges sorted by weight or reduced to the lightest; return its length."""
     weighted = len(source_weights) > 0
     count = ZERO
     i = ZERO
@@ -239,11 +251,11 @@ def _write_row(source, source_weights, start, w_start, length, into, into_weight
 
 @inline_step
 def _sort_bucket(
-    records, halves, carried, first, last, row, row_end, base, bits, drop, targets, weights, offsets
+    records, halves, record_weights, first, last, row, row_end, base, bits, drop, targets, weights, offsets
 ):
-    """Sort records ``first:last``; the rows come out in `halves` (and `carried`), their ends in `offsets`.
+    """Sort records ``first:last`` into `halves` and `record_weights`; write row ends to `offsets`.
 
-    ``targets[base + first:]`` is working room. Returns the number of edges kept.
+    ``targets[base + first:]`` is a buffer. Returns the number of edges.
     """
     weighted = len(weights) > 0
     counters = np.empty(DIGITS, np.uint64)
@@ -263,10 +275,10 @@ def _sort_bucket(
         offsets[r] = where + ONE
         targets[where] = np.uint32(record & LOW_HALF)
         if weighted:
-            weights[where] = carried[i]
+            weights[where] = record_weights[i]
 
-    # The bucket's records are spent: their room holds the finished rows in front, and behind those the
-    # other side of the sort of the row at hand.
+    # The records are no longer needed. Their memory holds the finished rows, and after them the buffer for
+    # the current row.
     start = base + first
     done = ZERO
     for r in range(row, row_end):
@@ -276,17 +288,17 @@ def _sort_bucket(
         spare = first * TWO + here
         w_spare = first + here
         in_spare = sort_row(
-            targets, weights, start, length, halves, carried, spare, w_spare, bits, counters
+            targets, weights, start, length, halves, record_weights, spare, w_spare, bits, counters
         )  # fmt: skip
         if in_spare:
             done += _write_row(
                 halves,
-                carried,
+                record_weights,
                 spare,
                 w_spare,
                 length,
                 halves,
-                carried,
+                record_weights,
                 first * TWO + done,
                 first + done,
                 drop,
@@ -299,7 +311,7 @@ def _sort_bucket(
                 start,
                 length,
                 halves,
-                carried,
+                record_weights,
                 first * TWO + done,
                 first + done,
                 drop,
@@ -310,54 +322,56 @@ def _sort_bucket(
 
 
 @parallel
-def sort_buckets(records, halves, carried, starts, rows, base, bits, drop, targets, weights, offsets, sizes):
-    """Sort each bucket by row and target and fold its parallel edges; ``sizes[bucket]`` edges are kept.
+def sort_buckets(
+    records, halves, record_weights, starts, rows, base, bits, drop, targets, weights, offsets, sizes
+):
+    """Sort each bucket by row and target, and drop duplicates if `drop`; ``sizes[b]`` edges remain.
 
-    Bucket ``b`` holds records ``starts[b]:starts[b + 1]`` and rows ``rows[b]:rows[b + 1]``. `halves` is
-    `records` seen as uint32; `bits` is the number of bits of a target.
+    Bucket ``b`` holds records ``starts[b]:starts[b + 1]`` and rows ``rows[b]:rows[b + 1]``. `halves` is the
+    uint32 view of `records`; `bits` is the number of bits of a target.
     """
     counter = new_counter()
     for _ in prange(WORKERS):
         b = take_chunk(counter, ONE)
         while b < np.uint64(len(sizes)):
             sizes[b] = _sort_bucket(
-                records, halves, carried, starts[b], starts[b + ONE], rows[b], rows[b + ONE], base, bits,
-                drop, targets, weights, offsets,
+                records, halves, record_weights, starts[b], starts[b + ONE], rows[b], rows[b + ONE], base,
+                bits, drop, targets, weights, offsets,
             )  # fmt: skip
             b = take_chunk(counter, ONE)
 
 
 @inline_step
-def _place_bucket(halves, carried, first, size, row, row_end, position, targets, weights, offsets):
+def _place_bucket(halves, record_weights, first, size, row, row_end, position, targets, weights, offsets):
     for i in range(size):
         targets[position + i] = halves[first * TWO + i]
     if len(weights) > 0:
         for i in range(size):
-            weights[position + i] = carried[first + i]
+            weights[position + i] = record_weights[first + i]
     for r in range(row, row_end):
         offsets[r + ONE] += position
 
 
 @parallel
-def place_buckets(halves, carried, starts, rows, sizes, positions, targets, weights, offsets):
-    """Copy each sorted bucket to its final place, ``targets[positions[b]:]``, and move its row ends there."""
+def place_buckets(halves, record_weights, starts, rows, sizes, positions, targets, weights, offsets):
+    """Copy each sorted bucket to ``targets[positions[b]:]``, and add the position to its row ends."""
     counter = new_counter()
     for _ in prange(WORKERS):
         b = take_chunk(counter, ONE)
         while b < np.uint64(len(sizes)):
             _place_bucket(
-                halves, carried, starts[b], sizes[b], rows[b], rows[b + ONE], positions[b], targets, weights,
-                offsets,
+                halves, record_weights, starts[b], sizes[b], rows[b], rows[b + ONE], positions[b], targets,
+                weights, offsets,
             )  # fmt: skip
             b = take_chunk(counter, ONE)
 
 
-# ---- the rows of edges --------------------------------------------------------------------------------
+# ---- rows of edges ------------------------------------------------------------------------------------
 
 
 @inline_step
 def _expand_part(offsets, start, first, last, out):
-    """Rows of edges ``start + first : start + last``, found by bisection and then in step."""
+    """Write the rows of edges ``start + first : start + last``: bisection, then a linear scan."""
     low, high = ZERO, np.uint64(len(offsets)) - ONE
     while low < high:
         middle = (low + high) >> ONE
@@ -374,7 +388,7 @@ def _expand_part(offsets, start, first, last, out):
 
 @parallel
 def expand_rows(offsets, start, out, parts):
-    """Write the row of each edge from edge `start` on."""
+    """Write the row of each edge, from edge `start` on, to `out`."""
     for p in prange(parts):
         _expand_part(
             offsets, start, slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts), out

@@ -1,4 +1,4 @@
-"""Checks of a graph's rows, in-degrees and sums of weights: one pass, mostly in `parts` equal slices."""
+"""Checks of CSR rows, and in-degrees; each kernel cuts its arrays into `parts` equal slices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def _check_slice(targets, first, last):
 
 @parallel
 def check_targets(targets, offsets, highest, descents, row_descents, parts):
-    """For each part: the largest target, how often the next target is lower, how often at a row's start.
+    """Write, per part, the largest target, the number of descents, and the descents at row starts.
 
-    Rows are ascending when the two last agree in sum. Neither array may be empty; `offsets` must ascend.
+    All rows ascend if the sums of `descents` and `row_descents` are equal. Neither array may be empty, and
+    `offsets` must ascend. `highest`, `descents` and `row_descents` are (parts,) uint64.
     """
     for p in prange(parts):
         highest[p], descents[p] = _check_slice(
@@ -46,7 +47,7 @@ def _row_descents(targets, offsets, first, last):
     n = np.uint64(len(offsets)) - ONE
     for v in range(first, last):
         start = offsets[v]
-        # An empty row starts where the next one does: the last of them counts.
+        # Empty rows start at the same edge as the next row; count only the last of these rows.
         if v < n and start > ZERO and start < m and start < offsets[v + ONE]:
             descents += np.uint64(targets[start - ONE] > targets[start])
     return descents
@@ -60,7 +61,7 @@ def _degree_slice(targets, first, last, degree):
 
 @parallel
 def in_degree(targets, degree, parts):
-    """Add to ``degree[v]`` the number of times ``v`` is a target."""
+    """Add the number of in-edges of each vertex to `degree` (n,) uint64."""
     for p in prange(parts):
         _degree_slice(
             targets, slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts), degree

@@ -1,8 +1,8 @@
-"""Edges from their numbers: Philox, stochastic and exact Kronecker powers, uniform edges, lattices, weights.
+"""Generators of edges and weights: Philox, Kronecker powers, uniform edges and lattices.
 
-Every kernel writes edges ``first:first + len(src)`` from their numbers alone, so any thread makes any slice.
-Words of randomness are Philox4x32-10 (Salmon et al., SC'11): counter (edge low, edge high, block, stream),
-key the seed. Values of 32 bits are kept in uint64, where a product of two is whole.
+A kernel computes edges ``start:start + len(src)`` from their numbers only, so threads are independent. Random
+words are Philox4x32-10 (Salmon et al., SC'11) with the seed as key. The counter is (edge low, edge high,
+block, stream). 32-bit values are stored in uint64, so that a product of two values does not overflow.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ MULTIPLIER_A, MULTIPLIER_B = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL_A, WEYL_B = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 EDGES, WEIGHTS = np.uint64(0), np.uint64(1)
 
-# Edges whose words are made before any is used: long enough to fill vector registers, short enough for L1.
+# Edges per run of random words.
 RUN = np.uint64(256)
-# A word picks one of 2^10 outcomes: 10 bits name it, 22 decide between it and its alias.
+# A random word has 10 bits for an outcome, and 22 bits to choose the outcome or its alias.
 OUTCOME_BITS = np.uint64(10)
 OUTCOMES = np.uint64(1 << 10)
 
@@ -47,7 +47,7 @@ def _round(a, b, c, d, key_a, key_b):
 
 @inline_step
 def philox(a, b, c, d, key):
-    """Give the four words of Philox4x32-10 at a counter of four words; `key` holds two."""
+    """Return the four words of Philox4x32-10 at a counter of four words; `key` holds two words."""
     key_a, key_b = key & LOW, key >> WORD
     for _ in range(10):
         a, b, c, d = _round(a, b, c, d, key_a, key_b)
@@ -58,7 +58,7 @@ def philox(a, b, c, d, key):
 
 @inline_step
 def _fill_words(first, count, block, stream, key, words):
-    """Words of edges ``first:first + count``: ``words[j, i]`` is word j of edge i."""
+    """Write the random words of edges ``first:first + count``; ``words[j, i]`` is word j of edge i."""
     for i in range(count):
         edge = first + i
         a, b, c, d = philox(edge & LOW, edge >> WORD, block, stream, key)
@@ -70,7 +70,7 @@ def _fill_words(first, count, block, stream, key, words):
 
 @inline_step
 def permute(vertex, mask, half, keys):
-    """Keyed bijection of ``0..mask``, a power of two less one: odd products and shifts, each one-to-one."""
+    """Return a keyed permutation of ``0..mask``, where `mask` is a power of two minus one."""
     vertex = (vertex + keys[0]) & mask
     vertex = ((vertex ^ (vertex >> half)) * keys[1]) & mask
     vertex = ((vertex ^ (vertex >> half)) * keys[2]) & mask
@@ -80,7 +80,7 @@ def permute(vertex, mask, half, keys):
 
 @inline_step
 def _draw(random, table, radix, cut, alias, rows, columns, src, dst):
-    """Append the digits of one outcome to each edge's ends."""
+    """Append the digits of one outcome to the tail and head of each edge."""
     for i in range(len(src)):
         word = np.uint64(random[i])
         name = (word & (OUTCOMES - ONE)) + table
@@ -121,12 +121,11 @@ def _sampled_part(
 def sampled_kronecker(
     start, key, draws, radices, cut, alias, rows, columns, mask, half, keys, src, dst, parts
 ):
-    """Draw edges from a Kronecker power of a matrix of probabilities, several levels a word.
+    """Draw edges from a Kronecker power of a probability matrix, several levels per random word.
 
-    One draw picks one of ``radices[0]`` rows and columns by Walker's alias method: tables of 2 x 1024
-    entries, the second half (and ``radices[1]``) for the last draw,
-    which has the levels that are left. A `mask` other than 0
-    permutes the vertices.
+    Walker's alias method draws one of ``radices[0]`` rows and columns. The tables have 2 x 1024 entries. The
+    second half and ``radices[1]`` are for the last draw, which covers the remaining levels. A `mask` other
+    than 0 permutes the vertices.
     """
     for p in prange(parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
@@ -147,7 +146,7 @@ def _uniform_part(start, first, last, key, n, src, dst):
 
 @parallel
 def uniform(start, key, n, src, dst, parts):
-    """Both ends of each edge drawn evenly from `n` vertices."""
+    """Draw tail and head of each edge uniformly from `n` vertices."""
     for p in prange(parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
         _uniform_part(np.uint64(start), first, last, np.uint64(key), np.uint64(n), src, dst)
@@ -160,17 +159,17 @@ def _grid_part(start, first, last, rows, columns, src, dst):
         edge = start + i
         if edge < across:
             vertex = edge + edge // (columns - ONE)
-            beside = vertex + ONE
+            neighbour = vertex + ONE
         else:
             vertex = edge - across
-            beside = vertex + columns
+            neighbour = vertex + columns
         src[i] = np.uint32(vertex)
-        dst[i] = np.uint32(beside)
+        dst[i] = np.uint32(neighbour)
 
 
 @parallel
 def grid(start, rows, columns, src, dst, parts):
-    """Edges of a lattice, first those along the rows, then those down the columns."""
+    """Write the edges of a lattice, first along the rows, then along the columns."""
     for p in prange(parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
         _grid_part(np.uint64(start), first, last, np.uint64(rows), np.uint64(columns), src, dst)
@@ -194,7 +193,7 @@ def _power_part(start, first, last, power, radix, rows, columns, src, dst):
 
 @parallel
 def kronecker_power(start, power, radix, rows, columns, src, dst, parts):
-    """Edges of the exact Kronecker power: the digits of an edge's number name an entry at each level."""
+    """Write edges of the exact Kronecker power; each digit of the edge number selects a matrix entry."""
     for p in prange(parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
         _power_part(
@@ -215,7 +214,7 @@ def _product_part(start, first, last, power, entries, out):
 
 @parallel
 def kronecker_weights(start, power, entries, out, parts):
-    """Weights of the exact Kronecker power: the product of the entries."""
+    """Write weights of the exact Kronecker power: the product of the matrix entries."""
     for p in prange(parts):
         first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
         _product_part(np.uint64(start), first, last, np.uint64(power), entries, out)
@@ -231,7 +230,7 @@ def _weight_part(start, first, last, key, low, span, out):
 
 @parallel
 def integer_weights(start, key, low, span, out, parts):
-    """Weights drawn evenly from ``low .. low + span - 1``."""
+    """Draw integer weights uniformly from ``low .. low + span - 1``."""
     for p in prange(parts):
         first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
         _weight_part(np.uint64(start), first, last, np.uint64(key), np.int64(low), np.uint64(span), out)
@@ -247,7 +246,7 @@ def _real_part(start, first, last, key, out):
 
 @parallel
 def real_weights(start, key, out, parts):
-    """Weights drawn evenly from the multiples of ``2**-24`` in (0, 1]."""
+    """Draw float32 weights uniformly from the multiples of ``2**-24`` in (0, 1]."""
     for p in prange(parts):
         first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
         _real_part(np.uint64(start), first, last, np.uint64(key), out)

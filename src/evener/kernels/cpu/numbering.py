@@ -1,6 +1,6 @@
-"""Vertex numbers of edges whose ends are named by integers: the id itself, by bitmap and rank, by search.
+"""Conversion of integer ids to vertex numbers: copy, rank in a bitmap, or binary search.
 
-Ids are unsigned, uint32 or uint64; numbers uint32. Each kernel cuts its edges into `parts` equal slices.
+Ids are uint32 or uint64, and vertex numbers uint32. Each kernel cuts its edges into `parts` equal slices.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.build import slice_bound
 from evener.kernels.cpu.jit import inline_step, parallel
 
-__all__ = ["list_marked", "mark", "number_by_bitmap", "number_by_search", "number_itself"]
+__all__ = ["copy_numbers", "list_marked_ids", "mark_ids", "number_by_bitmap", "number_by_search"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 SIX, LAST_BIT = np.uint64(6), np.uint64(63)
@@ -29,8 +29,8 @@ def _mark_slice(ids, first, last, bitmap):
 
 
 @parallel
-def mark(ids, bitmap, parts):
-    """Set bit ``i`` of `bitmap` for every id ``i`` in `ids`."""
+def mark_ids(ids, bitmap, parts):
+    """Set bit ``i`` of `bitmap` (uint64 words) for each id ``i``."""
     for p in prange(parts):
         _mark_slice(ids, slice_bound(len(ids), p, parts), slice_bound(len(ids), p + 1, parts), bitmap)
 
@@ -44,24 +44,24 @@ def _list_word(word, base, position, ids):
 
 
 @parallel
-def list_marked(bitmap, ranks, ids):
-    """List the set bits, ascending: ``ids[ranks[w]:]`` are those of word ``w``."""
+def list_marked_ids(bitmap, ranks, ids):
+    """Write the set bits of `bitmap`, ascending; the bits of word ``w`` start at ``ids[ranks[w]]``."""
     for w in prange(len(bitmap)):
         _list_word(bitmap[w], np.uint64(w) << SIX, np.uint64(ranks[w]), ids)
 
 
 @inline_step
-def _itself_slice(src, dst, first, last, out_src, out_dst):
+def _copy_slice(src, dst, first, last, out_src, out_dst):
     for e in range(first, last):
         out_src[e] = np.uint32(src[e])
         out_dst[e] = np.uint32(dst[e])
 
 
 @parallel
-def number_itself(src, dst, out_src, out_dst, parts):
-    """Vertex numbers of edges whose ids are the numbers."""
+def copy_numbers(src, dst, out_src, out_dst, parts):
+    """Copy ids that are vertex numbers to uint32 arrays."""
     for p in prange(parts):
-        _itself_slice(
+        _copy_slice(
             src, dst, slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts), out_src, out_dst
         )
 
@@ -77,7 +77,7 @@ def _bitmap_slice(ids, first, last, bitmap, ranks, out):
 
 @parallel
 def number_by_bitmap(src, dst, bitmap, ranks, out_src, out_dst, parts):
-    """Vertex numbers of edges by rank: how many marked ids lie below each."""
+    """Write the rank of each id in `bitmap`; `ranks` holds the rank at the start of each word."""
     for p in prange(parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
         _bitmap_slice(src, first, last, bitmap, ranks, out_src)
@@ -101,7 +101,7 @@ def _search_slice(values, first, last, ids, lowest, shift, index, out):
 
 @parallel
 def number_by_search(src, dst, ids, lowest, shift, index, out_src, out_dst, parts):
-    """Vertex numbers of edges by search among sorted `ids`, those of equal high bits at ``index[bits]``."""
+    """Write the position of each id in sorted `ids`; ids with equal high bits start at ``index[bits]``."""
     for p in prange(parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
         _search_slice(src, first, last, ids, lowest, shift, index, out_src)

@@ -1,4 +1,4 @@
-"""Placing vertices and edges: degree order, local numbers, mirrors, and edges in a partition's numbers."""
+"""Partitioning kernels: degree order, local numbers, mirrors, and edges in local numbers."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ __all__ = [
     "renumber_rows",
     "row_heads",
     "row_lengths",
-    "scatter_names",
-    "scatter_numbers",
-    "scatter_to",
+    "scatter_ids_of_global",
+    "scatter_ids_of_local",
+    "scatter_values",
     "sum_degrees",
 ]
 
-# What a vertex is to a partition: another's that no row of it leads to, another's that one does, its own.
+# State of a vertex for a partition: remote and not a target, remote and a target, owned.
 NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_NOBODY = np.uint32(0xFFFFFFFF)
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
 _NONE = np.uint32(0)
-# Values scattered by a thread at a time: long enough that the hand-out costs nothing beside it.
+# Values per scatter step of a thread.
 _SCATTER_RUN = np.uint64(1 << 14)
 
 
 @serial
 def order_by_degree(degree, first, order):
-    """List the vertices by descending degree, equal degrees in ascending number (a counting sort).
+    """List the vertices by descending degree and ascending number (a counting sort).
 
-    `degree` (n,) uint64; `first` (max degree + 2,) uint64 of zeros, scratch; `order` (n,) uint32, the answer.
+    `degree` (n,) uint64; `first` (max degree + 2,) uint64 zeros, scratch; `order` (n,) uint32, output.
     """
     highest = np.uint64(len(first)) - np.uint64(2)
     for v in range(np.uint64(len(degree))):
@@ -65,7 +65,7 @@ def _count_slice(order, owner, first, last, counts):
 
 @parallel
 def count_owned(order, owner, counts):
-    """``counts[k, p]``: how many of the k-th slice of `order`, of as many equal ones, partition `p` owns."""
+    """Count the vertices of slice `k` of `order` that partition `p` owns, in ``counts[k, p]``."""
     parts = len(counts)
     for k in prange(parts):
         first, last = slice_bound(len(order), k, parts), slice_bound(len(order), k + 1, parts)
@@ -85,11 +85,11 @@ def _number_slice(order, owner, first, last, owned_before, places, local, vertic
 
 @parallel
 def number_locally(order, owner, owned_before, places, local, vertices):
-    """Give each vertex its number within its owner, in the order of `order`.
+    """Number the vertices of each owner in the order of `order`.
 
-    `order` (n,) uint32; `owner` (n,); `owned_before` (P + 1,) uint64: where each owner's vertices begin in
-    `vertices`; `places` (slices, P) uint64: where those of each slice do, spent. Answers: `local` and
-    `vertices` (n,) uint32.
+    `order` (n,) uint32; `owner` (n,). `owned_before` (P + 1,) uint64 is the start of each owner in
+    `vertices`. `places` (slices, P) uint64 is the start of each slice and owner; the kernel overwrites it.
+    Outputs: `local` and `vertices` (n,) uint32.
     """
     parts = len(places)
     for k in prange(parts):
@@ -107,7 +107,7 @@ def _sum_piece(order, degree, first, last):
 
 @parallel
 def sum_degrees(order, degree, piece, sums):
-    """``sums[k]`` (uint64): the degrees of the k-th piece of `order`, `piece` vertices or what is left."""
+    """Write the degree sum of each `piece` vertices of `order` to `sums` (uint64)."""
     for k in prange(len(sums)):
         first = np.uint64(k) * np.uint64(piece)
         sums[k] = _sum_piece(order, degree, first, min(first + np.uint64(piece), np.uint64(len(order))))
@@ -121,7 +121,7 @@ def _assign_slice(order, first, last, p, owner):
 
 @parallel
 def assign(order, p, owner):
-    """``owner[v] = p`` for all `v` of `order`."""
+    """Set ``owner[v] = p`` for each vertex `v` of `order`."""
     for k in prange(WORKERS):
         first, last = slice_bound(len(order), k, WORKERS), slice_bound(len(order), k + 1, WORKERS)
         _assign_slice(order, first, last, p, owner)
@@ -136,7 +136,7 @@ def _mark_row_targets(offsets, targets, owned, needed, begin, end):
             t = targets[e]
             known = needed[t]
             marked += np.uint64(known != OWN)
-            # Hubs are met over and over, and a write takes their line away from all other threads.
+            # Test before the write: a write to a hub invalidates its cache line in all threads.
             if known == NOT_NEEDED:
                 needed[t] = NEEDED
     return marked
@@ -144,10 +144,10 @@ def _mark_row_targets(offsets, targets, owned, needed, begin, end):
 
 @parallel
 def mark_remote(offsets, targets, owned, blocks, needed):
-    """Mark every target of a partition's rows that is not its own; how many edges lead there.
+    """Mark the remote targets of a partition's rows, and return the number of edges to them.
 
-    `needed` (n,) uint8 is `OWN` for its own vertices, and becomes `NEEDED` where it was `NOT_NEEDED`. Threads
-    may mark the same vertex together: they all write the same byte.
+    `needed` (n,) uint8 is `OWN` for owned vertices; `NOT_NEEDED` becomes `NEEDED` for remote targets. Several
+    threads may mark the same vertex, because all of them write the same byte.
     """
     boundary = _ZERO
     for b in prange(len(blocks) - 1):
@@ -168,9 +168,9 @@ def _find_in_slice(vertices, needed, first, last, found):
 
 @parallel
 def find_needed(vertices, needed, found):
-    """``found[k]`` (3,): of the k-th slice of `vertices`, how many are needed, the first, and past the last.
+    """Write the count, the first position and the end position of needed vertices per slice of `vertices`.
 
-    `found` (slices, 3) uint64. Where none is, the second is the number of all vertices, and the third 0.
+    `found` (slices, 3) uint64. A slice without needed vertices gets 0, the number of vertices, and 0.
     """
     parts = len(found)
     for k in prange(parts):
@@ -190,10 +190,10 @@ def _append_slice(vertices, needed, first, last, place, mirrors, position):
 
 @parallel
 def append_mirrors(vertices, needed, places, mirrors, position):
-    """Write the needed vertices of one owner where they are to be mirrors, and give each its position.
+    """Append the needed vertices of one owner to the mirrors, and write their positions.
 
-    `vertices`: the owner's vertices in its numbering; `places` (slices,) uint64: where in `mirrors` (uint32)
-    those of each of as many equal slices begin; ``position[v]`` (uint32) receives their place.
+    `vertices` lists the vertices of the owner in its numbering. `places` (slices,) uint64 is the first
+    position in `mirrors` (uint32) of each equal slice. ``position[v]`` (uint32) receives the position.
     """
     parts = len(places)
     for k in prange(parts):
@@ -203,7 +203,7 @@ def append_mirrors(vertices, needed, places, mirrors, position):
 
 @parallel
 def row_lengths(offsets, owned, lengths):
-    """``lengths[i]``: how many edges row ``owned[i]`` has."""
+    """Write the number of edges of row ``owned[i]`` to ``lengths[i]``."""
     for i in prange(len(owned)):
         v = np.uint64(owned[i])
         lengths[i] = offsets[v + _ONE] - offsets[v]
@@ -215,9 +215,9 @@ def _renumber_run(
     out_weights, spare, spare_weights,
 ):  # fmt: skip
     weighted = len(weights) > 0
-    # So many come before the others.
+    # Number of targets that sort before the others.
     ahead = vertices - first
-    # All rows are gathered before any is sorted: reads far apart then overlap.
+    # Gather all rows before sorting, so that distant reads overlap.
     for row in range(begin, end):
         source = offsets[owned[row]] - bounds[row]
         for e in range(bounds[row], bounds[row + _ONE]):
@@ -246,12 +246,12 @@ def renumber_rows(
     offsets, targets, weights, owned, bounds, position, blocks, first, vertices, bits, out, out_weights,
     spare, spare_weights,
 ):  # fmt: skip
-    """Write some rows of a partition: targets in its numbers (of `bits` bits), weights beside.
+    """Write rows of a partition to `out` and `out_weights`, with targets in local numbers of `bits` bits.
 
-    Row ``i`` is the graph's row ``owned[i]``; `bounds` (L + 1,) uint64 bounds the rows laid one after
-    another, `blocks` those rows that are wanted, in runs for threads. A row ascends, but for the partition's
-    vertices ``first:vertices``, which come before the others. `out` receives the rows from the first on;
-    `spare` is as long. Without weights, the arrays of weights have length 0.
+    Row ``i`` is row ``owned[i]`` of the graph. `bounds` (L + 1,) uint64 bounds the rows of the partition.
+    `blocks` bounds the requested rows, in runs for the threads. In each row, the owned vertices
+    ``first:vertices`` come first; both groups ascend. `spare` is a buffer of the length of `out`. Without
+    weights, the weight arrays have length 0.
     """
     base = bounds[blocks[0]]
     runs = np.uint64(len(blocks)) - _ONE
@@ -269,7 +269,7 @@ def renumber_rows(
 
 @parallel
 def row_heads(offsets, targets, heads):
-    """Copy the first edges of each row to `heads` (rows, HEAD); what a row does not have is another's."""
+    """Copy the first edges of each row to `heads` (rows, HEAD); a short row continues into the next rows."""
     last = np.uint64(len(targets) - 1)
     for row in prange(np.uint64(len(heads))):
         for i in range(np.uint64(heads.shape[1])):
@@ -283,8 +283,8 @@ def _scatter_run(vertices, values, gathered, first, last):
 
 
 @parallel
-def scatter_to(vertices, values, owned, gathered):
-    """``gathered[vertices[i]] = values[i]`` for the owned vertices."""
+def scatter_values(vertices, values, owned, gathered):
+    """Set ``gathered[vertices[i]] = values[i]`` for the owned vertices."""
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
         first = np.uint64(r) * _SCATTER_RUN
         _scatter_run(vertices, values, gathered, first, min(first + _SCATTER_RUN, owned))
@@ -294,7 +294,7 @@ def scatter_to(vertices, values, owned, gathered):
 def _name_run(vertices, numbers, ids, gathered, first, last):
     beyond = _ZERO
     for i in range(first, last):
-        if numbers[i] == _NOBODY:
+        if numbers[i] == _NO_VERTEX:
             gathered[vertices[i]] = -1
         elif numbers[i] >= len(vertices):
             beyond += _ONE
@@ -306,10 +306,11 @@ def _name_run(vertices, numbers, ids, gathered, first, last):
 
 
 @parallel
-def scatter_names(vertices, numbers, ids, owned, gathered):
-    """``gathered[vertices[i]] = ids[vertices[numbers[i]]]``; -1 for nobody; without `ids`, the number.
+def scatter_ids_of_local(vertices, numbers, ids, owned, gathered):
+    """Set ``gathered[vertices[i]] = ids[vertices[numbers[i]]]`` for unsigned local numbers.
 
-    `numbers` unsigned. Returns how many of them no vertex has; what is gathered for these is undefined.
+    No vertex gives -1. Without `ids`, the vertex number replaces the id. Returns how many numbers are out of
+    range; their results are undefined.
     """
     beyond = _ZERO
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
@@ -323,7 +324,7 @@ def _number_run(vertices, numbers, ids, gathered, first, last):
     beyond = _ZERO
     for i in range(first, last):
         number = numbers[i]
-        if number == _NOBODY:
+        if number == _NO_VERTEX:
             gathered[vertices[i]] = -1
         elif number >= len(gathered):
             beyond += _ONE
@@ -335,10 +336,11 @@ def _number_run(vertices, numbers, ids, gathered, first, last):
 
 
 @parallel
-def scatter_numbers(vertices, numbers, ids, owned, gathered):
-    """``gathered[vertices[i]] = ids[numbers[i]]``; -1 for nobody; without `ids`, the number itself.
+def scatter_ids_of_global(vertices, numbers, ids, owned, gathered):
+    """Set ``gathered[vertices[i]] = ids[numbers[i]]`` for unsigned vertex numbers.
 
-    `numbers` unsigned. Returns how many of them no vertex has; what is gathered for these is undefined.
+    No vertex gives -1. Without `ids`, the number replaces the id. Returns how many numbers are out of range;
+    their results are undefined.
     """
     beyond = _ZERO
     for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):

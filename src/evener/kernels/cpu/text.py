@@ -1,14 +1,13 @@
-"""Lines of numbers to edges: ``tail head [weight] [more]``, parsed by all threads straight from the bytes.
+"""Parallel parser of number lines: ``tail head [weight] [more]`` from bytes to edges.
 
-A window of whole lines is cut into chunks at line ends. Counting the line ends of each chunk first gives it
-the row where its edges go and the number of its first line, so chunks are independent and a fault is known
-by its line. pyarrow's CSV reader took 1.6-2.1 s for 50 M edges on two cores and takes neither mixed blanks
-nor comments between edges; this takes 0.9 s.
+A chunk of whole lines is cut into parts at newlines. A first kernel counts the newlines of each part. The
+counts give each part its first row and its first line number, so the parts are independent and errors have
+line numbers.
 
-Encoding: `text` uint8; `bounds` uint64[chunks + 1]; `lines` int64[chunks] line ends in each chunk; `first`
-uint64[chunks] the row of each chunk's first line; `found` int64[chunks] edges it wrote; `faults`
-int64[chunks, 2] kind and line within the chunk; `written` uint8[chunks] is 1 where a weight has a point or
-an exponent.
+Encoding: `text` uint8; `bounds` uint64[parts + 1]; `lines` int64[parts] newlines of each part; `first`
+uint64[parts] the row of the first line of each part; `edge_counts` int64[parts] edges of each part; `faults`
+int64[parts, 2] error kind and line in the part; `fractional` uint8[parts] 1 if a weight has a point or an
+exponent.
 """
 
 from __future__ import annotations
@@ -19,68 +18,68 @@ from numba import njit, prange
 from evener.kernels.cpu.jit import CACHE, inline_step, parallel
 
 __all__ = [
-    "FIELDS",
+    "KEPT_BYTES",
     "NEGATIVE",
     "NOT_INTEGER",
-    "NOT_LED",
     "NOT_NUMBER",
-    "SPELLED",
+    "NO_PREFIX",
     "TOO_LARGE",
     "TOO_SMALL",
+    "WRONG_FIELDS",
     "count_lines",
     "parse",
 ]
 
-# What can be wrong with a line.
-NEGATIVE, NOT_INTEGER, TOO_SMALL, TOO_LARGE, NOT_NUMBER, FIELDS, NOT_LED = 1, 2, 3, 4, 5, 6, 7
+# Errors of a line.
+NEGATIVE, NOT_INTEGER, TOO_SMALL, TOO_LARGE, NOT_NUMBER, WRONG_FIELDS, NO_PREFIX = 1, 2, 3, 4, 5, 6, 7
 
-# Characters of a weight that are kept for Python to read, where the fast path is not exact.
-SPELLED = 64
-_SPELLED, _NONE = np.uint64(SPELLED), np.uint8(0)
+# Bytes of a weight for Python to parse, if the fast path is not exact.
+KEPT_BYTES = 64
+_KEPT_BYTES, _NONE = np.uint64(KEPT_BYTES), np.uint8(0)
 
 _NEWLINE, _TAB, _RETURN, _SPACE, _COMMA = (np.uint8(c) for c in b"\n\t\r ,")
 _PLUS, _MINUS, _POINT, _SMALL_E, _LOWER = (np.uint8(c) for c in b"+-.e\x20")
 _ONE, _NINE, _TEN, _ZERO = np.uint64(1), np.uint64(9), np.uint64(10), np.uint64(ord("0"))
-_PARTING = np.uint64(sum(1 << c for c in b"\n\t\r ,"))  # bit c for every byte c that ends a field
+_FIELD_ENDS = np.uint64(sum(1 << c for c in b"\n\t\r ,"))  # bit c is set for each byte c that ends a field
 _ZEROS = np.uint64(0)
-_DIGITS = np.uint64(19)  # 10^19 fits 64 bits, so as many digits do not overflow
+_DIGITS = np.uint64(19)  # 10^19 fits 64 bits, so 19 digits do not overflow
 
-# A decimal of at most 2^53 times or over a power of ten up to 10^22 is exact in one operation (Clinger 1990).
+# One operation on an integer up to 2^53 and a power of ten up to 10^22 is exact (Clinger 1990).
 _EXACT = np.uint64(1 << 53)
 _POWERS = np.array([10.0**k for k in range(23)])
 _MOST = np.int64(22)
-_ROOM = np.uint64((1 << 64) // 10 - 1)  # a mantissa up to here takes one digit more
+_ROOM = np.uint64((1 << 64) // 10 - 1)  # largest mantissa that can take one more digit
 
-# No fastmath here: a reciprocal instead of the division would not be exact.
+# No fastmath, because multiplication by a reciprocal is not exact.
 _exact_step = njit(nogil=True, cache=CACHE, error_model="numpy", inline="never")
 
 
 @inline_step
-def _parts(byte):
-    """Whether a field ends before this byte."""
-    return byte <= _COMMA and (_PARTING >> np.uint64(byte)) & _ONE != _ZEROS
+def _ends_field(byte):
+    """Return whether a field ends before this byte."""
+    return byte <= _COMMA and (_FIELD_ENDS >> np.uint64(byte)) & _ONE != _ZEROS
 
 
 @inline_step
-def _skip(text, at):
-    """Past blanks: space, tab, carriage return."""
+def _skip_blanks(text, at):
+    """Return the position after spaces, tabs and carriage returns."""
     while text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN:
         at += _ONE
     return at
 
 
 @inline_step
-def _separator(text, at):
-    """Past blanks and at most one comma; a position that did not move is no separator."""
-    at = _skip(text, at)
+def _skip_separator(text, at):
+    """Return the position after blanks and at most one comma; it is unchanged without a separator."""
+    at = _skip_blanks(text, at)
     if text[at] == _COMMA:
-        at = _skip(text, at + _ONE)
+        at = _skip_blanks(text, at + _ONE)
     return at
 
 
 @inline_step
-def _whole(text, at, least, limit):
-    """Read an unsigned integer at `at`: its value, where it ends, and a fault or 0."""
+def _read_integer(text, at, min_id, max_id):
+    """Read an unsigned integer; return its value, its end, and an error kind or 0."""
     value = np.uint64(0)
     begin = at
     digit = np.uint64(text[at]) - _ZERO
@@ -90,17 +89,17 @@ def _whole(text, at, least, limit):
         digit = np.uint64(text[at]) - _ZERO
     after = text[at]
     if at == begin:
-        return value, at, NEGATIVE if after == _MINUS else FIELDS if after == _NEWLINE else NOT_INTEGER
-    if not _parts(after):
+        return value, at, NEGATIVE if after == _MINUS else WRONG_FIELDS if after == _NEWLINE else NOT_INTEGER
+    if not _ends_field(after):
         return value, at, NOT_INTEGER
-    if at - begin > _DIGITS or value > limit:
+    if at - begin > _DIGITS or value > max_id:
         return value, at, TOO_LARGE
-    return value, at, TOO_SMALL if value < least else 0
+    return value, at, TOO_SMALL if value < min_id else 0
 
 
 @_exact_step
-def _decimal(text, at):
-    """Read a decimal: value (NaN where one operation is not exact), end, fault, and whether it is whole."""
+def _read_decimal(text, at):
+    """Read a decimal; return value (NaN if not exact), end, error kind or 0, and whether it is whole."""
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
         at += _ONE
@@ -142,7 +141,7 @@ def _decimal(text, at):
             return np.nan, at, NOT_NUMBER, whole
         exponent += -power if down else power
     after = text[at]
-    if not _parts(after):
+    if not _ends_field(after):
         return np.nan, at, NOT_NUMBER, whole
     if not exact or mantissa > _EXACT or exponent > _MOST or exponent < -_MOST:
         return np.nan, at, 0, whole
@@ -152,28 +151,30 @@ def _decimal(text, at):
 
 
 @inline_step
-def _weight(text, at, row, base, weights, spelled):
-    """Store the weight at `at`; returns its end, a fault or 0, and whether it is a whole number."""
-    value, end, fault, whole = _decimal(text, at)
+def _read_weight(text, at, row, base, weights, kept_text):
+    """Read and store a weight; return its end, an error kind or 0, and whether it is an integer."""
+    value, end, fault, whole = _read_decimal(text, at)
     if fault == 0 and np.isnan(value):
-        if end - at > _SPELLED:
+        if end - at > _KEPT_BYTES:
             fault = NOT_NUMBER
         else:
-            for k in range(_SPELLED):
-                spelled[row - base, k] = text[at + k] if k < end - at else _NONE
+            for k in range(_KEPT_BYTES):
+                kept_text[row - base, k] = text[at + k] if k < end - at else _NONE
     weights[row] = value
     return end, fault, whole
 
 
 @inline_step
-def _lines(text, at, stop, row, base, src, dst, weights, spelled, comments, lead, fields, least, limit):
-    """Parse the lines of one chunk: edges, fault, line of the fault, whether a weight is not whole."""
+def _parse_lines(
+    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, fields, min_id, max_id
+):
+    """Parse a part; return its edges, an error kind or 0, its line, and whether a weight has a fraction."""
     begin = row
     line = 0
-    written = False
+    fractional = False
     weighted = len(weights) > 0
     while at < stop:
-        at = _skip(text, at)
+        at = _skip_blanks(text, at)
         fault = 0
         if text[at] == _NEWLINE:
             at += _ONE
@@ -182,40 +183,42 @@ def _lines(text, at, stop, row, base, src, dst, weights, spelled, comments, lead
                 at += _ONE
             at += _ONE
         else:
-            if lead:
-                if text[at] != lead:
-                    return row - begin, NOT_LED, line, written
-                at = _skip(text, at + _ONE)
-            tail, at, fault = _whole(text, at, least, limit)
+            if prefix:
+                if text[at] != prefix:
+                    return row - begin, NO_PREFIX, line, fractional
+                at = _skip_blanks(text, at + _ONE)
+            tail, at, fault = _read_integer(text, at, min_id, max_id)
             if fault == 0:
-                head, at, fault = _whole(text, _separator(text, at), least, limit)
+                head, at, fault = _read_integer(text, _skip_separator(text, at), min_id, max_id)
                 src[row] = tail
                 dst[row] = head
             seen = 2
             if fault == 0 and weighted:
-                at, fault, whole = _weight(text, _separator(text, at), row, base, weights, spelled)
-                written |= not whole
+                at, fault, whole = _read_weight(
+                    text, _skip_separator(text, at), row, base, weights, kept_text
+                )
+                fractional |= not whole
                 seen = 3
             if fault == 0:
-                at = _separator(text, at)
+                at = _skip_separator(text, at)
                 while text[at] != _NEWLINE:
                     seen += 1
-                    while not _parts(text[at]):
+                    while not _ends_field(text[at]):
                         at += _ONE
-                    at = _separator(text, at)
+                    at = _skip_separator(text, at)
                 if seen != fields:
-                    fault = FIELDS
+                    fault = WRONG_FIELDS
             if fault != 0:
-                return row - begin, fault, line, written
+                return row - begin, fault, line, fractional
             row += _ONE
             at += _ONE
         line += 1
-    return row - begin, 0, line, written
+    return row - begin, 0, line, fractional
 
 
 @inline_step
-def _line_ends(text, start, stop):
-    """Line ends between two positions."""
+def _count_newlines(text, start, stop):
+    """Return the number of newlines between two positions."""
     total = np.uint64(0)
     for at in range(start, stop):
         total += np.uint64(text[at] == _NEWLINE)
@@ -224,9 +227,9 @@ def _line_ends(text, start, stop):
 
 @parallel
 def count_lines(text, bounds, lines):
-    """Line ends of each chunk, into `lines`."""
-    for chunk in prange(len(lines)):
-        lines[chunk] = _line_ends(text, bounds[chunk], bounds[chunk + 1])
+    """Write the number of newlines of each part to `lines`."""
+    for part in prange(len(lines)):
+        lines[part] = _count_newlines(text, bounds[part], bounds[part + 1])
 
 
 @parallel
@@ -237,29 +240,29 @@ def parse(
     src,
     dst,
     weights,
-    spelled,
+    kept_text,
     comments,
-    lead,
+    prefix,
     fields,
-    least,
-    limit,
-    found,
+    min_id,
+    max_id,
+    edge_counts,
     faults,
-    written,
+    fractional,
 ):
-    """Parse every chunk; edges go to ``src``, ``dst`` and ``weights`` from row ``first[chunk]`` on.
+    """Parse all parts; the edges of a part go to `src`, `dst` and `weights` from row ``first[part]`` on.
 
-    `comments` uint8[256] marks the bytes that begin a comment line, `lead` is a byte that begins every edge's
-    line or 0, `fields` the number of fields of every line, `least` and `limit` (uint64) the smallest and
-    largest id. With `weights` empty, a third field is skipped unread. A weight that the fast path does not
-    read exactly is left as NaN, and its characters are put into `spelled` uint8[lines, SPELLED].
+    `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
+    of each edge, or 0. `fields` is the number of fields per line. `min_id` and `max_id` (uint64) bound the
+    ids. If `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight
+    becomes NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES].
     """
-    for chunk in prange(len(first)):
-        edges, fault, line, point = _lines(
-            text, bounds[chunk], bounds[chunk + 1], first[chunk], first[0], src, dst, weights, spelled,
-            comments, lead, fields, least, limit,
+    for part in prange(len(first)):
+        edges, fault, line, point = _parse_lines(
+            text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text,
+            comments, prefix, fields, min_id, max_id,
         )  # fmt: skip
-        found[chunk] = edges
-        faults[chunk, 0] = fault
-        faults[chunk, 1] = line
-        written[chunk] = point
+        edge_counts[part] = edges
+        faults[part, 0] = fault
+        faults[part, 1] = line
+        fractional[part] = point

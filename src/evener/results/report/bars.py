@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evener.results.report.draw import bar, group, key, picture, rule, table, ticks, words
 from evener.results.report.style import ACTIVITIES
 from evener.results.report.units import seconds_text, share_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ def superstep_table(timeline: Timeline) -> str:
             ", ".join(step.phases),
             f"{step.active:,}",
             *(seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait)),
-            readable(step.bytes_sent) if step.bytes_sent else "-",
+            format_bytes(step.bytes_sent) if step.bytes_sent else "-",
         )
         for step in steps[:_MOST_ROWS]
     ]
@@ -140,7 +140,7 @@ def _title(name: str, stack: Stack) -> str:
         for word, seconds in zip(ACTIVITIES.values(), stack.parts, strict=True)
         if seconds
     )
-    sent = f", {readable(stack.bytes_sent)} sent" if stack.bytes_sent else ""
+    sent = f", {format_bytes(stack.bytes_sent)} sent" if stack.bytes_sent else ""
     return f"{name}, {_which(stack)}: {parts or 'no time'}{sent}, {stack.active:,} active vertices"
 
 

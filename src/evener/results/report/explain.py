@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from evener.engine.timeline import Timeline
@@ -102,7 +102,7 @@ def bottleneck(timeline: Timeline) -> str:
         (phase, element), span = max(sums.items(), key=lambda item: item[1].send + item[1].receive)
         return (
             f"Bottleneck: exchange, {share_text(exchange)} of all time, most in phase {phase!r} on {element} "
-            f"({readable(span.bytes_sent)} sent). Use fewer partitions or another policy."
+            f"({format_bytes(span.bytes_sent)} sent). Use fewer partitions or another policy."
         )
     (phase, element), span = max(sums.items(), key=lambda item: item[1].compute)
     of_all = shares.compute * span.compute / sum(one.compute for one in sums.values())
@@ -134,7 +134,7 @@ def explain(result: Result) -> str:
     for (phase, element), span in sorted(sums.items(), key=lambda item: -item[1].seconds):
         parts = (span.compute, span.send, span.receive, span.wait)
         times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
-        sent = readable(span.bytes_sent) if span.bytes_sent else "-"
+        sent = format_bytes(span.bytes_sent) if span.bytes_sent else "-"
         lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
     if ready := compile_sentence(result):
         lines.insert(1, ready)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evener.results.report.draw import bar, group, picture, table, words
 from evener.results.report.explain import comparison, compile_sentence, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
-from evener.system.memory import readable
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +55,8 @@ def placement(partitioned: PartitionedGraph) -> str:
             f"{one.edges:,}",
             share_text(one.edge_share),
             f"{one.boundary_edges:,}",
-            readable(one.own_bytes),
-            readable(one.host_bytes) if one.host_bytes else "-",
+            format_bytes(one.own_bytes),
+            format_bytes(one.host_bytes) if one.host_bytes else "-",
         )
         for one in counted.partitions
     ]
@@ -70,7 +70,7 @@ def placement(partitioned: PartitionedGraph) -> str:
     )
     return (
         f'<p class="faint">Policy {partitioned.policy}; α = {share_text(counted.alpha)} of the edges are on '
-        f"the CPU.{crossing if len(rows) > 1 else ''} {readable(counted.nbytes)} in total, "
+        f"the CPU.{crossing if len(rows) > 1 else ''} {format_bytes(counted.nbytes)} in total, "
         "without the arrays of the run.</p>"
         f"{table(columns, rows, label='Partitions in numbers')}"
     )
@@ -133,7 +133,7 @@ def phases(timeline: Timeline) -> str:
                 seconds_text(part) if part else "-"
                 for part in (span.compute, span.send, span.receive, span.wait)
             ),
-            readable(span.bytes_sent) if span.bytes_sent else "-",
+            format_bytes(span.bytes_sent) if span.bytes_sent else "-",
         )
         for (phase, element), span in timeline.by_phase().items()
     ]

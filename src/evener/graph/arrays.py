@@ -1,0 +1,256 @@
+"""Checks and conversions of the arrays of a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = [
+    "MAX_VERTICES",
+    "as_native",
+    "check_csr",
+    "check_symmetric",
+    "first_nan",
+    "graph_arrays",
+    "read_only",
+]
+
+# Vertex numbers are uint32; two values are reserved for "none" and "many".
+MAX_VERTICES = (1 << 32) - 2
+
+
+def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
+    """Return integers as a contiguous array of an unsigned type, without rounding or wrapping.
+
+    Raises
+    ------
+    ArgumentError
+        If the values are not integers, or one is out of range.
+    """
+    values = np.asarray(values)
+    if values.dtype != dtype and values.size:
+        if values.dtype.kind not in "iu":
+            msg = f"{name} must be integers, not {values.dtype}"
+            raise ArgumentError(msg)
+        least, most = int(values.min()), int(values.max())
+        highest = np.iinfo(dtype).max
+        if least < 0 or most > highest:
+            msg = f"{name} must be from 0 to {highest}, not {least if least < 0 else most}"
+            raise ArgumentError(msg)
+    return np.ascontiguousarray(values, dtype)
+
+
+def check_csr(
+    offsets: NDArray[np.uint64],
+    targets: NDArray[np.uint32],
+    *,
+    weights: NDArray[Any] | None = None,
+    ids: NDArray[Any] | None = None,
+) -> None:
+    """Check that arrays form a graph in compressed sparse rows; kernels do not check again.
+
+    Parameters
+    ----------
+    offsets : ndarray of uint64, shape (n + 1,)
+        Row bounds, ascending from 0 to m; equal neighbours are allowed.
+    targets : ndarray of uint32, shape (m,)
+        Vertex numbers below n, ascending within each row.
+    weights : ndarray, shape (m,), optional
+        float32, float64 or integers, without NaN.
+    ids : ndarray, shape (n,), optional
+        Integers or strings, strictly ascending.
+
+    Raises
+    ------
+    ArgumentError
+        If the arrays break a rule. The message names the rule and the first position.
+    """
+    if offsets.ndim != 1 or targets.ndim != 1:
+        msg = f"offsets and targets must have one dimension, not {offsets.ndim} and {targets.ndim}"
+        raise ArgumentError(msg)
+    if len(offsets) == 0:
+        msg = "offsets is empty; a graph without vertices has offsets [0]"
+        raise ArgumentError(msg)
+    n, m = len(offsets) - 1, len(targets)
+    if n > MAX_VERTICES:
+        msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {n:,}"
+        raise ArgumentError(msg)
+    if offsets[0] != 0 or offsets[-1] != m:
+        msg = f"offsets must run from 0 to the {m} targets, not from {offsets[0]} to {offsets[-1]}"
+        raise ArgumentError(msg)
+    _raise_at_first(
+        offsets[1:] < offsets[:-1], "offsets fall from vertex {0} to the next: {1} to {2}", offsets
+    )
+    if weights is not None:
+        _check_weights(weights, m)
+    if ids is not None:
+        _check_ids(ids, n)
+    if m:
+        _check_targets(offsets, targets)
+
+
+def _canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
+    """Return integer ids as int64 and string ids as ``str_``; return other types in native byte order.
+
+    Raises
+    ------
+    ArgumentError
+        For a negative integer, an integer of 2^63 or more, or bytes that are not ASCII.
+    """
+    if ids.dtype.kind == "i" and ids.ndim == 1 and len(ids) and ids[0] < 0:  # ids ascend
+        msg = f"vertex ids must not be negative, but the first is {ids[0]}"
+        raise ArgumentError(msg)
+    if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
+        msg = f"vertex ids must be below 2^63, but the largest is {ids.max()}"
+        raise ArgumentError(msg)
+    if ids.dtype.kind in "iu":
+        return ids.astype(np.int64, copy=False)
+    if ids.dtype.kind == "T":
+        return np.array(ids.tolist(), np.str_)
+    if ids.dtype.kind != "S":
+        return ids.astype(ids.dtype.newbyteorder("="), copy=False)
+    try:
+        return ids.astype(np.str_)
+    except UnicodeDecodeError as error:
+        msg = f"ids of type {ids.dtype} must be ASCII, but {error.object!r} is not; decode them first"
+        raise ArgumentError(msg) from error
+
+
+def _raise_at_first(broken: NDArray[np.bool_], sentence: str, array: NDArray[Any]) -> None:
+    """Raise `sentence` for the first True position, with its value and the next value."""
+    if broken.any():
+        i = int(broken.argmax())
+        raise ArgumentError(sentence.format(i, array[i], array[min(i + 1, len(array) - 1)]))
+
+
+def _check_weights(weights: NDArray[Any], m: int) -> None:
+    if weights.shape != (m,):
+        msg = f"weights must have one entry for each of the {m} edges, not shape {weights.shape}"
+        raise ArgumentError(msg)
+    if weights.dtype.kind not in "iuf" or weights.dtype.itemsize not in (1, 2, 4, 8) or weights.dtype == "f2":
+        msg = f"weights must be float32, float64 or integers of up to 64 bits, not {weights.dtype}"
+        raise ArgumentError(msg)
+    if (edge := first_nan(weights)) is not None:
+        msg = f"the weight of edge {edge} is NaN; give a number"
+        raise ArgumentError(msg)
+
+
+def check_symmetric(
+    offsets: NDArray[np.uint64], targets: NDArray[np.uint32], weights: NDArray[Any] | None
+) -> None:
+    """Check that rows store every edge in both directions with the same weight.
+
+    Raises
+    ------
+    ArgumentError
+        If an edge lacks its reverse, or the weights differ.
+    """
+    from evener.kernels.cpu.rows import asymmetry
+
+    # Two weights are equal if their bits are equal.
+    marks = np.empty(0, np.uint64) if weights is None else weights.view(f"u{weights.itemsize}")
+    if asymmetry(read_only(offsets), read_only(targets), read_only(marks)):
+        msg = (
+            "an undirected graph must hold every edge in both directions with the same weight; "
+            "give directed=True for these rows"
+        )
+        raise ArgumentError(msg)
+
+
+def first_nan(weights: NDArray[Any]) -> int | None:
+    """Return the position of the first NaN, or None."""
+    # A minimum over a NaN is NaN; np.min allocates no temporary array.
+    if weights.dtype.kind != "f" or not len(weights) or not np.isnan(np.min(weights)):
+        return None
+    return int(np.isnan(weights).argmax())
+
+
+def _check_ids(ids: NDArray[Any], n: int) -> None:
+    if ids.shape != (n,):
+        msg = f"ids must have one entry for each of the {n} vertices, not shape {ids.shape}"
+        raise ArgumentError(msg)
+    if ids.dtype.kind not in "iU":
+        msg = f"ids must be integers or strings, not {ids.dtype}"
+        raise ArgumentError(msg)
+    _raise_at_first(
+        ids[1:] <= ids[:-1],
+        "ids must ascend strictly, but vertex {0} has {1!r} and the next vertex {2!r}",
+        ids,
+    )
+
+
+def _check_targets(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> None:
+    import numba
+
+    from evener.kernels.cpu import check as kernels
+
+    n, parts = len(offsets) - 1, min(4 * numba.get_num_threads(), len(targets), len(offsets))
+    highest, descents, row_descents = (np.zeros(parts, np.uint64) for _ in range(3))
+    kernels.check_targets(read_only(targets), read_only(offsets), highest, descents, row_descents, parts)
+    if highest.max() >= n:
+        edge = int((targets >= n).argmax())
+        msg = f"edge {edge} leads to vertex {targets[edge]}, but there are only {n} vertices"
+        raise ArgumentError(msg)
+    if descents.sum() != row_descents.sum():
+        falls = np.flatnonzero(targets[1:] < targets[:-1]) + 1
+        edge = int(np.setdiff1d(falls, offsets)[0])
+        row = int(np.searchsorted(offsets, edge, side="right")) - 1
+        msg = (
+            f"the targets of vertex {row} must ascend, but edge {edge - 1} leads to {targets[edge - 1]} "
+            f"and edge {edge} to {targets[edge]}"
+        )
+        raise ArgumentError(msg)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view; Numba then compiles each kernel for one array type only."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def as_native(values: Any) -> NDArray[Any]:
+    """Return a contiguous array in native byte order."""
+    array = np.asarray(values)
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+def graph_arrays(
+    offsets: Any, targets: Any, weights: Any, ids: Any, *, copied: bool
+) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of a graph in the types that kernels take; absent weights and ids stay None.
+
+    Parameters
+    ----------
+    offsets, targets, weights, ids : array_like
+        As for `check_csr`.
+    copied : bool
+        Copy the arrays that the caller can still write to.
+
+    Raises
+    ------
+    ArgumentError
+        For offsets or targets that are not integers or are out of range, and for ids of another type.
+    """
+    given = offsets, targets, weights, ids
+    arrays = (
+        _unsigned(offsets, np.uint64, "offsets"),
+        _unsigned(targets, np.uint32, "targets"),
+        None if weights is None else as_native(weights),
+        None if ids is None else _canonical_ids(np.asarray(ids)),
+    )
+    if not copied:
+        return arrays
+    first, second, third, fourth = map(_copy_if_shared, arrays, given)
+    return first, second, third, fourth
+
+
+def _copy_if_shared(array: Any, given: Any) -> Any:
+    shared = isinstance(given, np.ndarray) and given.flags.writeable and np.may_share_memory(array, given)
+    return array.copy() if shared else array

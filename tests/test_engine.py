@@ -219,7 +219,7 @@ def test_the_slowest_element_is_by_edges_and_weight(graph):
 def test_state_on_the_host_needs_room(graph, monkeypatch):
     """2 bytes for each of 200 owned vertices and 3 for each mirror, but only on elements of the host."""
     pg = ev.partition(graph, ["cpu:1"] * 2)
-    for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 1), ("_kept", [])):
+    for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 1), ("_reusable", [])):
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
     for addressable in (True, False):
         pg.elements[1].addressable = addressable

@@ -21,7 +21,7 @@ from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from evener.partition.place import partition
 from evener.partition.route import Route, place
-from sanitized import CLOCKS, RUNS
+from sanitizer_sizes import CLOCKS, RUNS
 
 DTYPES = ["uint8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 

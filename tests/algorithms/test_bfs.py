@@ -16,7 +16,7 @@ from evener import Engine
 from evener.algorithms.bfs.direction import Tuning
 from evener.partition.partition import Partition
 from reference import as_networkx, random_graph
-from tuned import tune
+from tuning import tune
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 

@@ -15,7 +15,7 @@ from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system.memory import format_bytes
-from sanitized import CLOCKS
+from sanitizer_sizes import CLOCKS
 
 
 class TestCudaElement(ElementContract):

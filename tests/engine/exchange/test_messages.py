@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import evener as ev
-from apart import ApartElement
 from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack
 from evener.engine.engine import Engine
 from evener.engine.exchange.buffers import Buffers
@@ -23,6 +22,7 @@ from evener.engine.exchange.exchange import Link
 from evener.graph.graph import Graph
 from evener.partition.place import partition
 from evener.partition.route import Route, place
+from fake_elements import ApartElement
 
 pytestmark = pytest.mark.usefixtures("apart_elements")
 

@@ -9,7 +9,7 @@ import pytest
 
 import evener as ev
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True)

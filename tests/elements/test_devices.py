@@ -623,7 +623,7 @@ def test_the_sentences_of_failures_are_in_the_table_as_well(sentence):
 
 def matching(sentence):
     """The rows of the table that have it."""
-    page = Path(__file__).parent.parent / "docs/howto/gpu.md"
+    page = Path(__file__).parents[2] / "docs/howto/gpu.md"
     patterns = re.findall(r"^\| `(.*?)` \|", page.read_text(), re.MULTILINE)
     return [one for one in patterns if re.fullmatch(re.escape(one).replace("…", ".*"), sentence)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,15 @@ def test_the_walks_of_the_design_page_name_real_functions():
     ]
     assert named
     assert not missing
+
+
+@pytest.mark.parametrize("page", ["python", "algorithms"])
+def test_the_reference_names_real_objects(page):
+    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: ([\w.]+)\.(\w+)$", text, re.M)
+    assert named
+    for module, name in named:
+        assert hasattr(import_module(module), name), f"{module}.{name}"
 
 
 def test_a_walk_has_at_most_eight_files():

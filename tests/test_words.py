@@ -59,7 +59,7 @@ def found(text, name):
         yield f"{name}:{line}: {' '.join(match.group().split())}"
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", list(files()), ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_has_no_phrase_of_the_list(path):
     hits = list(found(path.read_text(encoding="utf-8"), path.relative_to(ROOT)))
     assert not hits, "\n".join(hits)
@@ -83,7 +83,9 @@ def test_the_readme_is_short():
 
 
 def test_the_map_of_the_design_page_lists_every_folder():
-    (block,) = re.findall(r"^```text\n(.*?)^```$", DESIGN.read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = re.findall(
+        r"^```text\n(.*?)^```$", DESIGN.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     listed = [line.split()[0].rstrip("/") for line in block.splitlines()]
     folders = sorted({str(path.parent.relative_to(SOURCE)) for path in SOURCE.rglob("*.py")} - {"."})
     assert listed == folders
@@ -95,7 +97,9 @@ def test_the_walks_of_the_design_page_name_real_functions():
         f"{path}:{name}"
         for path, name in named
         if not (SOURCE / path).exists()
-        or not re.search(rf"^\s*(?:def|class) {name}\b", (SOURCE / path).read_text(encoding="utf-8"), re.M)
+        or not re.search(
+            rf"^\s*(?:def|class) {name}\b", (SOURCE / path).read_text(encoding="utf-8"), re.MULTILINE
+        )
     ]
     assert named
     assert not missing
@@ -104,7 +108,7 @@ def test_the_walks_of_the_design_page_name_real_functions():
 @pytest.mark.parametrize("page", ["python", "algorithms"])
 def test_the_reference_names_real_objects(page):
     text = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
-    named = re.findall(r"^::: ([\w.]+)\.(\w+)$", text, re.M)
+    named = re.findall(r"^::: ([\w.]+)\.(\w+)$", text, re.MULTILINE)
     assert named
     for module, name in named:
         assert hasattr(import_module(module), name), f"{module}.{name}"

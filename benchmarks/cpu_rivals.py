@@ -1,5 +1,4 @@
-"""Question: how fast are the five algorithms on the CPU, compared with common libraries and the memory
-bandwidth.
+"""Question: how fast are the five algorithms on the CPU, compared with common libraries.
 
 Rivals: the GAP reference code (C++, with --gap or GAP_DIR), NetworKit, igraph, SciPy and python-graphblas.
 All use the same edges in the same run: R-MAT and uniform graphs of 2^scale vertices.

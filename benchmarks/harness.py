@@ -213,12 +213,14 @@ def _head(folder):
 def _commit():
     """Return the commit, with "-dirty" if code was changed since; None if it is unknown."""
     git = ["git", "-C", str(RESULTS)]
-    told = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    if told.returncode:
+    found = subprocess.run(
+        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if found.returncode:
         return None
     code = [":(top)*.py", ":(top)*.cu", ":(top)*.cuh"]
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], check=False).returncode
-    return told.stdout.strip() + ("-dirty" if changed else "")
+    return found.stdout.strip() + ("-dirty" if changed else "")
 
 
 def _without_folder(word):

@@ -1,5 +1,4 @@
-"""Question: how fast are a CPU and a GPU together on a graph that does not fit the GPU, compared with either
-alone.
+"""Question: how fast are a CPU and a GPU together on a graph that does not fit the GPU.
 
 The GPU's memory is capped so that only part of the edges fits. The GPU reads other edges from host memory, or
 the CPU has them. Each policy is measured at several shares of the edges on the CPU (alpha). A plan predicts
@@ -205,9 +204,7 @@ def is_swept(row):
 
 
 def _summary(rows):
-    """Compare the hybrids of a task with the faster element alone, the plan with the best, the model with
-    time.
-    """
+    """Compare hybrids with the faster element, plans with the best, and predictions with times."""
     cpu, gpu = (next(r for r in rows if r["on"] == on and not r["automatic"]) for on in ("cpu", "cuda:0"))
     auto = next(r for r in rows if r["automatic"])
     hybrids = [r for r in rows if is_swept(r)]

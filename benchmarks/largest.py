@@ -1,5 +1,4 @@
-"""Question: how fast are BFS and PageRank on the largest R-MAT graph whose edges in one direction fit one
-GPU.
+"""Question: how fast are BFS and PageRank on the largest R-MAT graph that fits one GPU.
 
 T13's largest graph is R-MAT 30, directed, with 16 edges a vertex: 17.2 billion edges. Its targets alone need
 64 GiB. A host of 128 GiB and a GPU of 139 GiB hold one direction of the edges. BFS uses out-edges, top-down
@@ -64,7 +63,7 @@ class _Bench:
         self.row = {"task": options.task, "on": options.on, "verified": [], "steps": []}
 
     def step(self, name, call):
-        at_hand = available()
+        free = available()
         _forget_peak()
         start = time.perf_counter()
         answer = call()
@@ -73,14 +72,14 @@ class _Bench:
             "seconds": time.perf_counter() - start,
             "host, most bytes": _host_bytes("VmHWM"),
             "host, bytes after": _host_bytes("VmRSS"),
-            "at hand before": at_hand,
+            "free before": free,
             "GPU, bytes in use": _gpu_bytes(),
         }
         self.row["steps"].append(step)
         most, after = format_bytes(step["host, most bytes"]), format_bytes(step["host, bytes after"])
         print(
             f"{name}: {harness.duration(step['seconds'])}; host {most} at most, {after} after, "
-            f"{format_bytes(at_hand)} were free; GPU {format_bytes(step['GPU, bytes in use'])}",
+            f"{format_bytes(free)} were free; GPU {format_bytes(step['GPU, bytes in use'])}",
             flush=True,
         )
         self.record()

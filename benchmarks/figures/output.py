@@ -1,5 +1,4 @@
-"""From measured rows to a figure: its table, its record, its plot, and its section of the page of all
-figures.
+"""From measured rows to a figure: its table, record, plot, and section of docs/figures.md.
 
 A figure is a module with
 

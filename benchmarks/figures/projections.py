@@ -50,9 +50,7 @@ def swept(rows, options, task, *, on=None, policy=None):
 
 
 def speedup(row, cpu):
-    """Return the achieved speed-up over the CPU alone, and the predictions of equation 4 and of Evener's
-    model.
-    """
+    """Return the achieved speed-up over the CPU alone, and both predictions."""
     edges, alone = row["stored_edges"], cpu["median_seconds"]
     c = row["values_per_second"]
     return {
@@ -97,8 +95,9 @@ def agreement(rows, model):
 
 
 def sides(row):
-    """Return the names of the CPU side's elements and of the accelerators. The first of several CPUs is the
-    CPU.
+    """Return the names of the CPU's elements and of the accelerators.
+
+    The first of several CPUs is the CPU.
     """
     names = [each["element"] for each in row["elements"]]
     on_cpu = [each["element"] for each in row["elements"] if each["kind"] == "cpu"]

@@ -34,9 +34,7 @@ def told(breakdowns):
 
 
 def ratios(rows):
-    """Return in words the CPU's computing time over the accelerator's, and the slower one's over
-    communicating.
-    """
+    """Return in words the ratios of computing on CPU and accelerator, and of communicating."""
     said = []
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]

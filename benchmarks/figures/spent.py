@@ -51,7 +51,7 @@ def ratios(rows):
             words.append(f"the CPU computes {between(faster)} times as long as the accelerator")
         if travel:
             words.append(f"the slower one computes {between(travel)} times as long as both communicate")
-        said.append(f"{sweep.TITLES[task]}: {' and '.join(words)}")
+        said.append(f"{sweep.TITLES[task]}: {'; '.join(words)}")
     return "; ".join(said)
 
 

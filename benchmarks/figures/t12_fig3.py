@@ -38,7 +38,7 @@ def rows(runs, options):  # noqa: ARG001 - as in the other figures
 
 def here(rows):
     high, low = traffic.fall(rows, 0.2, 4, 8), traffic.fall(rows, 0.02, 4, 8)
-    return f"with twice the bytes equation 4 goes {high} at β = 20% and {low} at β = 2%"
+    return f"with twice the bytes equation 4 goes {high} at β = 20%; {low} at β = 2%"
 
 
 def panels(rows):

@@ -35,7 +35,7 @@ def rows(runs, options):  # noqa: ARG001 - as in the other figures
 
 def here(rows):
     return (
-        f"with three times the bytes equation 4 goes {traffic.fall(rows, 0.05, 4, 12)} at β = 5% and "
+        f"with three times the bytes equation 4 goes {traffic.fall(rows, 0.05, 4, 12)} at β = 5%; "
         f"{traffic.fall(rows, 0.2, 4, 12)} at β = 20%"
     )
 

@@ -219,7 +219,7 @@ def test_the_slowest_element_is_by_edges_and_weight(graph):
 def test_state_on_the_host_needs_room(graph, monkeypatch):
     """2 bytes for each of 200 owned vertices and 3 for each mirror, but only on elements of the host."""
     pg = ev.partition(graph, ["cpu:1"] * 2)
-    for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 1), ("_kept", [])):
+    for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 1), ("_reusable", [])):
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
     for addressable in (True, False):
         pg.elements[1].addressable = addressable
@@ -230,16 +230,6 @@ def test_state_on_the_host_needs_room(graph, monkeypatch):
 
 
 # ---- old names --------------------------------------------------------------------------------------
-
-
-def test_old_names_of_parameters_warn(engine):
-    flags, array = engine.bits(), engine.array("uint32", 0)
-    with pytest.warns(DeprecationWarning, match=r"compute\(wakes=\) is now compute\(count_next_active=\)"):
-        engine.compute("bits.count_range", flags, 0, engine.owned, wakes=True)
-    with pytest.warns(DeprecationWarning, match=r"compute\(pulled=\) is now compute\(pull_before=\)"):
-        engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
-    with pytest.warns(DeprecationWarning, match=r"pull\(work=\) is now pull\(work_estimate=\)"):
-        engine.pull(array, work=3)
 
 
 def test_the_old_name_of_partitioned_arrays_warns():

@@ -173,7 +173,8 @@ class CpuElement:
             with jit.PARALLEL_LOCK:
                 return function(*args)
         finally:
-            if numba.get_num_threads() != before:
+            # The function may also have set the number of threads.
+            if before != self.threads or numba.get_num_threads() != before:
                 numba.set_num_threads(before)
 
     def result(self, value: Any) -> Any:

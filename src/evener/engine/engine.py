@@ -19,7 +19,6 @@ from evener.engine.array import PartitionedArray
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.executor import no_steps, run_steps, worker_count
 from evener.engine.recorder import Recorder
-from evener.engine.renamed import accept_old_names
 from evener.engine.workspace import Workspace
 from evener.errors import ArgumentError, DeviceError
 from evener.graph.checks import type_name
@@ -150,13 +149,6 @@ class Engine(Workspace):
             self._settle()
             raise
 
-    @accept_old_names(
-        wakes="count_next_active",
-        worked="count_active",
-        work="work_estimate",
-        pulled="pull_before",
-        posts="publish",
-    )
     def compute(
         self,
         kernel: str | Kernel,
@@ -220,7 +212,6 @@ class Engine(Workspace):
             self._recorder.count_active(results, next_superstep=count_next_active)
         return self._reduced(results, reduce)
 
-    @accept_old_names(work="work_estimate")
     def push(
         self,
         array: PartitionedArray,
@@ -263,7 +254,6 @@ class Engine(Workspace):
             self._run(sends, work_estimate)
             self._run(receives, work_estimate)
 
-    @accept_old_names(work="work_estimate")
     def pull(
         self,
         array: PartitionedArray,

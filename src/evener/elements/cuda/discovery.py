@@ -52,6 +52,7 @@ def missing() -> str | None:
     return None
 
 
+@cache
 def driver_present() -> bool:
     """Return whether NVIDIA's driver is loaded. Starts no GPU."""
     return any(path.exists() for path in _DRIVER)

@@ -135,7 +135,7 @@ class ElementContract:
         assert element.download(copy[3:6]).tolist() == [3, 4, 5]
 
     def test_says_what_room_there_is(self, element):
-        whole, beside = element.room(), element.room_beside(1000)
+        whole, beside = element.room(), element.room_after(1000)
         assert (whole is None) == (beside is None)
         assert whole is None or min(whole, beside) > 0
         assert element.table_columns >= 0
@@ -164,7 +164,7 @@ class ElementContract:
 
     def test_has_no_kernel_of_another_name(self, element):
         for name in ("bits.no_such_kernel", "no_such_file.count_range"):
-            with pytest.raises(ArgumentError, match=f'"{name}" is none of the kernels for a '):
+            with pytest.raises(ArgumentError, match=f'Evener has no kernel "{name}" for a '):
                 element.kernel(name)
 
     def test_counts_right(self, element):
@@ -222,12 +222,12 @@ class ElementContract:
 
     # ---- time -----------------------------------------------------------------------------------
 
-    @pytest.mark.parametrize("beside_others", [False, True])
-    def test_marks_are_times_by_the_hosts_clock(self, element, beside_others):
+    @pytest.mark.parametrize("concurrent", [False, True])
+    def test_marks_are_times_by_the_hosts_clock(self, element, concurrent):
         words, copy = element.allocate(1000, "uint64", 0), element.allocate(1000, "uint64", 0)
         element.run(element.kernel("bits.copy"), words, copy)  # compiled before the clock runs
         element.wait()
-        element.begin_timing(beside_others=beside_others)
+        element.begin_timing(concurrent=concurrent)
         for _ in range(2):
             began = time.perf_counter()
             marks = [element.mark()]

@@ -81,7 +81,7 @@ def test_a_name_that_is_none_is_refused_with_what_there_is():
 
 @pytest.mark.parametrize("dtype", ["uint32", "float64"])
 def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
-    monkeypatch.setattr(staging, "LARGE", 1 << 12)
+    monkeypatch.setattr(staging, "COPY_BYTES", 1 << 12)
     for length in (1023, 1024, 1025, 100_001):
         values = np.arange(length).astype(dtype)
         assert (gpu.download(gpu.upload(values)) == values).all()
@@ -202,7 +202,7 @@ def test_the_senders_mark_is_behind_what_it_sent():
     one, two = parse_elements("cuda:0,cuda:1")
     source, target = one.allocate(1 << 26, "uint32", 7), two.allocate(1 << 26, "uint32", 0)
     for element in (one, two):
-        element.begin_timing(beside_others=True)
+        element.begin_timing(concurrent=True)
         element.begin_round()
         element.wait()
     marks = [one.mark()]
@@ -242,7 +242,7 @@ def test_a_kernel_is_refused_what_it_cannot_read():
 def test_its_clock_stays_with_the_hosts():
     """Over more time than what two clocks drift apart in."""
     element = parse_elements(["cuda:0"])[0]
-    element.begin_timing(beside_others=True)
+    element.begin_timing(concurrent=True)
     for _ in range(4):
         time.sleep(0.6)
         began = time.perf_counter()
@@ -256,7 +256,7 @@ def test_work_shows_in_the_times_of_its_marks():
     copy = element.kernel("bits.copy")
     element.run(copy, *words)
     element.wait()
-    element.begin_timing(beside_others=True)
+    element.begin_timing(concurrent=True)
     began = time.perf_counter()
     marks = [element.mark()]
     for _ in range(100):

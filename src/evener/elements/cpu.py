@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.elements.page_pool import LEAST, PagePool
+from evener.elements.page_pool import MIN_POOLED_BYTES, PagePool
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
 from evener.kernels.compile_clock import compiling
@@ -87,7 +87,7 @@ class CpuElement:
         """Return None: the host's memory is checked before a graph is placed."""
         return
 
-    def room_beside(self, taken: int) -> None:  # noqa: ARG002 - the host sets the limit
+    def room_after(self, taken: int) -> None:  # noqa: ARG002 - the host sets the limit
         """Return None, as `room` does."""
         return
 
@@ -104,7 +104,7 @@ class CpuElement:
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
         locked = self._pinned and travels
-        if nbytes < LEAST:
+        if nbytes < MIN_POOLED_BYTES:
             array = locked_array(length, dtype) if locked and length else _empty(length, dtype)
             if fill is not None:
                 array[:] = fill
@@ -213,7 +213,7 @@ class CpuElement:
 
     # ---- clock ----------------------------------------------------------------------------------
 
-    def begin_timing(self, *, beside_others: bool) -> None:
+    def begin_timing(self, *, concurrent: bool) -> None:
         """Do nothing: the host's clock needs no preparation."""
 
     def mark(self) -> float:

@@ -20,7 +20,7 @@ from evener.elements.cuda.device_errors import failed
 if TYPE_CHECKING:
     from evener.elements import Element
 
-__all__ = ["GpuFacts", "described", "fingerprint", "gpu_facts", "model_of"]
+__all__ = ["GpuFacts", "fingerprint", "gpu_facts", "machine_facts", "model_of"]
 
 # Bytes of the copy that measures the bus, and copies, of which the fastest counts: below 10 ms in all.
 _COPY_BYTES, _COPIES = 16 << 20, 4
@@ -28,7 +28,7 @@ _COPY_BYTES, _COPIES = 16 << 20, 4
 _BANDWIDTH_PER_MULTIPROCESSOR = 20e9
 
 
-def described(*, with_gpus: bool = True) -> dict[str, Any]:
+def machine_facts(*, with_gpus: bool = True) -> dict[str, Any]:
     """Return the facts on which the speed of this machine depends.
 
     Raises
@@ -61,7 +61,7 @@ def described(*, with_gpus: bool = True) -> dict[str, Any]:
 @cache
 def fingerprint() -> str:
     """Return a digest of the processor and the versions. Reading it starts no GPU."""
-    facts = json.dumps(described(with_gpus=False), sort_keys=True)
+    facts = json.dumps(machine_facts(with_gpus=False), sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 

@@ -53,7 +53,7 @@ class Memory(Protocol):
         """Return the bytes that a partition and its state may use; None if only the host sets a limit."""
         ...
 
-    def room_beside(self, taken: int) -> int | None:
+    def room_after(self, taken: int) -> int | None:
         """Return the bytes left if `taken` bytes are in use; None if only the host sets a limit."""
         ...
 
@@ -167,8 +167,8 @@ class Queue(Protocol):
 class Clock(Protocol):
     """The times at which an element's work begins and ends."""
 
-    def begin_timing(self, *, beside_others: bool) -> None:
-        """Prepare to mark times. `beside_others`: whether other elements run at the same time."""
+    def begin_timing(self, *, concurrent: bool) -> None:
+        """Prepare to mark times. `concurrent`: whether other elements run at the same time."""
         ...
 
     def mark(self) -> Any:

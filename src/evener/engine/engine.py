@@ -36,7 +36,7 @@ __all__ = ["Engine", "PartitionedArray"]
 
 # Edges or vertices below which elements run one after another on the calling thread, because waking a worker
 # takes longer.
-WORTH_WAKING = 1 << 14
+MIN_PARALLEL_WORK = 1 << 14
 
 # How a world reduces values over ranks, for reductions that it can do without gathering them.
 _WORLD_OPERATIONS: dict[Any, Any] = {sum: "sum", min: "min", max: "max"}
@@ -100,7 +100,7 @@ class Engine(Workspace):
         self._recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         for element in self.elements:
-            element.begin_timing(beside_others=len(self.elements) > 1)
+            element.begin_timing(concurrent=len(self.elements) > 1)
 
     @property
     def timeline(self) -> Timeline:
@@ -331,7 +331,7 @@ class Engine(Workspace):
         """Run each element's steps, record them, and return the kernels' values."""
         if not any(steps):
             return []
-        in_turn = work_estimate is not None and work_estimate < WORTH_WAKING
+        in_turn = work_estimate is not None and work_estimate < MIN_PARALLEL_WORK
         if self.routes:
             for element in self.elements:
                 element.begin_round()

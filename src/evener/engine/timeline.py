@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "Shares", "Slice", "Span", "Superstep", "Timeline"]
 
 # A slice takes 200 bytes, and betweenness from all vertices has several for each level of each vertex.
-_MOST_SLICES = 1 << 17
+_MAX_SLICES = 1 << 17
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ class Timeline:
 
     def add_slice(self, one: Slice) -> None:
         """Add a slice, or only count it if there are too many."""
-        if len(self.slices) < _MOST_SLICES:
+        if len(self.slices) < _MAX_SLICES:
             self.slices.append(one)
         else:
             self.more_slices += 1

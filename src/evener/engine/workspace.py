@@ -11,7 +11,7 @@ from evener.engine.array import PartitionedArray, adjacency
 from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
-from evener.partition.partitioned import NOBODY
+from evener.partition.partitioned import NO_VERTEX
 from evener.system.memory import require_for_run
 
 if TYPE_CHECKING:
@@ -272,7 +272,9 @@ class Workspace:
         `number` is the graph's number of the vertex.
         """
         owner, local = self._partitioned.place_of(number)
-        return PartitionedArray([np.uint32(local if p.index == owner else NOBODY) for p in self.partitions])
+        return PartitionedArray(
+            [np.uint32(local if p.index == owner else NO_VERTEX) for p in self.partitions]
+        )
 
     def upload(self, values: Sequence[NDArray[Any]]) -> PartitionedArray:
         """Return one host array on each element. Do not write to it while the algorithm runs."""

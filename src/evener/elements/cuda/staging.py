@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LARGE", "Staging"]
+__all__ = ["COPY_BYTES", "Staging"]
 
 # Bytes of a large array copied at a time, and sets of pages being copied before the first one is reused.
-LARGE, _SETS = 1 << 27, 2
+COPY_BYTES, _MAX_COPIES = 1 << 27, 2
 
 
 class Staging:
@@ -35,7 +35,7 @@ class Staging:
     def open(self, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an array to write, in the pages of the oldest copy once enough copies are in progress."""
         nbytes = length * dtype.itemsize
-        if len(self._copying) >= _SETS:
+        if len(self._copying) >= _MAX_COPIES:
             pages, sent = self._copying.pop(0)
             sent.synchronize()
             if len(pages) >= nbytes:
@@ -54,7 +54,7 @@ class Staging:
 
     def send_all(self, array: NDArray[Any], held: Any) -> None:
         """Copy a large array in pieces; CuPy would lock pages for all of it at once."""
-        step = LARGE // array.itemsize
+        step = COPY_BYTES // array.itemsize
         for begin in range(0, len(array), step):
             piece = array[begin : begin + step]
             written = self.open(len(piece), array.dtype)

@@ -22,7 +22,7 @@ from evener.kernels.cpu.bits import (
     take_word,
     trailing_zeros,
 )
-from evener.kernels.cpu.chunks import RUN, RUN_WORDS, runs
+from evener.kernels.cpu.chunks import CHUNK, CHUNK_WORDS, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel
 
 __all__ = [
@@ -75,9 +75,9 @@ def push_or_bits(index, begin, mirror_flags, flags):
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         moved += _or_words(index, np.uint64(begin), mirror_flags, flags, first, last)
     return moved
 
@@ -106,9 +106,9 @@ def _pull_words(begin, held, before, flags, mirror_flags, first, last):
 def pull_bits(begin, held, before, flags, mirror_flags):
     """``mirror_flags[begin:] = flags[index]``, bit by bit."""
     words = np.uint64(len(held))
-    for r in prange(runs(words, RUN_WORDS)):
-        first = np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, words)
+    for r in prange(chunk_count(words, CHUNK_WORDS)):
+        first = np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, words)
         _pull_words(np.uint64(begin), held, before, flags, mirror_flags, first, last)
 
 
@@ -116,7 +116,7 @@ def pull_bits(begin, held, before, flags, mirror_flags):
 
 
 @inline_step
-def _add_run(index, begin, mirrored, owned, first, last):
+def _add_chunk(index, begin, mirrored, owned, first, last):
     for i in range(first, last):
         owned[index[i]] += mirrored[begin + i]
         mirrored[begin + i] = 0
@@ -125,13 +125,13 @@ def _add_run(index, begin, mirrored, owned, first, last):
 @parallel
 def push_add(index, begin, mirrored, owned):
     """``owned[index] += mirrored[begin:]``; the mirrors are emptied, for their share has been counted."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _add_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
 
 
 @inline_step
-def _min_run(index, begin, mirrored, owned, first, last):
+def _min_chunk(index, begin, mirrored, owned, first, last):
     for i in range(first, last):
         owned[index[i]] = min(owned[index[i]], mirrored[begin + i])
 
@@ -139,13 +139,13 @@ def _min_run(index, begin, mirrored, owned, first, last):
 @parallel
 def push_min(index, begin, mirrored, owned):
     """``owned[index] = min(owned[index], mirrored[begin:])``."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _min_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _min_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
 
 
 @inline_step
-def _pull_run(index, begin, owned, mirrored, first, last):
+def _pull_chunk(index, begin, owned, mirrored, first, last):
     for i in range(first, last):
         mirrored[begin + i] = owned[index[i]]
 
@@ -153,9 +153,11 @@ def _pull_run(index, begin, owned, mirrored, first, last):
 @parallel
 def pull(index, begin, owned, mirrored):
     """``mirrored[begin:] = owned[index]``."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _pull_run(index, np.uint64(begin), owned, mirrored, first, min(first + RUN, np.uint64(len(index))))
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _pull_chunk(
+            index, np.uint64(begin), owned, mirrored, first, min(first + CHUNK, np.uint64(len(index)))
+        )
 
 
 # ---- every value, with its flag -----------------------------------------------------------------
@@ -164,14 +166,14 @@ def pull(index, begin, owned, mirrored):
 @parallel
 def push_add_all(index, begin, mirrored, mirror_flags, owned, flags):
     """As `push_add`; the mirrors' flags go over to the owner's vertices."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _add_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
     push_or_bits(index, begin, mirror_flags, flags)
 
 
 @inline_step
-def _lower_run(index, begin, mirrored, owned, flags, first, last):
+def _lower_chunk(index, begin, mirrored, owned, flags, first, last):
     lowered = _ZERO
     for i in range(first, last):
         if mirrored[begin + i] < owned[index[i]]:
@@ -185,10 +187,10 @@ def _lower_run(index, begin, mirrored, owned, flags, first, last):
 def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
     """As `push_min`; flags what was lowered and returns how many. The mirrors' flags are cleared."""
     lowered = _ZERO
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        last = min(first + RUN, np.uint64(len(index)))
-        lowered += _lower_run(index, np.uint64(begin), mirrored, owned, flags, first, last)
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        last = min(first + CHUNK, np.uint64(len(index)))
+        lowered += _lower_chunk(index, np.uint64(begin), mirrored, owned, flags, first, last)
     clear_range(mirror_flags, begin, np.uint64(begin) + np.uint64(len(index)))
     return lowered
 
@@ -214,9 +216,9 @@ def push_add_flagged(index, begin, mirrored, mirror_flags, owned, flags):
     """As `push_add`, for the flagged mirrors alone; their flags go over to the owner's vertices."""
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         _add_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
 
 
@@ -243,9 +245,9 @@ def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     lowered = _ZERO
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         lowered += _min_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
@@ -286,9 +288,9 @@ def push_set_flagged(index, begin, mirrored, mirror_flags, owned, flags):
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         moved += _set_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
@@ -315,9 +317,9 @@ def pull_flagged(begin, held, before, owned, flags, mirrored, mirror_flags):
     """As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many."""
     words = np.uint64(len(held))
     moved = _ZERO
-    for r in prange(runs(words, RUN_WORDS)):
-        first = np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, words)
+    for r in prange(chunk_count(words, CHUNK_WORDS)):
+        first = np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, words)
         moved += _pull_flagged_words(
             np.uint64(begin), held, before, owned, flags, mirrored, mirror_flags, first, last
         )

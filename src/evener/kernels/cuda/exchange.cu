@@ -1,5 +1,5 @@
 // Moving boundary values: mirrors to owners with a reduction (push), owners to mirrors (pull). Arrays and
-// votes are those of kernels/cpu/exchange.py.
+// results are those of kernels/cpu/exchange.py.
 
 #include "flags.cuh"
 
@@ -7,14 +7,14 @@
 
 // ``flags[index] |= mirror_flags[begin:]``, bit by bit; the mirrors' flags are cleared.
 __global__ void PARALLEL(256) push_or_bits(
-    Array<const u32> index, u64 begin, Bits mirror_flags, Bits flags, Votes<u64> votes
+    Array<const u32> index, u64 begin, Bits mirror_flags, Bits flags, Results<u64> results
 ) {
     u64 moved = 0;
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
         flags.set(index[mirror - begin]);
         moved++;
     });
-    votes.sum(moved);
+    results.sum(moved);
 }
 
 // ``mirror_flags[begin:] = flags[index]``, bit by bit: each half of the owner's is packed, and put in place.
@@ -94,7 +94,7 @@ __global__ void PARALLEL(256) push_add_all(
 template <typename Value>
 __global__ void PARALLEL(256) push_min_all(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Votes<u64> votes
+    Results<u64> results
 ) {
     u64 lowered = 0;
     for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
@@ -106,7 +106,7 @@ __global__ void PARALLEL(256) push_min_all(
         }
     }
     take_each(mirror_flags, begin, begin + index.length, [](u64) {});
-    votes.sum(lowered);
+    results.sum(lowered);
 }
 
 // ---- only what is flagged --------------------------------------------------------------------------
@@ -127,7 +127,7 @@ __global__ void PARALLEL(256) push_add_flagged(
 template <typename Value>
 __global__ void PARALLEL(256) push_min_flagged(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Votes<u64> votes
+    Results<u64> results
 ) {
     u64 lowered = 0;
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
@@ -138,7 +138,7 @@ __global__ void PARALLEL(256) push_min_flagged(
             lowered++;
         }
     });
-    votes.sum(lowered);
+    results.sum(lowered);
 }
 
 // ``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner.
@@ -147,7 +147,7 @@ __global__ void PARALLEL(256) push_min_flagged(
 template <typename Value>
 __global__ void PARALLEL(256) push_set_flagged(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Votes<u64> votes
+    Results<u64> results
 ) {
     u64 moved = 0;
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
@@ -156,14 +156,14 @@ __global__ void PARALLEL(256) push_set_flagged(
         flags.set(v);
         moved++;
     });
-    votes.sum(moved);
+    results.sum(moved);
 }
 
 // As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many.
 template <typename Value>
 __global__ void PARALLEL(256) pull_flagged(
     u64 begin, Bits held, Array<const u32> before, Array<Value> owned, Bits flags, Array<Value> mirrored,
-    Bits mirror_flags, Votes<u64> votes
+    Bits mirror_flags, Results<u64> results
 ) {
     u64 moved = 0;
     for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
@@ -177,5 +177,5 @@ __global__ void PARALLEL(256) pull_flagged(
             moved++;
         }
     }
-    votes.sum(moved);
+    results.sum(moved);
 }

@@ -17,7 +17,7 @@ from evener.cli import main
 from tuned import tune
 
 # Their assertions say what differs, as those of the tests themselves do.
-pytest.register_assert_rewrite("apart", "contracts", "matrix", "truth")
+pytest.register_assert_rewrite("apart", "evener.testing", "matrix", "one_route", "truth")
 
 # OpenMP's threads spin before they sleep, by default up to 16 ms where other programs keep the cores busy:
 # a build of 1,200 edges then took 72 ms, with this 1.2 ms. Read when the library is loaded.

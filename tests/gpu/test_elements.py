@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 import evener.elements.cuda.staging as staging
-from contracts import DTYPES, ElementContract, ThreadedElementContract, packed, send
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system.memory import format_bytes
+from evener.testing.bitmaps import pack
+from evener.testing.elements import DTYPES, ElementContract, ThreadedElementContract, send
 from sanitized import CLOCKS
 
 
 class TestCudaElement(ElementContract):
     name = "cuda:0"
+    clock_error = CLOCKS
 
     def make(self, name):
         return parse_elements([name])[0]
@@ -34,6 +36,7 @@ class TestCpuElementBesideAGpu(ThreadedElementContract):
     """Its arrays lie in locked pages."""
 
     name = "cpu:1"
+    clock_error = CLOCKS
 
     def make(self, name):
         return CpuElement(name, 1, pinned=True)
@@ -158,7 +161,7 @@ def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
 def test_what_is_sent_has_been_finished(gpu):
     """A long row of kernels lies before what is sent; kernels behind it do not touch it."""
     cpu = CpuElement("cpu:1", 1, pinned=True)
-    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.upload(words), gpu.allocate(len(words), "uint64", 0), gpu.allocate(len(words), "uint64", 0)]
     target = cpu.allocate(len(words), "uint64", 0, travels=True)
     after_a_long_row(gpu, arrays[0], arrays[2])
@@ -180,7 +183,7 @@ def test_arrays_are_kept_while_another_gpu_takes_them():
 def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
     """The sender has still to make it, or the receiver to read what was in its place."""
     one, two = parse_elements("cuda:0,cuda:1")
-    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     at_work, rest = (one, two) if busy == "sender" else (two, one)
     first, last = at_work.upload(words), at_work.allocate(len(words), "uint64", 0)
     other = rest.allocate(len(words), "uint64", 0)
@@ -275,7 +278,7 @@ def test_work_shows_in_the_times_of_its_marks():
 
 def check_it_still_works(element):
     assert element.download(element.allocate(3, "int32", 7)).tolist() == [7] * 3
-    words = element.upload(packed(np.ones(100, bool)))
+    words = element.upload(pack(np.ones(100, bool)))
     assert element.result(element.run(element.kernel("bits.count_range"), words, 3, 90)) == 87
 
 

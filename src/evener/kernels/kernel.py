@@ -92,7 +92,7 @@ class Kernel:
             raise ArgumentError(msg)
         name = self.name or getattr(self.cpu, "__name__", "") or getattr(self.cuda, "__name__", "")
         if not name:
-            msg = "a Kernel needs a name; give name=, the kernel's name in the .cu file"
+            msg = "a Kernel of unnamed functions needs name=, the kernel's name in the .cu file"
             raise ArgumentError(msg)
         object.__setattr__(self, "name", name)
 

@@ -288,7 +288,7 @@ def test_headers_beside_the_file_come_before_ours(written, tmp_path):
 
 
 def test_a_header_that_is_nowhere(written):
-    with pytest.raises(ev.FileError, match=r'own\.cu includes "roes\.cuh", which is neither.*"edges\.cuh"'):
+    with pytest.raises(ev.FileError, match=r'own\.cu includes "roes\.cuh", found neither.*"edges\.cuh"'):
         written('#include "roes.cuh"\n')
 
 

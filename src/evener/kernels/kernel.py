@@ -56,8 +56,8 @@ class Kernel:
         A function compiled by Numba. A plain Python function without atomics works too; it is slow, but a
         debugger can step through it.
     cuda : str, path-like or callable, optional
-        The ``.cu`` file that declares the kernel, or a function that launches kernels of a GPU's element and
-        returns the result of the last one. A file may include Evener's headers ("common.cuh", "edges.cuh",
+        The ``.cu`` file that declares the kernel, or a function of a GPU's element. The function launches
+        kernels and returns the result of the last one. A file may include Evener's headers ("common.cuh", "edges.cuh",
         "rows.cuh") and headers in its own folder.
     name : str, optional
         The kernel's name in the file. Default: the name of the function.

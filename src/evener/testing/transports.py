@@ -157,7 +157,7 @@ class TransportContract:
                 assert (part == own).all()
 
     def test_second_publication_replaces_the_first(self, rng: np.random.Generator) -> None:
-        """Of two published bitmaps, the first is sent again when it is pulled."""
+        """If a second bitmap is published, a pull sends the first one again."""
         for (engine, _), order in product(self.engines(), [(1, 0), (0, 1)]):
             flags = [random_flags(engine, rng, 0.5) for _ in range(2)]
             both = [upload_flags(engine, own) for own in flags]

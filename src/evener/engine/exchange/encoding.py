@@ -1,8 +1,8 @@
 """Encoding: boundary values as packets, in the form that takes the fewest bytes.
 
-A packet is dense (the whole slice of a route's mirrors, with a bit for each value if only some count), sparse
-(positions and values of what changed), or bits. Between elements that share a memory, a packet holds the
-sender's own arrays (in place), and the receiver reads them without a copy.
+A dense packet has the whole slice of a route's mirrors, with a bit for each value if only some changed. A
+sparse packet has the positions and values of changes. A packet of bits is a slice of a bitmap. Between
+elements that share a memory, a packet holds the sender's own arrays (in place), which the receiver reads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Encoding(Enum):
 
 @dataclass(slots=True)
 class Packet:
-    """Boundary values on their way along a route.
+    """Boundary values that travel along a route.
 
     Attributes
     ----------

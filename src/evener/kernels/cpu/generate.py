@@ -31,7 +31,7 @@ MULTIPLIER_A, MULTIPLIER_B = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL_A, WEYL_B = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 EDGES, WEIGHTS = np.uint64(0), np.uint64(1)
 
-# Edges per run of random words.
+# Edges per chunk of random words.
 CHUNK = np.uint64(256)
 # A random word has 10 bits for an outcome, and 22 bits to choose the outcome or its alias.
 OUTCOME_BITS = np.uint64(10)

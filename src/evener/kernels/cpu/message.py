@@ -1,8 +1,7 @@
-"""Packing boundary values for an element that does not share this one's memory, and unpacking them there.
+"""Message kernels: pack boundary values for an element with another memory, and unpack them there.
 
-A message is about ``count`` mirrors in a row, of which the first is `begin` in the holder's numbering. Its
-flags are a bitmap of their own, from bit 0; its values lie in their order, or only some are listed, each with
-its position from `begin`. The message itself is carried by a plain copy.
+A message is for `count` contiguous mirrors from `begin` on. Its flags are a bitmap from bit 0, and its values
+are in the order of the mirrors. A sparse message lists values with their positions, counted from `begin`.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def _clear_words(flags, begin, end, first, last):
 
 @parallel
 def take_bits(flags, begin, count, message):
-    """``message = flags[begin:begin + count]``, bit by bit; the flags are cleared."""
+    """``message = flags[begin:begin + count]``, bit by bit. Clears the flags."""
     begin = np.uint64(begin)
     count = np.uint64(count)
     words = np.uint64(len(message))
@@ -113,7 +112,7 @@ def _take_chunk(values, begin, emptied, message, first, last):
 
 @parallel
 def take_values(values, begin, count, emptied, message):
-    """``message = values[begin:begin + count]``; if `emptied` is not 0, these are 0 afterwards."""
+    """``message = values[begin:begin + count]``. If `emptied` is not 0, sets these values to 0."""
     for r in prange(chunk_count(count, CHUNK)):
         first = np.uint64(r) * CHUNK
         _take_chunk(values, np.uint64(begin), emptied, message, first, min(first + CHUNK, np.uint64(count)))
@@ -133,7 +132,7 @@ def _take_flagged_chunk(values, begin, message_flags, emptied, message, first, l
 def take_flagged(values, begin, message_flags, emptied, message):
     """``message = values[begin:]`` where `message_flags` are set, and 0 elsewhere.
 
-    If `emptied` is not 0, those that are set are 0 afterwards.
+    If `emptied` is not 0, sets the flagged values to 0.
     """
     for r in prange(chunk_count(len(message), CHUNK)):
         first = np.uint64(r) * CHUNK
@@ -170,10 +169,9 @@ def _list_words(flags, begin, end, values, emptied, positions, listed, length, f
 
 @parallel
 def list_flagged(flags, begin, count, values, emptied, positions, listed, length):
-    """List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
+    """Append the flagged values of ``begin:begin + count`` to the lists, with their positions from `begin`.
 
-    ``length[0]`` of them are added to the lists; their flags are cleared, and if `emptied` is not 0 they are
-    0 afterwards.
+    Adds their number to ``length[0]`` and clears their flags. If `emptied` is not 0, sets the values to 0.
     """
     begin = np.uint64(begin)
     end = begin + np.uint64(count)
@@ -196,7 +194,7 @@ def _place_listed_chunk(positions, listed, begin, values, flags, first, last):
 
 @parallel
 def place_listed(positions, listed, begin, values, flags):
-    """``values[begin + positions] = listed``, each of which becomes flagged."""
+    """``values[begin + positions] = listed``. Flags these values."""
     for r in prange(chunk_count(len(positions), CHUNK)):
         first = np.uint64(r) * CHUNK
         last = min(first + CHUNK, np.uint64(len(positions)))
@@ -214,7 +212,7 @@ def _place_flagged_chunk(message, message_flags, begin, values, flags, first, la
 
 @parallel
 def place_flagged(message, message_flags, begin, values, flags):
-    """``values[begin:] = message`` where `message_flags` are set, each of which becomes flagged."""
+    """``values[begin:] = message`` where `message_flags` are set. Flags these values."""
     for r in prange(chunk_count(len(message), CHUNK)):
         first = np.uint64(r) * CHUNK
         last = min(first + CHUNK, np.uint64(len(message)))

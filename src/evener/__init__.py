@@ -1,6 +1,6 @@
 """Evener: graph algorithms on every processor of a machine, in one run.
 
-Public names are loaded on first use, so ``import evener`` is fast and does not load Numba, Arrow, CUDA or MPI.
+Public names are loaded on first use. So ``import evener`` is fast and does not load Numba, Arrow or CUDA.
 
 Examples
 --------

@@ -64,7 +64,7 @@ class CpuElement:
     threads : int
         Threads that kernels use.
     pinned : bool
-        Whether arrays that travel lie in page-locked memory, which GPUs copy asynchronously.
+        Whether arrays that travel are in page-locked memory, which GPUs copy asynchronously.
     """
 
     kind = "cpu"
@@ -132,7 +132,7 @@ class CpuElement:
         """Return the array itself."""
         return array
 
-    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> NDArray[Any]:  # noqa: ARG002 - all lie on the host
+    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> NDArray[Any]:  # noqa: ARG002 - the host has one memory
         """Return a NumPy array."""
         return _empty(length, dtype)
 
@@ -159,7 +159,7 @@ class CpuElement:
         return self._kernels[name]
 
     def prepare_workspace(self, edges: int) -> None:
-        """Do nothing: kernels divide edges as they run."""
+        """Do nothing: CPU kernels need no workspace."""
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call `function` on this thread, with its parallel loops on this element's threads."""

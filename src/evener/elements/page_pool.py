@@ -1,4 +1,4 @@
-"""A pool of large arrays that later runs reuse, because mapping new pages takes longer than filling them."""
+"""A pool of large arrays that later runs reuse, because mapping new pages is slow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_KEPT_SHARE = 1 / 16
 
 
 class PagePool:
-    """Returned pages, by size.
+    """A pool of pages, by size.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class PagePool:
         """Sort in the pages that finalizers returned."""
         while self._returned:
             pages = self._returned.popleft()
-            if self._limit is None:  # the query takes longer than filling a small array
+            if self._limit is None:  # queried once, because the query is slow
                 self._limit = int(_MAX_KEPT_SHARE * available())
             if pages.nbytes > self._limit:
                 continue
@@ -112,7 +112,7 @@ class PagePool:
                 self._pop(next(iter(self._kept)))
 
     def _pop(self, nbytes: int) -> NDArray[np.uint64]:
-        """Remove and return kept pages of a size."""
+        """Remove pages of a size from the pool, and return them."""
         of_size = self._kept[nbytes]
         pages = of_size.pop()
         if not of_size:

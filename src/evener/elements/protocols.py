@@ -79,7 +79,7 @@ class Memory(Protocol):
         ...
 
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> Any:
-        """Return memory for `length` edge values, of which the first `on_host` may lie in host memory."""
+        """Return memory for `length` edge values, of which the first `on_host` may be in host memory."""
         ...
 
     def begin_write(self, edges: Any, begin: int, end: int) -> NDArray[Any]:
@@ -156,7 +156,7 @@ class Queue(Protocol):
         ...
 
     def wait_for_peer(self, done: Any) -> None:
-        """Count the copy that a peer made of this element's array as sent by this element."""
+        """Treat a peer's copy of this element's array as sent by this element."""
         ...
 
     def wait_for(self, done: Any) -> None:

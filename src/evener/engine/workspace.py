@@ -52,7 +52,7 @@ class _Arrays(NamedTuple):
     reads_host_edges: list[bool]
 
 
-# Building the arrays takes longer than a search of a small graph.
+# Cached, because building the arrays is slower than a search of a small graph.
 _arrays: WeakKeyDictionary[PartitionedGraph, _Arrays] = WeakKeyDictionary()
 
 
@@ -93,7 +93,7 @@ class Workspace:
     ----------
     partitioned : PartitionedGraph
     world : World, optional
-        The ranks that run the algorithm. Default: this process alone.
+        The ranks that run the algorithm. Default: only this process.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class Workspace:
         return PartitionedArray(copies, bits=array.bits)
 
     def lengthen(self, array: PartitionedArray, length: int, kept: int) -> PartitionedArray:
-        """Return an array of shape (length,) for each partition that begins with `kept` values of another."""
+        """Return an array of shape (length,) for each partition, with the first `kept` values of `array`."""
         longer = self.local_array(length, array.dtype)
         for element, old, new in zip(self.elements, array.parts, longer.parts, strict=True):
             element.run(new.__setitem__, slice(kept), old[:kept])
@@ -263,7 +263,7 @@ class Workspace:
         return PartitionedArray([value] * len(self.elements))
 
     def per_partition(self, values: Sequence[Any]) -> PartitionedArray:
-        """Return a value of its own for each partition of this rank."""
+        """Return an array of one given value for each partition of this rank."""
         return PartitionedArray(self._own(values))
 
     def at_vertex(self, number: int) -> PartitionedArray:

@@ -57,8 +57,8 @@ class Kernel:
         debugger can step through it.
     cuda : str, path-like or callable, optional
         The ``.cu`` file that declares the kernel, or a function of a GPU's element. The function launches
-        kernels and returns the result of the last one. A file may include Evener's headers ("common.cuh", "edges.cuh",
-        "rows.cuh") and headers in its own folder.
+        kernels and returns the result of the last one. A file may include Evener's headers ("common.cuh",
+        "edges.cuh", "rows.cuh") and headers in its own folder.
     name : str, optional
         The kernel's name in the file. Default: the name of the function.
 

@@ -125,7 +125,7 @@ class Versions(NamedTuple):
 def all_gpus() -> list[Gpu]:
     """Return the facts of each GPU.
 
-    Querying free memory starts the GPU, which takes some tenths of a second.
+    Querying free memory starts the GPU. Starting is slow.
     """
     with _management() as nvml:
         return [_gpu(index, nvml) for index in range(gpus())]

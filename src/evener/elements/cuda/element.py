@@ -168,16 +168,16 @@ class CudaElement:
     def upload(self, array: NDArray[Any]) -> Any:
         """Return a copy in the GPU's memory."""
         with self._guarded("copying to the GPU", array.size, array.dtype):
-            held = self._cupy.ndarray(array.shape, array.dtype)
+            uploaded = self._cupy.ndarray(array.shape, array.dtype)
             if array.nbytes <= COPY_BYTES or array.ndim > 1:
                 # CuPy's `asarray` stages small arrays in locked pages, which is slower.
                 own = np.ascontiguousarray(array)
-                held.data.copy_from_host_async(own.ctypes.data, own.nbytes)
-                self._copies.keep_until(self.record(), own, held)
-                return held
-            self._staging.send_all(array, held)
+                uploaded.data.copy_from_host_async(own.ctypes.data, own.nbytes)
+                self._copies.keep_until(self.record(), own, uploaded)
+                return uploaded
+            self._staging.send_all(array, uploaded)
         self._unstage()
-        return held
+        return uploaded
 
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> TieredArray:
         """Return memory for edges: the first `on_host` in locked pages of the host, the rest on the GPU."""

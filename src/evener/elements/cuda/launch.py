@@ -75,7 +75,7 @@ class Launcher:
     ArgumentError
         If the declaration cannot be launched, or a call has a wrong number of arguments.
     DeviceError
-        If an array has another type than declared, or lies on another element.
+        If an array has another type than declared, or is on another element.
     """
 
     def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:

@@ -1,4 +1,4 @@
-"""Encoding: boundary values as packets, in the form that takes the fewest bytes.
+"""Encoding: boundary values as packets, in the form with the fewest bytes.
 
 A dense packet has the whole slice of a route's mirrors, with a bit for each value if only some changed. A
 sparse packet has the positions and values of changes. A packet of bits is a slice of a bitmap. Between
@@ -221,7 +221,7 @@ def room_for_pull(
 ) -> dict[str, NDArray[Any]]:
     """Return arrays of the mirrors' element for any packet of `pack_pull`.
 
-    Values without flags go to the mirrors directly, so nothing may use the mirrors meanwhile.
+    Values without flags go to the mirrors directly, so nothing may use the mirrors before `unpack_pull`.
     """
     k = len(route)
     if as_bits:
@@ -289,7 +289,7 @@ def _pack_changes(
     *,
     emptied: int = 0,
 ) -> Packet:
-    """Return a sparse packet if it takes fewer bytes, else a dense one with flags and still without values.
+    """Return a sparse packet if it has fewer bytes, else a dense packet with flags and without values.
 
     The flags of ``begin:begin + count`` are cleared. Listed values are set to 0 if `emptied` is not 0.
     """

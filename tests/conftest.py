@@ -14,10 +14,10 @@ from hypothesis import settings
 
 from evener.algorithms import feedback
 from evener.cli import main
-from tuned import tune
+from tuning import tune
 
 # Their assertions say what differs, as those of the tests themselves do.
-pytest.register_assert_rewrite("apart", "evener.testing", "matrix", "one_route", "truth")
+pytest.register_assert_rewrite("evener.testing", "expected", "fake_elements", "one_route", "parity_cases")
 
 # OpenMP's threads spin before they sleep, by default up to 16 ms where other programs keep the cores busy:
 # a build of 1,200 edges then took 72 ms, with this 1.2 ms. Read when the library is loaded.
@@ -93,7 +93,7 @@ def apart():
 @pytest.fixture(scope="module")
 def apart_elements():
     """Graphs are placed on elements "apart:0", "late:1" and so on, not on those of this machine."""
-    from apart import parse_apart
+    from fake_elements import parse_apart
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("evener.partition.place"), "parse_elements", parse_apart)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from apart import ApartElement
+from fake_elements import ApartElement
 
 
 class FakeGpu(ApartElement):

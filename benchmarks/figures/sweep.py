@@ -123,7 +123,7 @@ def sized_graphs(options):
 # ---- cases --------------------------------------------------------------------------------------------
 
 
-def file_lock(options, tasks, graph=None, *, stage=ALONE):
+def alone(options, tasks, graph=None, *, stage=ALONE):
     """The CPU by itself: what speed-ups are over."""
     return [Case(graph or main_graph(options), cpu_of(options), tasks=tuple(tasks), stage=stage)]
 
@@ -155,7 +155,7 @@ def densities(options, tasks=()):
     found = []
     for graph in density_graphs(options):
         if tasks:
-            found += file_lock(options, tasks, graph, stage=DENSITY)
+            found += alone(options, tasks, graph, stage=DENSITY)
         found.append(Case(graph, on, "random", 0.5, fits, tasks=tuple(tasks), stage=DENSITY))
     return found
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import graphs
 import reference
-import zoo
 from covering import pairwise_cover
 from evener.algorithms.betweenness import betweenness as module
 from evener.algorithms.betweenness.betweenness import betweenness
@@ -171,7 +171,7 @@ def test_no_sources_give_zeros():
 def test_more_paths_than_float64_can_count(parts, push_cost, narrow):
     """4^700 of them. All that lies behind a joint depends on it, and its middles share it evenly."""
     stages, width = 700, 4
-    src, dst, joints, middles = zoo.diamonds(stages, width)
+    src, dst, joints, middles = graphs.diamonds(stages, width)
     graph = Graph.from_edges(src, dst)
     result = run(partition(graph, ["cpu:1"] * parts), push_cost, narrow, sources=[0], normalized=False)
     found = result["centrality"] / graph.n
@@ -183,7 +183,7 @@ def test_more_paths_than_float64_can_count(parts, push_cost, narrow):
 @pytest.mark.parametrize("narrow", [-1, 4, 100])
 def test_too_many_beside_too_few_are_refused(narrow):
     """4^950 paths to one vertex at distance 1900 and a single path to another."""
-    src, dst, _, middles = zoo.diamonds(950, 4)
+    src, dst, _, middles = graphs.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src = np.concatenate([src, [0], path[:-1]])
     dst = np.concatenate([dst, path])

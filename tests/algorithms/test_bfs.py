@@ -16,7 +16,7 @@ from evener import Engine
 from evener.algorithms.bfs.direction import Tuning
 from evener.partition.partition import Partition
 from reference import as_networkx, random_graph
-from tuned import tune
+from tuning import tune
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 
@@ -263,7 +263,7 @@ def test_a_source_that_is_not_there_is_refused():
     for source in (0, 3, -1, 8):
         with pytest.raises(ev.UnknownVertexError, match=f"vertex {source} is not in the graph"):
             ev.bfs(g, source=source)
-    with pytest.raises(ev.UnknownVertexError, match=r"by integers, not 'b'; give one that is as source="):
+    with pytest.raises(ev.UnknownVertexError, match=r"are integers, not 'b'; give one that is as source="):
         ev.bfs(g, source="b")
     with pytest.raises(ev.ArgumentError, match=r"the id of one vertex, not \[1, 2\]"):
         ev.bfs(g, source=[1, 2])

@@ -16,7 +16,7 @@ from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
 from evener.partition.place import partition
-from tuned import tune
+from tuning import tune
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-import matrix
+import parity_cases
 import reference
 from evener.algorithms.wcc.wcc import LINKED_FIRST
 from reference import as_networkx, random_graph
@@ -101,9 +101,11 @@ def test_a_graph_placed_in_one_direction_is_refused():
         ev.wcc(ev.partition(g, directions="out"))
 
 
-@matrix.giants_apart
+@parity_cases.giants_apart
 def test_giant_trees_that_one_edge_joins_are_not_taken_for_two_components(monkeypatch, directed, joined):
-    pg, owner, late = matrix.check_giants_apart(monkeypatch, ["cpu:1"] * 3, directed=directed, joined=joined)
+    pg, owner, late = parity_cases.check_giants_apart(
+        monkeypatch, ["cpu:1"] * 3, directed=directed, joined=joined
+    )
     ends = late if directed else [*late, *(edge[::-1] for edge in late)]
     for tail, head in ends:
         own = pg.partitions[owner[tail]]

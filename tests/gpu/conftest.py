@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evener.elements.cuda.discovery import gpus, missing
-from sanitized import FEW_BLOCKS, TOOL
+from sanitizer_sizes import FEW_BLOCKS, TOOL
 
 BLOCKS = 4  # of each kernel, where they are few
 

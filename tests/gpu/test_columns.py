@@ -11,8 +11,8 @@ import evener as ev
 import reference
 from evener.elements.cuda.element import CudaElement
 from evener.partition.footprint import Tiers, beside_edges
-from sanitized import RUNS, sized
-from twins import find_kernels_of_gpus
+from kernel_inventory import find_kernels_of_gpus
+from sanitizer_sizes import RUNS, sized
 
 placing = import_module("evener.partition.column_blocks")
 PLENTY = 1 << 40

@@ -16,7 +16,7 @@ from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system.memory import format_bytes
 from evener.testing.bitmaps import pack
 from evener.testing.elements import DTYPES, ElementContract, ThreadedElementContract, send
-from sanitized import CLOCKS
+from sanitizer_sizes import CLOCKS
 
 
 class TestCudaElement(ElementContract):

@@ -8,7 +8,7 @@ import pytest
 
 import evener as ev
 from evener.results.energy.meter import Meter
-from sanitized import sized
+from sanitizer_sizes import sized
 
 
 def test_a_busy_gpu_takes_some_watts():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from sanitized import TOOL
+from sanitizer_sizes import TOOL
 
 ITERATIONS = 20
 # One after the other they would have no time in common. On a busy machine one of them may get its turn late.

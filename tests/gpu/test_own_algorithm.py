@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import zoo
+import graphs
 from evener.errors import DeviceError
 from kcore_example import FOLDER, load, simple
-from matrix import ALPHAS, POLICIES
+from parity_cases import ALPHAS, POLICIES
 
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
 
@@ -24,9 +24,9 @@ def kcore():
 # ---- k-core ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
+@pytest.mark.parametrize("name", [name for name in graphs.SMALL if name != "empty"])
 def test_core_numbers_are_networkx_whatever_the_split(kcore, name):
-    graph, expected = simple(zoo.SMALL[name]())
+    graph, expected = simple(graphs.SMALL[name]())
     alone = kcore(ev.partition(graph, ["cpu:1"])).timeline.supersteps
     turn = cycle(ALPHAS)
     for on, policy in product(SPLITS, POLICIES):
@@ -39,7 +39,7 @@ def test_core_numbers_are_networkx_whatever_the_split(kcore, name):
 @pytest.mark.parametrize("name", ["rmat", "uniform", "star"])
 def test_large_graphs(kcore, name, on):
     """Hubs among them whose edges are cut into pieces."""
-    graph, expected = simple(zoo.LARGE[name]())
+    graph, expected = simple(graphs.LARGE[name]())
     assert kcore(ev.partition(graph, on, policy="low", alpha=0.3))["core"].tolist() == expected
 
 

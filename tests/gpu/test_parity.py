@@ -11,19 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-import matrix
+import graphs
+import parity_cases
 import reference
-import zoo
 from covering import pairwise_cover
 from evener.elements import usable_cores
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.element import CudaElement
 from evener.graph.generators import models as generate
 from evener.partition.footprint import HEAD, Tiers
-from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
-from sanitized import RUNS, sized
-from truth import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
-from tuned import tune
+from expected import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
+from sanitizer_sizes import RUNS, sized
+from tuning import tune
 
 CPU_OF_TWO = f"cpu:{min(2, usable_cores())}"
 MIXED = [["cpu:1", "cuda:0"], ["cuda:0", CPU_OF_TWO], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
@@ -72,20 +72,22 @@ def test_narrow_frontiers(monkeypatch, spec, narrow, levels):
         assert {step.phases[0] for step in result.timeline.by_superstep()} == {"search", "narrow"}
 
 
-@matrix.narrow_searches
+@parity_cases.narrow_searches
 def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
-    matrix.check_narrow_levels(monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels)
+    parity_cases.check_narrow_levels(
+        monkeypatch, name, "cuda:0", directed=directed, narrow=narrow, levels=levels
+    )
 
 
-@matrix.searches_at_once
+@parity_cases.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
     """Show that a GPU takes the same levels in one kernel as the host takes one by one."""
-    matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
+    parity_cases.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
 
 
-@matrix.few_narrow_levels_among_all
+@parity_cases.few_narrow_levels_among_all
 def test_few_narrow_levels_among_all(monkeypatch, most, among_all):
-    matrix.check_few_narrow_levels_among_all(monkeypatch, "cuda:0", most, among_all)
+    parity_cases.check_few_narrow_levels_among_all(monkeypatch, "cuda:0", most, among_all)
 
 
 # ---- every graph -------------------------------------------------------------------------------------
@@ -94,19 +96,19 @@ def test_few_narrow_levels_among_all(monkeypatch, most, among_all):
 @directions
 @small_graphs
 def test_small_graphs(name, directed):
-    truth = truth_of(zoo.SMALL[name](), directed=directed)
-    for placement in placements(list(zoo.SMALL).index(name) + 3 * directed):
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
+    for placement in placements(list(graphs.SMALL).index(name) + 3 * directed):
         truth.check(**placement)
 
 
 @directions
-@pytest.mark.parametrize("name", zoo.LARGE)
+@pytest.mark.parametrize("name", graphs.LARGE)
 def test_large_graphs(name, directed):
-    truth = truth_of(zoo.LARGE[name](), directed=directed)
+    truth = truth_of(graphs.LARGE[name](), directed=directed)
     truth.check(on=["cuda:0"])
     policies = POLICIES if directed else POLICIES[1:] + POLICIES[:1]
     several = list(zip([["cuda:0"] * 2, *MIXED[::2]], policies, [0.3, 0.5, 0.7], strict=True))
-    which = (list(zoo.LARGE).index(name) + directed) % 3
+    which = (list(graphs.LARGE).index(name) + directed) % 3
     for on, policy, alpha in sized(several, several[which : which + 1]):
         truth.check(on=on, policy=policy, alpha=alpha)
 
@@ -114,7 +116,7 @@ def test_large_graphs(name, directed):
 @generated_graphs
 def test_generated_graphs(name):
     mixed = {"on": ["cpu:1", "cuda:0"], "policy": "high", "alpha": 0.5}
-    matrix.check_a_generated_graph(name, [{"on": ["cuda:0"]}, mixed])
+    parity_cases.check_a_generated_graph(name, [{"on": ["cuda:0"]}, mixed])
 
 
 @pytest.fixture(scope="module")
@@ -136,19 +138,19 @@ def test_a_graph_for_every_thread(heavy, on):
 @directions
 def test_a_hub_with_more_edges_than_blocks_have_threads(on, directed):
     """One row of 300,000 edges: it is cut into many pieces wherever edges are shared out."""
-    truth = truth_of(zoo.star(sized(300_000, 10_000)), directed=directed)
+    truth = truth_of(graphs.star(sized(300_000, 10_000)), directed=directed)
     truth.check(on=on, policy="low", alpha=None if len(on) == 1 else 0.2)
 
 
 @directions
 @everywhere
 def test_the_empty_graph(on, directed):
-    matrix.check_the_empty_graph(on, directed=directed)
+    parity_cases.check_the_empty_graph(on, directed=directed)
 
 
 @directions
 def test_a_source_without_out_edges_reaches_itself(directed):
-    matrix.check_a_source_without_out_edges(SPLITS, directed=directed)
+    parity_cases.check_a_source_without_out_edges(SPLITS, directed=directed)
 
 
 @directions
@@ -161,12 +163,12 @@ def test_a_source_alone_in_its_partition(directed):
 
 @pytest.mark.parametrize("on", [["cpu:1", "cuda:0"], ["cuda:0", "cpu:1"], ["cuda:0", "cuda:0"]], ids=",".join)
 def test_a_search_that_turns_up_twice(monkeypatch, on):
-    matrix.check_a_search_that_turns_up_twice(monkeypatch, on)
+    parity_cases.check_a_search_that_turns_up_twice(monkeypatch, on)
 
 
 @settings(max_examples=sized(30, 10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    graph=zoo.drawn_graphs(),
+    graph=graphs.drawn_graphs(),
     on=st.sampled_from(SPLITS),
     policy=st.sampled_from(POLICIES),
     alpha=st.sampled_from(ALPHAS),
@@ -183,7 +185,7 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
     """Some or all of a partition's edges are read across the bus, and of some or all rows there are heads."""
     home = import_module("evener.partition.place")
-    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
     monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(0.4, 3))
     truth.check(on=["cuda:0"])
     monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(1.0, 1 << 32))
@@ -196,7 +198,9 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped):
     home = import_module("evener.partition.place")
     monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(mapped, 1 << 32))
-    matrix.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2)
+    parity_cases.check_levels_at_once(
+        monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2
+    )
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -287,7 +291,7 @@ def test_integers_too_long_for_32_bits(dtype, weight):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_ranks_of_either_precision_wherever_jumps_lead(dtype):
-    graph = zoo.build(zoo.LARGE["rmat"](), directed=True)
+    graph = graphs.build(graphs.LARGE["rmat"](), directed=True)
     chances = np.random.default_rng(2).random(graph.n)
     chances[::3] = 0
     expected = reference.pagerank(graph, iterations=ITERATIONS, personalization=chances)
@@ -302,7 +306,7 @@ def test_ranks_of_either_precision_wherever_jumps_lead(dtype):
 @everywhere
 def test_it_stops_where_the_reference_does(on):
     """When the L1 change of one iteration is below the tolerance."""
-    graph = zoo.build(zoo.SMALL["rmat"](), directed=True)
+    graph = graphs.build(graphs.SMALL["rmat"](), directed=True)
     found = ev.pagerank(ev.partition(graph, on, alpha=0.5), tol=1e-10, dtype="float64")
     expected = reference.pagerank(graph, tol=1e-10)
     np.testing.assert_allclose(found["rank"], expected, rtol=1e-12, atol=0)
@@ -329,7 +333,7 @@ def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, l
     stages, width = sized((700, 4), (130, 256))
     monkeypatch.setattr(module, "NARROW", narrow * width)
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)
-    src, dst, joints, middles = zoo.diamonds(stages, width)
+    src, dst, joints, middles = graphs.diamonds(stages, width)
     graph = ev.Graph.from_edges(src, dst)
     pg = ev.partition(graph, on, alpha=0.5)
     found = ev.betweenness(pg, sources=[0], normalized=False)["centrality"] / graph.n
@@ -341,7 +345,7 @@ def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, l
 @pytest.mark.parametrize("narrow", [-1, 100])
 def test_too_many_paths_beside_too_few_are_refused(monkeypatch, narrow):
     monkeypatch.setattr(import_module("evener.algorithms.betweenness.betweenness"), "NARROW", narrow)
-    src, dst, _, middles = zoo.diamonds(950, 4)
+    src, dst, _, middles = graphs.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path])
     with pytest.raises(ev.ArgumentError, match=r"at distance 1\d\d\d from source 0, some have over 2\^1700"):
@@ -365,14 +369,14 @@ def test_ids_of_the_graphs_own():
         assert ev.wcc(pg)["component"].tolist() == [0, 0, 0, 3, 3]
 
 
-@matrix.giants_apart
+@parity_cases.giants_apart
 @pytest.mark.parametrize(
     "on",
     [["cuda:0"] * 3, ["cpu:1", "cuda:0", "cuda:0"], ["cuda:0", "cpu:1", "cuda:0"]],
     ids=",".join,
 )
 def test_giant_trees_that_one_edge_joins(monkeypatch, on, directed, joined):
-    matrix.check_giants_apart(monkeypatch, on, directed=directed, joined=joined)
+    parity_cases.check_giants_apart(monkeypatch, on, directed=directed, joined=joined)
 
 
 # ---- again and again ---------------------------------------------------------------------------------
@@ -380,12 +384,12 @@ def test_giant_trees_that_one_edge_joins(monkeypatch, on, directed, joined):
 
 @pytest.mark.parametrize("on", SPLITS[:3], ids=",".join)
 def test_a_hundred_runs_agree(on):
-    matrix.check_many_runs(on, alpha=0.5)
+    parity_cases.check_many_runs(on, alpha=0.5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_one_gpu_gives_the_same_ranks_to_the_bit(dtype):
-    graph = zoo.build(zoo.LARGE["rmat"](), directed=True)
+    graph = graphs.build(graphs.LARGE["rmat"](), directed=True)
     pg = ev.partition(graph, "cuda:0")
     first = ev.pagerank(pg, dtype=dtype)
     for _ in range(RUNS - 1):
@@ -401,4 +405,4 @@ def test_one_gpu_gives_the_same_ranks_to_the_bit(dtype):
 
 def test_the_matrix_reaches_every_kernel(monkeypatch):
     splits = [["cuda:0"], ["cuda:0"] * 4, ["cpu:1", "cuda:0"]]
-    matrix.check_that_every_kernel_is_reached(monkeypatch, CudaElement, splits)
+    parity_cases.check_that_every_kernel_is_reached(monkeypatch, CudaElement, splits)

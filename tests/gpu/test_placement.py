@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import evener as ev
-import zoo
+import graphs
 from evener.errors import DeviceOutOfMemory
-from truth import truth_of
+from expected import truth_of
 
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
 everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
@@ -18,7 +18,7 @@ everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
 
 @pytest.fixture(scope="module", params=[True, False], ids=["directed", "undirected"])
 def graph(request):
-    return zoo.build(zoo.SMALL["rmat"](), directed=request.param)
+    return graphs.build(graphs.SMALL["rmat"](), directed=request.param)
 
 
 @everywhere
@@ -45,7 +45,7 @@ def test_a_gpu_and_a_cpu_hold_what_two_cpus_hold(graph, policy):
 
 
 def test_a_gpu_gets_most_where_nobody_says_how_much():
-    graph = zoo.build(zoo.LARGE["uniform"](), directed=True)
+    graph = graphs.build(graphs.LARGE["uniform"](), directed=True)
     cpu, gpu = ev.partition(graph, ["cpu:1", "cuda:0"]).statistics.partitions
     assert gpu.edge_share > 0.9
     assert cpu.edge_share < 0.1
@@ -53,7 +53,7 @@ def test_a_gpu_gets_most_where_nobody_says_how_much():
 
 def test_edges_without_room_stay_with_the_host():
     """The less a GPU may hold, the more of them, down to where not even the vertices have room."""
-    truth = truth_of(zoo.LARGE["rmat"](), directed=True)
+    truth = truth_of(graphs.LARGE["rmat"](), directed=True)
     room = 4 * ev.partition(truth.graph, "cuda:0").statistics.nbytes
     by_share = {}
     for _ in range(60):

@@ -7,7 +7,7 @@ import pytest
 from evener.elements import CpuElement, parse_elements
 from evener.testing.transports import TransportContract
 from one_route import check_one_route, sparse_and_dense
-from sanitized import RUNS
+from sanitizer_sizes import RUNS
 
 
 class TestTwoOfEach(TransportContract):

@@ -13,13 +13,13 @@ import pytest
 
 import evener as ev
 import reference
-from apart import ApartElement, parse_apart
 from evener.elements import CpuElement
 from evener.elements.cuda.modules import ModuleCache
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.partition.footprint import beside_edges, columns_bytes
-from twins import find_kernels_of_gpus
+from fake_elements import ApartElement, parse_apart
+from kernel_inventory import find_kernels_of_gpus
 from twins_column_blocks import high_column, low_column, pair_of
 
 placing = import_module("evener.partition.column_blocks")

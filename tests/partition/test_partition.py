@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-from apart import ApartElement
 from covering import pairwise_cover
 from evener.elements import CpuElement
 from evener.elements.cuda.memory import TieredArray
@@ -25,6 +24,7 @@ from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.place import partition as place
 from evener.partition.policies import POLICIES
 from evener.system import memory
+from fake_elements import ApartElement
 from reference import edges as edges_of
 
 # `evener.partition` is the function.

@@ -11,7 +11,7 @@ from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.planning import place
 from fake_gpu import FakeGpu
-from twins import find_kernels_of_gpus
+from kernel_inventory import find_kernels_of_gpus
 
 
 @pytest.fixture

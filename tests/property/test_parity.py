@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-import matrix
-import zoo
+import graphs
+import parity_cases
 from evener.elements import CpuElement
-from matrix import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
-from truth import Truth, source_alone, truth_of
+from expected import Truth, source_alone, truth_of
+from parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 
 # Not `evener.partition`, which is the function of that name.
 partition_home = import_module("evener.partition.partition")
@@ -29,43 +29,45 @@ SPLITS = [(elements, policy, alpha) for elements in (2, 3, 4) for policy, alpha 
 @small_graphs
 def test_small_graphs(name, directed):
     """One element, and for two to four elements every policy, each with two of the shares in turn."""
-    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
     truth.check(on=["cpu:1"])
     turn = cycle(ALPHAS)
     for elements, policy, _ in product([2, 3, 4], POLICIES, range(2)):
         truth.check(on=["cpu:1"] * elements, policy=policy, alpha=next(turn))
 
 
-@matrix.narrow_searches
+@parity_cases.narrow_searches
 def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
-    matrix.check_narrow_levels(monkeypatch, name, "cpu:2", directed=directed, narrow=narrow, levels=levels)
+    parity_cases.check_narrow_levels(
+        monkeypatch, name, "cpu:2", directed=directed, narrow=narrow, levels=levels
+    )
 
 
-@matrix.searches_at_once
+@parity_cases.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
     """Compare `bfs_levels.all_steps` with levels that the host takes one by one.
 
     Only a GPU runs all steps of a search in one kernel. No CPU run calls the CPU's version, so no other test
     here shows that it is correct and that both versions mean the same.
     """
-    matrix.check_levels_at_once(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
+    parity_cases.check_levels_at_once(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
 
 
-@matrix.few_narrow_levels_among_all
+@parity_cases.few_narrow_levels_among_all
 def test_few_narrow_levels_among_all(monkeypatch, most, among_all):
-    matrix.check_few_narrow_levels_among_all(monkeypatch, "cpu:2", most, among_all)
+    parity_cases.check_few_narrow_levels_among_all(monkeypatch, "cpu:2", most, among_all)
 
 
 @directions
 @pytest.mark.parametrize("elements", [1, 2, 4])
 def test_the_empty_graph(elements, directed):
-    matrix.check_the_empty_graph(["cpu:1"] * elements, directed=directed)
+    parity_cases.check_the_empty_graph(["cpu:1"] * elements, directed=directed)
 
 
 @directions
 def test_a_source_without_out_edges_reaches_itself(directed):
     splits = [["cpu:1"] * elements for elements in (1, 2, 4)]
-    matrix.check_a_source_without_out_edges(splits, directed=directed)
+    parity_cases.check_a_source_without_out_edges(splits, directed=directed)
 
 
 @directions
@@ -75,7 +77,7 @@ def test_a_source_alone_in_its_partition(directed):
 
 @settings(max_examples=40)
 @given(
-    graph=zoo.drawn_graphs(),
+    graph=graphs.drawn_graphs(),
     split=st.sampled_from(SPLITS),
     source=st.integers(0, 2**16),
 )
@@ -88,7 +90,7 @@ def test_drawn_graphs(graph, split, source):
 
 @pytest.mark.slow
 @settings(max_examples=400)
-@given(graph=zoo.drawn_graphs(), split=st.sampled_from(SPLITS), source=st.integers(0, 2**16))
+@given(graph=graphs.drawn_graphs(), split=st.sampled_from(SPLITS), source=st.integers(0, 2**16))
 def test_many_drawn_graphs(graph, split, source):
     elements, policy, alpha = split
     Truth(graph, source % graph.n).check(on=["cpu:1"] * elements, policy=policy, alpha=alpha)
@@ -98,16 +100,16 @@ def test_many_drawn_graphs(graph, split, source):
 @directions
 @small_graphs
 def test_small_graphs_in_every_split(name, directed):
-    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
     for elements, policy, alpha in SPLITS:
         truth.check(on=["cpu:1"] * elements, policy=policy, alpha=alpha)
 
 
 @pytest.mark.slow
 @directions
-@pytest.mark.parametrize("name", zoo.LARGE)
+@pytest.mark.parametrize("name", graphs.LARGE)
 def test_large_graphs(name, directed):
-    truth = truth_of(zoo.LARGE[name](), directed=directed)
+    truth = truth_of(graphs.LARGE[name](), directed=directed)
     truth.check(on=["cpu:1"])
     turn = cycle([None, 0.3, 0.7])
     for elements, policy in product([2, 4], POLICIES):
@@ -118,13 +120,15 @@ def test_large_graphs(name, directed):
 @generated_graphs
 def test_generated_graphs(name):
     splits = product([1, 2, 4], POLICIES)
-    matrix.check_a_generated_graph(name, [{"on": ["cpu:1"] * count, "policy": one} for count, one in splits])
+    parity_cases.check_a_generated_graph(
+        name, [{"on": ["cpu:1"] * count, "policy": one} for count, one in splits]
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("on", [["cpu"], ["cpu", "cpu"], ["cpu"] * 4], ids=len)
 def test_a_hundred_runs_agree(on):
-    matrix.check_many_runs(on)
+    parity_cases.check_many_runs(on)
 
 
 # ---- by messages -------------------------------------------------------------------------------------
@@ -142,7 +146,7 @@ APART = [
 @directions
 @small_graphs
 def test_small_graphs_by_messages(name, directed):
-    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
     for on, policy, alpha in zip(APART, cycle(POLICIES), [None, 0.2, 0.5, 0.8], strict=False):
         truth.check(on=on, policy=policy, alpha=alpha)
 
@@ -150,7 +154,7 @@ def test_small_graphs_by_messages(name, directed):
 @pytest.mark.usefixtures("apart_elements")
 @settings(max_examples=30)
 @given(
-    graph=zoo.drawn_graphs(),
+    graph=graphs.drawn_graphs(),
     on=st.sampled_from([["late:0"], *APART]),
     policy=st.sampled_from(POLICIES),
     alpha=st.sampled_from(ALPHAS),
@@ -167,7 +171,7 @@ def test_mirrors_that_nobody_needs_do_no_harm(monkeypatch, name, directed):
     """Where only every third vertex of a run is needed, the others have mirrors too, and no edges to them."""
     monkeypatch.setattr(partition_home, "LONG_RUN", 1)
     monkeypatch.setattr(partition_home, "NEARLY_ALL", 0.3)
-    truth = truth_of(zoo.SMALL[name](), directed=directed)
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
     for on, policy, alpha in zip(APART, cycle(POLICIES), [0.3, 0.2, 0.5, 0.8], strict=False):
         truth.check(on=on, policy=policy, alpha=alpha)
 
@@ -186,7 +190,7 @@ def test_arrays_of_pages_that_runs_leave_to_one_another(on):
 @pytest.mark.usefixtures("apart_elements")
 @pytest.mark.parametrize("on", APART[:2], ids=",".join)
 def test_a_search_that_turns_up_twice(monkeypatch, on):
-    matrix.check_a_search_that_turns_up_twice(monkeypatch, on)
+    parity_cases.check_a_search_that_turns_up_twice(monkeypatch, on)
 
 
 # ---- every kernel ------------------------------------------------------------------------------------
@@ -195,4 +199,4 @@ def test_a_search_that_turns_up_twice(monkeypatch, on):
 @pytest.mark.usefixtures("apart_elements")
 def test_the_matrix_reaches_every_kernel(monkeypatch):
     splits = [["apart:0"], ["apart:0"] * 4, ["apart:0", "apart:1"]]
-    matrix.check_that_every_kernel_is_reached(monkeypatch, CpuElement, splits)
+    parity_cases.check_that_every_kernel_is_reached(monkeypatch, CpuElement, splits)

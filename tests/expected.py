@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import evener as ev
+import graphs
 import reference
-import zoo
 
 RELATIVE = 1e-6
 # Of PageRank: the reference does as many.
@@ -83,7 +83,7 @@ class Truth:
 
 def truth_of(parts, *, directed):
     """Start where most edges lead out: of a hub, or of the only vertex that has any."""
-    graph = zoo.build(parts, directed=directed)
+    graph = graphs.build(parts, directed=directed)
     return Truth(graph, int(graph.out_degree().argmax()))
 
 
@@ -91,4 +91,4 @@ def source_alone(*, directed):
     """Vertex 200 has five edges into a dense part; by policy "low" it has a partition of its own."""
     src, dst = np.random.default_rng(3).integers(0, 200, (2, 4000))
     src, dst = np.append(src, [200] * 5), np.append(dst, range(5))
-    return Truth(zoo.build((src, dst, 201), directed=directed), 200)
+    return Truth(graphs.build((src, dst, 201), directed=directed), 200)

@@ -9,7 +9,7 @@ import pytest
 from evener.testing.formats import check_same
 from evener.testing.formats import graphs as graphs_of_all_kinds
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import reference
-from claims import changed, claim, refused
 from evener.algorithms.verify import Claim, verify
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from reference import as_networkx, random_graph
+from wrong_answers import changed, claim, refused
 
 
 @pytest.fixture(params=[True, False], ids=["directed", "undirected"])

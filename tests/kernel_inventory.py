@@ -48,7 +48,7 @@ OF_TABLES = {
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
 OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
-# Taken where a GPU is the only element, whichever frontiers it has: `matrix.check_levels_at_once`.
+# Taken where a GPU is the only element, whichever frontiers it has: `parity_cases.check_levels_at_once`.
 OF_GPUS = {"evener.algorithms.bfs:levels.all_steps"}
 
 

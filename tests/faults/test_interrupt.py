@@ -22,7 +22,6 @@ STUCK = """
     import sys, time
     import numba
     import numpy as np
-    import evener as ev
     from evener.system.files import atomic_write
 
     @numba.njit(nogil=True)
@@ -37,8 +36,8 @@ STUCK = """
             forever(np.zeros(2))
 
     forever(np.ones(2))
-    ev.read = read
-    from evener.cli import main
+    from evener.cli import main, work
+    work.read = read
     sys.exit(main(["info", "graph.txt"]))
 """
 

@@ -1,8 +1,6 @@
-"""Worlds: what each of them does, how fake ranks fail, and engines that share one."""
+"""The contract of each world, and engines on fake ranks."""
 
 from __future__ import annotations
-
-import time
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ import pytest
 import evener as ev
 from evener.engine.engine import Engine
 from evener.engine.world import SingleProcess
-from evener.testing.ranks import RankError, run_ranks
+from evener.testing.ranks import run_ranks
 from evener.testing.world import WorldContract
 
 
@@ -25,51 +23,6 @@ class TestFakeRanks(WorldContract):
 
     def run(self, size, function):
         return run_ranks(size, function)
-
-
-# ---- fake ranks that fail ------------------------------------------------------------------------------
-
-
-def test_a_rank_that_fails_ends_the_others_at_once():
-    seen = []
-
-    def run(world):
-        if world.rank == 1:
-            raise ValueError("no more")
-        try:
-            world.barrier()
-        except RankError as error:
-            seen.append(str(error))
-            raise
-
-    began = time.monotonic()
-    with pytest.raises(ValueError, match="no more"):
-        run_ranks(3, run)
-    assert time.monotonic() - began < 10
-    assert seen == ["rank 1 failed: ValueError: no more"] * 2
-
-
-def test_a_rank_that_returns_early_is_named():
-    with pytest.raises(RankError, match="rank 0 called barrier, and rank 1 has returned without it"):
-        run_ranks(2, lambda world: world.barrier() if world.rank == 0 else None)
-
-
-def test_different_operations_are_named():
-    def run(world):
-        return world.barrier() if world.rank == 0 else world.allreduce(1, "sum")
-
-    with pytest.raises(RankError, match=r"and other ranks called (barrier|allreduce\('sum'\))"):
-        run_ranks(2, run)
-
-
-def test_a_rank_waits_no_longer_than_it_may():
-    def run(world):
-        if world.rank == 1:
-            time.sleep(1)
-        world.barrier()
-
-    with pytest.raises(RankError, match=r"rank 0 waited 0\.1 s in barrier for rank 1"):
-        run_ranks(2, run, timeout=0.1)
 
 
 # ---- engines on fake ranks -----------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import reference
-from claims import changed, claim, refused
 from evener.algorithms.verify import Claim, verify
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from reference import as_networkx, random_graph
+from wrong_answers import changed, claim, refused
 
 SOURCE = 3
 PAIR = Graph.from_edges([0], [1])

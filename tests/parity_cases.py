@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 import evener as ev
+import graphs
 import reference
 import twins_bfs_levels
-import zoo
 from covering import pairwise_cover
-from sanitized import RUNS, sized
-from truth import RELATIVE, Truth, source_alone, truth_of
-from tuned import tune
-from twins import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
+from expected import RELATIVE, Truth, source_alone, truth_of
+from kernel_inventory import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
+from sanitizer_sizes import RUNS, sized
+from tuning import tune
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 
 directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-small_graphs = pytest.mark.parametrize("name", [name for name in zoo.SMALL if name != "empty"])
-generated_graphs = pytest.mark.parametrize("name", zoo.generated())
+small_graphs = pytest.mark.parametrize("name", [name for name in graphs.SMALL if name != "empty"])
+generated_graphs = pytest.mark.parametrize("name", graphs.generated())
 narrow_searches = pytest.mark.parametrize(
     ("name", "narrow", "levels", "directed"),
     pairwise_cover(
-        list(zoo.NARROW), sized([0, 300, 1 << 12, 1 << 20], [0, 300, 1 << 20]), [3, 1024], [True, False]
+        list(graphs.NARROW), sized([0, 300, 1 << 12, 1 << 20], [0, 300, 1 << 20]), [3, 1024], [True, False]
     ),
 )
 _WIDE = {
@@ -89,7 +89,7 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
 
 
 def check_the_empty_graph(on, *, directed):
-    pg = ev.partition(zoo.build(zoo.SMALL["empty"](), directed=directed), on)
+    pg = ev.partition(graphs.build(graphs.SMALL["empty"](), directed=directed), on)
     assert len(ev.wcc(pg)["component"]) == 0
     assert len(ev.pagerank(pg)["rank"]) == 0
     assert len(ev.betweenness(pg)["centrality"]) == 0
@@ -100,7 +100,7 @@ def check_the_empty_graph(on, *, directed):
 
 def check_a_source_without_out_edges(splits, *, directed):
     """It reaches itself."""
-    graph = zoo.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
+    graph = graphs.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
     for source, on in product([0, 4], splits):
         Truth(graph, source).check(on=on, alpha=0.5)
 
@@ -128,7 +128,7 @@ def check_a_search_that_turns_up_twice(monkeypatch, on):
 @cache
 def _narrow_truth(name, *, directed):
     """A graph, distances from 0 and from halfway, and centralities by the paths from these two."""
-    graph = zoo.build(zoo.NARROW[name](), directed=directed)
+    graph = graphs.build(graphs.NARROW[name](), directed=directed)
     sources = [0, graph.n // 2]
     total = reference.betweenness(graph, sources=sources)
     distances = [reference.bfs(graph, source)[0] for source in sources]
@@ -270,7 +270,7 @@ def check_few_narrow_levels_among_all(monkeypatch, on, most, among_all):
 
 
 def check_a_generated_graph(name, placements):
-    graph = zoo.generated()[name]
+    graph = graphs.generated()[name]
     # Both directions are stored, so as a directed graph it is the same.
     expected = ev.Graph.from_edges(*reference.edges(graph), np.ones(graph.m), directed=True, n=graph.n)
     truth = Truth(expected, int(graph.out_degree().argmax()))
@@ -281,7 +281,7 @@ def check_a_generated_graph(name, placements):
 
 def check_many_runs(on, alpha=None):
     """Whichever thread comes first: distances and components the same, ranks within 1e-6."""
-    truth = truth_of(zoo.LARGE["rmat"](), directed=True)
+    truth = truth_of(graphs.LARGE["rmat"](), directed=True)
     pg = ev.partition(truth.graph, on, alpha=alpha)
     for _ in range(RUNS):
         check_values(truth, pg)
@@ -298,13 +298,13 @@ def check_values(truth, pg):
 def check_that_every_kernel_is_reached(monkeypatch, kind, splits):
     """By the small graphs on splits of elements of a kind, one alone first, and by two graphs beside them."""
     asked = set()
-    every = list(product([name for name in zoo.SMALL if name != "empty"], splits))
+    every = list(product([name for name in graphs.SMALL if name != "empty"], splits))
     # Levels narrow for long are those of a chain, which one element takes many of at once.
     few = [*product(["rmat", "star"], splits), ("chain", splits[0])]
     kernel = kind.kernel
     monkeypatch.setattr(kind, "kernel", lambda self, name: asked.add(name) or kernel(self, name))
     for (name, on), directed in product(sized(every, few), [True, False]):
-        truth_of(zoo.SMALL[name](), directed=directed).check(on=on, alpha=0.5)
+        truth_of(graphs.SMALL[name](), directed=directed).check(on=on, alpha=0.5)
     for directed in (True, False):
         source_alone(directed=directed).check(on=splits[0] * 2, policy="low", alpha=0.001)
     with monkeypatch.context() as placing:

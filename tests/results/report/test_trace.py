@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from made import made, steady
+from example_results import made, steady
 
 import evener as ev
 from evener.engine.timeline import Slice

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
+import graphs
 import reference
-import zoo
 from evener.elements.cuda import launch
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.element import CudaElement
@@ -25,9 +25,9 @@ from evener.elements.cuda.source import OwnSource, declaration, declarations, de
 from evener.errors import DeviceError
 from evener.kernels.cpu.atomics import fetch_add
 from kcore_example import FOLDER, PROJECT, load, simple
-from matrix import ALPHAS, POLICIES
+from parity_cases import ALPHAS, POLICIES
 
-PAGE = Path(__file__).resolve().parent.parent / "docs/howto/own-algorithm.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/howto/own-algorithm.md"
 APART = [["apart:0", "apart:1"], ["late:0", "apart:1"], ["apart:0", "late:1", "late:1", "apart:2"]]
 
 
@@ -46,14 +46,14 @@ def kcore(example):
 
 def test_supersteps_do_not_depend_on_the_split(kcore):
     """A superstep's removals depend on the counts at its start only."""
-    graph, _ = simple(zoo.SMALL["rmat"]())
+    graph, _ = simple(graphs.SMALL["rmat"]())
     splits = [["cpu:1"] * elements for elements in (1, 2, 4)]
     assert len({kcore(graph, on=on, policy="random").timeline.supersteps for on in splits}) == 1
 
 
 @settings(max_examples=30)
 @given(
-    drawn=zoo.drawn_graphs(),
+    drawn=graphs.drawn_graphs(),
     elements=st.sampled_from([1, 2, 4]),
     policy=st.sampled_from(POLICIES),
     alpha=st.sampled_from(ALPHAS),
@@ -65,21 +65,21 @@ def test_drawn_graphs(kcore, drawn, elements, policy, alpha):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", zoo.LARGE)
+@pytest.mark.parametrize("name", graphs.LARGE)
 def test_large_graphs(kcore, name):
-    graph, expected = simple(zoo.LARGE[name]())
+    graph, expected = simple(graphs.LARGE[name]())
     for on, policy in product((["cpu"], ["cpu:1"] * 2, ["cpu:1"] * 4), POLICIES):
         assert kcore(ev.partition(graph, on, policy=policy))["core"].tolist() == expected
 
 
 @pytest.mark.parametrize("elements", [1, 2])
 def test_the_empty_graph(kcore, elements):
-    empty = zoo.build(zoo.SMALL["empty"](), directed=False)
+    empty = graphs.build(graphs.SMALL["empty"](), directed=False)
     assert kcore(ev.partition(empty, ["cpu:1"] * elements))["core"].tolist() == []
 
 
 def test_progress_and_active_vertices(kcore):
-    graph, _ = simple(zoo.SMALL["rmat"]())
+    graph, _ = simple(graphs.SMALL["rmat"]())
     reported = []
     r = kcore(ev.partition(graph, ["cpu:1"] * 2), progress=reported.append)
     assert [p.superstep for p in reported] == list(range(r.timeline.supersteps))
@@ -414,7 +414,7 @@ def test_a_call_that_does_not_fit(written):
 @pytest.mark.usefixtures("apart_elements")
 @pytest.mark.parametrize("on", APART, ids=",".join)
 def test_elements_with_memories_of_their_own(kcore, on):
-    graph, expected = simple(zoo.SMALL["rmat"]())
+    graph, expected = simple(graphs.SMALL["rmat"]())
     for policy in POLICIES:
         placed = ev.partition(graph, on, policy=policy, alpha=None)
         assert {route.holder for route in placed.routes} == set(range(len(on)))

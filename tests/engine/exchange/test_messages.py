@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import evener as ev
-from apart import ApartElement
 from evener.engine.engine import Engine
 from evener.engine.exchange.buffers import Buffers
 from evener.engine.exchange.encoding import (
@@ -24,6 +23,7 @@ from evener.partition.place import partition
 from evener.partition.route import Route, place
 from evener.testing.bitmaps import pack, unpack
 from evener.testing.transports import TransportContract
+from fake_elements import ApartElement
 from one_route import check_one_route, sparse_and_dense
 
 pytestmark = pytest.mark.usefixtures("apart_elements")

@@ -11,7 +11,7 @@ import pytest
 import evener as ev
 from reference import edges
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 SOURCES = 4
 
 

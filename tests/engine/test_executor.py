@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from apart import ApartElement
 from evener.elements import CpuElement
 from evener.engine import executor as crew
+from fake_elements import ApartElement
 
 CPU = CpuElement("cpu:1", 1)
 # What is deferred is a matter of the element; who drives it, of the crew.

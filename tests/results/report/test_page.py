@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from made import made, steady
-from reading import Page, share
+from example_results import made, steady
+from html_parsers import Page, share
 
 import evener as ev
 from evener.engine.timeline import Slice

@@ -9,7 +9,7 @@ import pytest
 
 import evener as ev
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "graphalytics-example"
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data" / "graphalytics-example"
 
 pytestmark = pytest.mark.skipif(
     not FOLDER.exists(), reason="graphalytics-example is not beside the repository, in ../shared/data"

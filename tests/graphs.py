@@ -1,0 +1,114 @@
+"""The small and large graphs of the parity cases, and a Hypothesis strategy for graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from evener.graph.generators import models as generate
+from evener.testing.graphs import (
+    SHAPES,
+    build,
+    chain,
+    duplicates,
+    ends_early,
+    gaps,
+    grid,
+    isolated,
+    rmat,
+    self_loops,
+    star,
+    uniform,
+)
+from sanitizer_sizes import sized
+
+# SHAPES has no graph without vertices: algorithms of other packages need not accept one.
+SMALL = {
+    **SHAPES,
+    "grid": lambda: grid(*sized((9, 9), (6, 6))),
+    "chain": lambda: chain(sized(65, 20)),
+    "empty": lambda: (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), 0),
+}
+
+LARGE = {
+    "rmat": lambda: rmat(sized(12, 9)),
+    "uniform": lambda: uniform(sized(12, 9)),
+    "grid": lambda: grid(*sized((48, 48), (16, 16))),
+    "star": lambda: star(4096),
+    "chain": lambda: chain(sized(700, 70)),
+    "self-loops": lambda: self_loops(sized(2047, 511)),
+    "duplicates": lambda: duplicates(sized(2049, 513)),
+    "isolated": lambda: isolated(sized(4097, 1025)),
+    "gaps": lambda: gaps(sized(3000, 500)),
+    "ends early": lambda: ends_early(sized(4096, 1024)),
+}
+
+
+def _broom(leaves):
+    """A path from 0 on, with so many leaves at each of its vertices."""
+    path = np.arange(len(leaves))
+    ends = len(path) + np.arange(sum(leaves))
+    src = np.concatenate([path[:-1], np.repeat(path, leaves)])
+    return src, np.concatenate([path[1:], ends]), len(path) + len(ends)
+
+
+def _thicket(stars):
+    """0 leads to the middle of each star, which have so many leaves."""
+    middles = 1 + np.arange(len(stars))
+    leaves = 1 + len(stars) + np.arange(sum(stars))
+    src = np.concatenate([np.zeros_like(middles), np.repeat(middles, stars)])
+    return src, np.concatenate([middles, leaves]), 1 + len(middles) + len(leaves)
+
+
+def _layers(sizes, chance):
+    """Each vertex leads to each of the next layer with this chance."""
+    rng = np.random.default_rng(len(sizes))
+    first = np.cumsum([0, *sizes])
+    ends = [
+        first[i : i + 2, None] + np.argwhere(rng.random((size, sizes[i + 1])) < chance).T
+        for i, size in enumerate(sizes[:-1])
+    ]
+    return *np.concatenate(ends, axis=1), first[-1]
+
+
+def _fans(stages, width):
+    src, dst, *_ = diamonds(stages, width)
+    return src, dst, stages + 1 + stages * width
+
+
+# Long rows in levels of few vertices: one, some, more than a block of a GPU puts aside, among short ones or
+# by themselves, and on the way out as on the way back.
+NARROW = {
+    "grid": lambda: grid(sized(300, 25), 4),
+    "broom": lambda: _broom([100, 4000, 5, 300, 255, 256, 257, 2000, 0, 1023, 1024, 1025, 64, 900, 1, 3000]),
+    "thicket": lambda: _thicket(np.random.default_rng(1).permutation([300] * 70 + [1] * 4000)),
+    "layers": lambda: _layers([3, 100, 400, 100, 3], 0.8),
+    "fans": lambda: _fans(10, 1500),
+}
+
+
+def diamonds(stages, width):
+    """Joints 0..stages, each pair joined through `width` middles: `width` times as many paths each time."""
+    joints = np.arange(stages + 1)
+    middles = (stages + 1 + np.arange(stages * width)).reshape(stages, width)
+    src = np.concatenate([np.repeat(joints[:-1], width), middles.ravel()])
+    dst = np.concatenate([middles.ravel(), np.repeat(joints[1:], width)])
+    return src, dst, joints, middles
+
+
+def generated():
+    """What the package itself generates, for those who run the matrix in full."""
+    return {"rmat:11": generate.rmat(11), "uniform:11": generate.uniform(11), "grid": generate.grid(40, 50)}
+
+
+@st.composite
+def drawn_graphs(draw):
+    """Sparse to dense, with hubs, tails, loops, repeats, isolated vertices; source 0 anywhere or nowhere."""
+    n = draw(st.one_of(st.integers(1, 24), st.sampled_from([63, 64, 65, 127, 128, 129, 193])))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    m = draw(st.integers(0, 3 * n))
+    src, dst = (rng.random((2, m)) ** draw(st.sampled_from([1, 3])) * n).astype(np.int64)
+    if draw(st.booleans()):
+        relabel = rng.permutation(n)
+        src, dst = relabel[src], relabel[dst]
+    return build((src, dst, n), directed=draw(st.booleans()))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from evener.elements.hardware import described
+from evener.elements.hardware import machine_facts
 
 # 512 MiB, larger than the last cache.
 _STREAM_BYTES = 1 << 29
@@ -62,7 +62,7 @@ def describe():
     return {
         "processor": model,
         "cores": os.cpu_count(),
-        "gpus": described()["gpus"],
+        "gpus": machine_facts()["gpus"],
         "threads used": numba.get_num_threads(),
         "memory": f"{pages / 2**30:.1f} GiB",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",

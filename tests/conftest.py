@@ -17,7 +17,7 @@ from evener.cli import main
 from tuning import tune
 
 # Their assertions say what differs, as those of the tests themselves do.
-pytest.register_assert_rewrite("contracts", "expected", "fake_elements", "parity_cases")
+pytest.register_assert_rewrite("evener.testing", "expected", "fake_elements", "one_route", "parity_cases")
 
 # OpenMP's threads spin before they sleep, by default up to 16 ms where other programs keep the cores busy:
 # a build of 1,200 edges then took 72 ms, with this 1.2 ms. Read when the library is loaded.

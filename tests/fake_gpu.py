@@ -24,7 +24,7 @@ class FakeGpu(ApartElement):
     def room(self):
         return self._room
 
-    def room_beside(self, taken):
+    def room_after(self, taken):
         return self._room - taken
 
     def copy_in(self, source, target):
@@ -47,5 +47,5 @@ class SizedGpu:
     def room(self):
         return self._room
 
-    def room_beside(self, taken):
+    def room_after(self, taken):
         return self._room - taken

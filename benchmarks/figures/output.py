@@ -222,9 +222,9 @@ def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
 def _gpu_name(on):
     if not sweep.has_gpu(on):
         return None
-    from evener.elements.hardware import described
+    from evener.elements.hardware import machine_facts
 
-    return described()["gpus"][0]
+    return machine_facts()["gpus"][0]
 
 
 def _cell(value):

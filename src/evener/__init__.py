@@ -1,7 +1,6 @@
-"""Evener: graph algorithms on every processor you have, in one run.
+"""Evener: graph algorithms on every processor of a machine, in one run.
 
-Public names are loaded when first used, so that ``import evener`` costs a fraction of a second and pulls in
-neither Numba nor Arrow, CUDA or MPI.
+Public names are loaded on first use. So ``import evener`` is fast and does not load Numba, Arrow or CUDA.
 
 Examples
 --------

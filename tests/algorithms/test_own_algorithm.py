@@ -167,7 +167,7 @@ def test_kernels_of_the_same_sides_are_the_same():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({}, "give it cpu=, cuda= or both"),
+        ({}, "give cpu=, cuda= or both"),
         ({"cpu": "peel"}, "cpu= is a function, not str"),
         ({"cpu": counted, "cuda": 3}, r"cuda= is the path of a \.cu file or a function, not int"),
         ({"cuda": "x.cu"}, "needs name="),
@@ -185,11 +185,11 @@ def test_the_examples_in_its_docstring():
 
 def test_a_missing_side_is_missed_when_it_is_needed(engine):
     kernel = ev.Kernel(cuda="nowhere.cu", name="peel")
-    with pytest.raises(ev.ArgumentError, match=r'"peel" has nothing for the element "cpu:1#0".*give.* cpu='):
+    with pytest.raises(ev.ArgumentError, match=r'"peel" has no side for the element "cpu:1#0".*give.* cpu='):
         engine.compute(kernel)
     gpu = SimpleNamespace(kind="cuda", name="cuda:0")
     with pytest.raises(
-        ev.ArgumentError, match=r'"counted" has nothing for the element "cuda:0".*give.* cuda='
+        ev.ArgumentError, match=r'"counted" has no side for the element "cuda:0".*give.* cuda='
     ):
         ev.Kernel(cpu=counted).side(gpu)
     assert kernel.side(gpu) == "nowhere.cu"
@@ -288,7 +288,7 @@ def test_headers_beside_the_file_come_before_ours(written, tmp_path):
 
 
 def test_a_header_that_is_nowhere(written):
-    with pytest.raises(ev.FileError, match=r'own\.cu includes "roes\.cuh", which is neither.*"edges\.cuh"'):
+    with pytest.raises(ev.FileError, match=r'own\.cu includes "roes\.cuh", found neither.*"edges\.cuh"'):
         written('#include "roes.cuh"\n')
 
 
@@ -317,7 +317,7 @@ def test_a_gpu_takes_it_by_its_file():
     assert gpu.kernel(ev.Kernel(cpu=counted, cuda=str(FOLDER / "kernels.cu"), name="peel")) is taken
     assert gpu.kernel("bits.copy")._name == "bits.copy"
     assert gpu.kernel(ev.Kernel(cuda=counted)) is counted  # it launches kernels itself
-    with pytest.raises(ev.ArgumentError, match=r'"counted" has nothing for the element "cuda:0"'):
+    with pytest.raises(ev.ArgumentError, match=r'"counted" has no side for the element "cuda:0"'):
         gpu.kernel(ev.Kernel(cpu=counted))
 
 
@@ -342,7 +342,7 @@ def launcher(written, parameters, before="", how="PARALLEL(256)"):
         "",
         "u32 level",
         "Array<const u32> degree,  // of each vertex, mirrors too\n    /* a, b */ double x, Bits flags",
-        "Tiered<u32> targets, Votes<u64, double> votes, Grid grid, Shared shared",
+        "Tiered<u32> targets, Results<u64, double> results, Grid grid, Shared shared",
     ],
 )
 def test_what_can_be_declared(written, parameters):
@@ -358,10 +358,13 @@ def test_what_can_be_declared(written, parameters):
         ("Array<long> degree", r'declares "degree".*u8, u16, u32, u64, i32, float, double'),
         ("int level", r'declares "level"'),
         ("Bits<u32> flags", r'declares "flags"'),
-        ("Votes<u32> votes", r'declares "votes".*up to 4 u64 or double'),
-        ("Votes<> votes", r'declares "votes".*up to 4 u64 or double'),
-        ("Votes<u64, u64, u64, u64, u64> votes", r'declares "votes"'),
-        ("Votes<u64> votes, u32 level", "own.f declares arguments behind those that are filled in; Votes"),
+        ("Results<u32> results", r'declares "results".*up to 4 u64 or double'),
+        ("Results<> results", r'declares "results".*up to 4 u64 or double'),
+        ("Results<u64, u64, u64, u64, u64> results", r'declares "results"'),
+        (
+            "Results<u64> results, u32 level",
+            "own.f declares arguments after Results",
+        ),
     ],
 )
 def test_what_cannot_be_declared(written, parameters, sentence):
@@ -371,7 +374,7 @@ def test_what_cannot_be_declared(written, parameters, sentence):
 
 def test_templates_are_seen_in_arrays(written):
     launcher(written, "Array<const Value> values, Value most", "template <typename Value>\n")
-    with pytest.raises(ev.ArgumentError, match="template of Value, which no Array"):
+    with pytest.raises(ev.ArgumentError, match="template of Value; declare an Array"):
         launcher(written, "Value most", "template <typename Value>\n")
 
 
@@ -385,7 +388,7 @@ def test_blocks_are_made_of_warps_and_fit_a_multiprocessor(written, how):
 
 def test_an_edge_loop_has_blocks_of_256(written):
     launcher(written, "Grid grid, Pieces pieces")
-    with pytest.raises(ev.ArgumentError, match=r"takes Pieces, so it is PARALLEL\(256\), not 512 threads"):
+    with pytest.raises(ev.ArgumentError, match=r"takes Pieces; expected PARALLEL\(256\), found 512 threads"):
         launcher(written, "Grid grid, Pieces pieces", how="PARALLEL(512)")
 
 

@@ -20,7 +20,7 @@ from evener.elements import parse_elements, usable_cores
 from evener.elements.cuda import discovery as gpus
 from evener.elements.cuda.device_errors import DeviceContext, failed
 from evener.elements.cuda.element import CudaElement
-from evener.elements.hardware import described
+from evener.elements.hardware import machine_facts
 from evener.elements.pinned import locked_array, locked_words
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system import memory
@@ -511,7 +511,7 @@ def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
     with pytest.raises(
         DeviceError, match=r"^a GPU does not say what it is: cudaErrorLaunchFailure: .*on=\"cpu\"$"
     ):
-        described()
+        machine_facts()
 
 
 def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):
@@ -555,7 +555,7 @@ def test_what_is_kept_is_not_freed_as_the_process_ends_either(apart):
 @pytest.mark.parametrize(
     ("status", "kind", "begins"),
     [
-        (NO_MEMORY, DeviceOutOfMemory, "1.0 GiB of the host's memory cannot be locked for a GPU to read"),
+        (NO_MEMORY, DeviceOutOfMemory, "cannot lock 1.0 GiB of host memory for a GPU"),
         (
             LAUNCH_FAILURE,
             DeviceError,
@@ -577,7 +577,7 @@ def test_pages_that_are_not_there_are_not_locked(monkeypatch):
     """The system might promise them, and end the process when they are touched."""
     monkeypatch.setattr(memory, "available", lambda: (1 << 30) - 1)
     monkeypatch.setattr(np, "empty", None)
-    with pytest.raises(DeviceOutOfMemory, match="cannot be locked for a GPU") as caught:
+    with pytest.raises(DeviceOutOfMemory, match=r"cannot lock .* for a GPU") as caught:
         locked_words(1 << 27)
     assert caught.value.needed == 1 << 30
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import evener as ev
-from contracts import ElementContract, ThreadedElementContract
 from evener import ArgumentError
 from evener.elements import CpuElement, parse_elements, usable_cores
 from evener.elements import cpu as cpu_module
 from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.kernels.cpu import jit
+from evener.testing.elements import ElementContract, ThreadedElementContract
 from fake_elements import ApartElement
 
 CORES = usable_cores()
@@ -42,7 +42,7 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
     def one_at_a_time(self, monkeypatch):
         monkeypatch.setattr(jit, "THREAD_SAFE", False)
 
-    def test_works_beside_another_element(self, element):
+    def test_runs_concurrently_with_another_element(self, element):
         done = threading.Event()
         with jit.PARALLEL_LOCK:
             other = threading.Thread(target=element.run, args=(done.set,))

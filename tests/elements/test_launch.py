@@ -60,7 +60,7 @@ class Element:
         self.slot += 1
         return self.slot
 
-    def votes(self, slot):
+    def results(self, slot):
         return 1000, 2000, 3000 + slot
 
     def filled(self, kind):
@@ -104,7 +104,7 @@ def test_arguments_and_what_is_filled_in_lie_in_their_order():
             ("byte", "u8", ()),
             ("edges", "Tiered", ("u32",)),
             ("last", "u32", ()),
-            ("votes", "Votes", ("u64", "double")),
+            ("results", "Results", ("u64", "double")),
             ("grid", "Grid", ()),
             ("pieces", "Pieces", ()),
             ("shared", "Shared", ()),
@@ -138,7 +138,7 @@ def test_a_kernel_without_votes_gives_none():
 
 def test_each_launch_has_its_own_arguments_and_slot():
     element = Element()
-    kernel = Launcher(element, "file", declared(("n", "u64", ()), ("votes", "Votes", ("u64",))))
+    kernel = Launcher(element, "file", declared(("n", "u64", ()), ("results", "Results", ("u64",))))
     for k in range(1, 5):
         vote = kernel(k)
         assert vote.slot == k

@@ -13,7 +13,7 @@ import evener as ev
 from evener.elements import cpu as cpu_module
 from evener.elements import page_pool as pool
 from evener.elements import parse_elements
-from evener.elements.page_pool import LEAST, PagePool
+from evener.elements.page_pool import MIN_POOLED_BYTES, PagePool
 
 
 def fresh(length):
@@ -33,107 +33,119 @@ def place(array):
 
 
 def test_pages_are_used_again_once_no_view_is_left(pages):
-    first = pages.take(LEAST)
+    first = pages.take(MIN_POOLED_BYTES)
     view, at = first[3:].view(np.float32)[1:], place(first)
     del first
     assert pages.nbytes == 0
-    assert place(pages.take(LEAST)) != at
+    assert place(pages.take(MIN_POOLED_BYTES)) != at
     del view
     gc.collect()
-    assert pages.nbytes == 2 * LEAST
-    assert at in {place(one) for one in [pages.take(LEAST), pages.take(LEAST)]}
+    assert pages.nbytes == 2 * MIN_POOLED_BYTES
+    assert at in {place(one) for one in [pages.take(MIN_POOLED_BYTES), pages.take(MIN_POOLED_BYTES)]}
 
 
 def test_arrays_of_almost_one_size_take_each_others_pages(pages):
-    at = place(pages.take(LEAST * 15 // 8))
-    assert place(pages.take(LEAST * 15 // 8 - 4000)) == at
-    assert place(pages.take(LEAST)) != at
+    at = place(pages.take(MIN_POOLED_BYTES * 15 // 8))
+    assert place(pages.take(MIN_POOLED_BYTES * 15 // 8 - 4000)) == at
+    assert place(pages.take(MIN_POOLED_BYTES)) != at
 
 
-@pytest.mark.parametrize("nbytes", [LEAST, LEAST + 1, LEAST * 9 // 8 + 1, LEAST * 17 // 8 + 1, 3 * LEAST - 1])
+@pytest.mark.parametrize(
+    "nbytes",
+    [
+        MIN_POOLED_BYTES,
+        MIN_POOLED_BYTES + 1,
+        MIN_POOLED_BYTES * 9 // 8 + 1,
+        MIN_POOLED_BYTES * 17 // 8 + 1,
+        3 * MIN_POOLED_BYTES - 1,
+    ],
+)
 def test_an_array_is_an_eighth_longer_at_most(pages, nbytes):
     assert nbytes <= pages.take(nbytes).nbytes <= nbytes * 9 // 8 + 8
 
 
-@pytest.mark.parametrize(("nbytes", "eighths"), [(LEAST, 8), (LEAST + 1, 9), (LEAST * 9 // 8 + 1, 10)])
+@pytest.mark.parametrize(
+    ("nbytes", "eighths"),
+    [(MIN_POOLED_BYTES, 8), (MIN_POOLED_BYTES + 1, 9), (MIN_POOLED_BYTES * 9 // 8 + 1, 10)],
+)
 def test_sizes_are_eighths_of_powers_of_two(pages, nbytes, eighths):
-    assert pages.take(nbytes).nbytes == LEAST * eighths // 8
+    assert pages.take(nbytes).nbytes == MIN_POOLED_BYTES * eighths // 8
 
 
 def test_pages_may_be_given_up_while_others_are_kept(monkeypatch):
     """The garbage of one array may be collected at any moment, also while another's pages are kept."""
     pages = PagePool(fresh)
-    held = [pages.take(LEAST)]
+    held = [pages.take(MIN_POOLED_BYTES)]
 
     def available():
         held.clear()
         return 1 << 40
 
     monkeypatch.setattr(pool, "available", available)
-    pages.take(LEAST)
-    assert pages.nbytes == 2 * LEAST
+    pages.take(MIN_POOLED_BYTES)
+    assert pages.nbytes == 2 * MIN_POOLED_BYTES
 
 
 def test_pages_in_use_are_not_kept_for_later(pages):
-    pages.take(LEAST)
-    assert pages.nbytes == LEAST
-    held = pages.take(LEAST)
+    pages.take(MIN_POOLED_BYTES)
+    assert pages.nbytes == MIN_POOLED_BYTES
+    held = pages.take(MIN_POOLED_BYTES)
     assert pages.nbytes == 0
     del held
-    assert pages.nbytes == LEAST
+    assert pages.nbytes == MIN_POOLED_BYTES
 
 
 def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
-    monkeypatch.setattr(pool, "available", lambda: 3 * LEAST * 16)
+    monkeypatch.setattr(pool, "available", lambda: 3 * MIN_POOLED_BYTES * 16)
     pages = PagePool(fresh)
-    held = [pages.take(LEAST) for _ in range(3)]
+    held = [pages.take(MIN_POOLED_BYTES) for _ in range(3)]
     del held
-    assert pages.nbytes == 3 * LEAST
-    pages.take(2 * LEAST)
-    assert pages.nbytes == 3 * LEAST
-    pages.take(3 * LEAST)
-    assert pages.nbytes == 3 * LEAST
-    pages.take(4 * LEAST)  # more than may be kept at all
-    assert pages.nbytes == 3 * LEAST
+    assert pages.nbytes == 3 * MIN_POOLED_BYTES
+    pages.take(2 * MIN_POOLED_BYTES)
+    assert pages.nbytes == 3 * MIN_POOLED_BYTES
+    pages.take(3 * MIN_POOLED_BYTES)
+    assert pages.nbytes == 3 * MIN_POOLED_BYTES
+    pages.take(4 * MIN_POOLED_BYTES)  # more than may be kept at all
+    assert pages.nbytes == 3 * MIN_POOLED_BYTES
 
 
 def test_sizes_long_out_of_use_are_given_up_first(monkeypatch):
     """What every run takes is not made anew because a run of another graph left more than may be kept."""
-    monkeypatch.setattr(pool, "available", lambda: 6 * LEAST * 16)
+    monkeypatch.setattr(pool, "available", lambda: 6 * MIN_POOLED_BYTES * 16)
     made = []
-    pages = PagePool(lambda length: made.append(8 * length // LEAST) or fresh(length))
+    pages = PagePool(lambda length: made.append(8 * length // MIN_POOLED_BYTES) or fresh(length))
     for _ in range(3):
-        pages.take(3 * LEAST)
-        pages.take(LEAST)
-        pages.take(2 * LEAST)
+        pages.take(3 * MIN_POOLED_BYTES)
+        pages.take(MIN_POOLED_BYTES)
+        pages.take(2 * MIN_POOLED_BYTES)
     assert made == [3, 1, 2]
-    pages.take(4 * LEAST)  # in the place of three, which nobody has had for longest, and of one
-    pages.take(2 * LEAST)
+    pages.take(4 * MIN_POOLED_BYTES)  # in the place of three, which nobody has had for longest, and of one
+    pages.take(2 * MIN_POOLED_BYTES)
     assert made == [3, 1, 2, 4]
-    pages.take(LEAST)
+    pages.take(MIN_POOLED_BYTES)
     assert made == [3, 1, 2, 4, 1]
 
 
 def test_a_size_in_use_stays_though_others_came_after_it(monkeypatch):
-    monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
+    monkeypatch.setattr(pool, "available", lambda: 4 * MIN_POOLED_BYTES * 16)
     made = []
-    pages = PagePool(lambda length: made.append(8 * length // LEAST) or fresh(length))
-    two = [pages.take(LEAST), pages.take(LEAST)]
+    pages = PagePool(lambda length: made.append(8 * length // MIN_POOLED_BYTES) or fresh(length))
+    two = [pages.take(MIN_POOLED_BYTES), pages.take(MIN_POOLED_BYTES)]
     two.clear()
-    pages.take(2 * LEAST)
-    pages.take(LEAST)  # one of two: the other one has been there all the time
-    pages.take(3 * LEAST)
+    pages.take(2 * MIN_POOLED_BYTES)
+    pages.take(MIN_POOLED_BYTES)  # one of two: the other one has been there all the time
+    pages.take(3 * MIN_POOLED_BYTES)
     assert made == [1, 1, 2, 3]
-    pages.take(LEAST)
+    pages.take(MIN_POOLED_BYTES)
     assert made == [1, 1, 2, 3]
 
 
 @pytest.mark.parametrize("during", ["_settle", "_pop"])
 def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
     """From Python 3.12 on garbage is collected between any two steps, also of these."""
-    monkeypatch.setattr(pool, "available", lambda: 4 * LEAST * 16)
+    monkeypatch.setattr(pool, "available", lambda: 4 * MIN_POOLED_BYTES * 16)
     pages = PagePool(fresh)
-    held = [pages.take(LEAST) for _ in range(8)]
+    held = [pages.take(MIN_POOLED_BYTES) for _ in range(8)]
     own = getattr(pages, during)
 
     def collected(*args):
@@ -146,11 +158,11 @@ def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
 
     monkeypatch.setattr(pages, during, collected)
     for count in (2, 1, 3, 1, 2):
-        pages.take(count * LEAST)
+        pages.take(count * MIN_POOLED_BYTES)
     assert held == [] or during == "_pop"
     held.clear()
     kept = [one for of_size in pages._kept.values() for one in of_size]
-    assert pages.nbytes == sum(one.nbytes for one in kept) <= 4 * LEAST
+    assert pages.nbytes == sum(one.nbytes for one in kept) <= 4 * MIN_POOLED_BYTES
     assert all(pages._kept.values())
 
 
@@ -161,9 +173,9 @@ def test_where_memory_is_short_what_is_kept_is_given_back():
         return fresh(length)
 
     pages = PagePool(make)
-    pages.take(LEAST)
-    assert pages.nbytes == LEAST
-    assert len(pages.take(2 * LEAST)) == 2 * LEAST // 8
+    pages.take(MIN_POOLED_BYTES)
+    assert pages.nbytes == MIN_POOLED_BYTES
+    assert len(pages.take(2 * MIN_POOLED_BYTES)) == 2 * MIN_POOLED_BYTES // 8
 
 
 @pytest.mark.parametrize(
@@ -180,7 +192,7 @@ def test_where_memory_is_short_what_is_kept_is_given_back():
 @pytest.mark.parametrize("more", [0, 1, 5])
 def test_large_arrays_are_filled_whatever_was_there(pages, dtype, fill, more):
     element = parse_elements(["cpu"])[0]
-    length = LEAST // np.dtype(dtype).itemsize + more
+    length = MIN_POOLED_BYTES // np.dtype(dtype).itemsize + more
     element.allocate(length, dtype)[:] = 1
     assert pages.nbytes
     array = element.allocate(length, dtype, fill)
@@ -211,16 +223,14 @@ threading.kept = parse_elements("cpu:1")[0].allocate(1 << 20, "u8", 0)
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("nbytes", [1 << 62, LEAST // 2])
+@pytest.mark.parametrize("nbytes", [1 << 62, MIN_POOLED_BYTES // 2])
 def test_what_the_system_refuses_is_told_with_its_size(pages, monkeypatch, nbytes):
     def refuse(*_):
         raise MemoryError("Unable to allocate")
 
     monkeypatch.setattr(pages, "_make", refuse)
     monkeypatch.setattr(cpu_module.np, "empty", refuse)
-    with pytest.raises(
-        ev.OutOfMemoryError, match=r"refused an array of .*, with .* available"
-    ) as caught:
+    with pytest.raises(ev.OutOfMemoryError, match=r"refused an array of .*, with .* available") as caught:
         parse_elements("cpu:1")[0].allocate(nbytes, "uint8")
     assert caught.value.needed == nbytes
     assert caught.value.available > 0

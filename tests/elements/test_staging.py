@@ -111,7 +111,7 @@ class Transfers:
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
 @pytest.mark.parametrize("length", [1, 511, 512, 513, 4096, 10_001])
 def test_a_large_array_arrives_in_pieces(monkeypatch, locked, dtype, length):
-    monkeypatch.setattr(staging, "LARGE", 1 << 12)
+    monkeypatch.setattr(staging, "COPY_BYTES", 1 << 12)
     transfers = Transfers()
     pages = Staging(transfers.record)
     for values in (np.arange(length).astype(dtype), np.arange(2 * length).astype(dtype)[::-2]):

@@ -15,10 +15,10 @@ import evener as ev
 from evener.elements import CpuElement, usable_cores
 from evener.elements.cuda.source import declaration
 from evener.engine import executor as crew
-from evener.engine.engine import WORTH_WAKING, Engine, PartitionedArray
+from evener.engine.engine import MIN_PARALLEL_WORK, Engine, PartitionedArray
 from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
-from evener.partition.partitioned import NOBODY
+from evener.partition.partitioned import NO_VERTEX
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_an_array_is_lengthened_and_keeps_its_values(engine):
 def test_a_vertex_is_numbered_where_it_is_owned(engine):
     for number in (0, 7, 199):
         pairs = zip(engine.partitions, engine.at_vertex(number), strict=True)
-        found = [int(p.vertices[local]) for p, local in pairs if local != NOBODY]
+        found = [int(p.vertices[local]) for p, local in pairs if local != NO_VERTEX]
         assert found == [number]
 
 
@@ -230,16 +230,6 @@ def test_state_on_the_host_needs_room(graph, monkeypatch):
 
 
 # ---- old names --------------------------------------------------------------------------------------
-
-
-def test_old_names_of_parameters_warn(engine):
-    flags, array = engine.bits(), engine.array("uint32", 0)
-    with pytest.warns(DeprecationWarning, match=r"compute\(wakes=\) is now compute\(count_next_active=\)"):
-        engine.compute("bits.count_range", flags, 0, engine.owned, wakes=True)
-    with pytest.warns(DeprecationWarning, match=r"compute\(pulled=\) is now compute\(pull_before=\)"):
-        engine.compute("bits.count_range", flags, 0, engine.owned, pulled=flags)
-    with pytest.warns(DeprecationWarning, match=r"pull\(work=\) is now pull\(work_estimate=\)"):
-        engine.pull(array, work=3)
 
 
 def test_the_old_name_of_partitioned_arrays_warns():
@@ -331,7 +321,7 @@ def test_slices_lie_within_the_run(engine, kernels):
 @pytest.mark.parametrize("count", [1, 2])
 def test_elements_are_told_whether_others_run_beside_them(graph, monkeypatch, count):
     told = []
-    monkeypatch.setattr(CpuElement, "begin_timing", lambda _, *, beside_others: told.append(beside_others))
+    monkeypatch.setattr(CpuElement, "begin_timing", lambda _, *, concurrent: told.append(concurrent))
     Engine(ev.partition(graph, ["cpu:1"] * count), "test")
     assert told == [count > 1] * count
 
@@ -471,7 +461,7 @@ def test_what_is_for_another_placement_is_refused(graph):
 @pytest.mark.parametrize("name", ["wcc.nothing", "nothing.wcc", "nothing", "", ".", "wcc."])
 def test_a_kernel_that_there_is_not_is_refused_by_name(engine, name):
     for ask in (engine.compute, declaration):
-        with pytest.raises(ev.ArgumentError, match=re.escape(f'"{name}" is none of the kernels for a ')):
+        with pytest.raises(ev.ArgumentError, match=re.escape(f'Evener has no kernel "{name}" for a ')):
             ask(name)
 
 
@@ -623,7 +613,7 @@ def test_elements_compute_at_the_same_time(graph, count):
 
 @pytest.mark.usefixtures("four_cores")
 @pytest.mark.parametrize(
-    ("work", "alone"), [(0, True), (WORTH_WAKING - 1, True), (WORTH_WAKING, False), (None, False)]
+    ("work", "alone"), [(0, True), (MIN_PARALLEL_WORK - 1, True), (MIN_PARALLEL_WORK, False), (None, False)]
 )
 def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
     engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")

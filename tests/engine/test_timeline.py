@@ -78,7 +78,7 @@ def test_what_no_span_tells_of_a_run_lies_between_them(two_elements):
 
 
 def test_slices_beyond_the_most_are_counted_alone(monkeypatch):
-    monkeypatch.setattr("evener.engine.timeline._MOST_SLICES", 2)
+    monkeypatch.setattr("evener.engine.timeline._MAX_SLICES", 2)
     timeline = Timeline()
     for k in range(5):
         timeline.add_slice(Slice(0, "on", "cpu", "compute", k, k + 0.5))

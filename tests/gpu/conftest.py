@@ -32,7 +32,7 @@ def few_blocks():
     """They do what many would."""
     with pytest.MonkeyPatch.context() as patch:
         if FEW_BLOCKS:
-            patch.setattr("evener.elements.cuda.modules.MOST_BLOCKS", BLOCKS)
+            patch.setattr("evener.elements.cuda.modules.MAX_BLOCKS", BLOCKS)
         yield
 
 

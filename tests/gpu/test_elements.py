@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 import evener.elements.cuda.staging as staging
-from contracts import DTYPES, ElementContract, ThreadedElementContract, packed, send
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system.memory import format_bytes
+from evener.testing.bitmaps import pack
+from evener.testing.elements import DTYPES, ElementContract, ThreadedElementContract, send
 from sanitizer_sizes import CLOCKS
 
 
 class TestCudaElement(ElementContract):
     name = "cuda:0"
+    clock_error = CLOCKS
 
     def make(self, name):
         return parse_elements([name])[0]
@@ -34,6 +36,7 @@ class TestCpuElementBesideAGpu(ThreadedElementContract):
     """Its arrays lie in locked pages."""
 
     name = "cpu:1"
+    clock_error = CLOCKS
 
     def make(self, name):
         return CpuElement(name, 1, pinned=True)
@@ -81,7 +84,7 @@ def test_a_name_that_is_none_is_refused_with_what_there_is():
 
 @pytest.mark.parametrize("dtype", ["uint32", "float64"])
 def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
-    monkeypatch.setattr(staging, "LARGE", 1 << 12)
+    monkeypatch.setattr(staging, "COPY_BYTES", 1 << 12)
     for length in (1023, 1024, 1025, 100_001):
         values = np.arange(length).astype(dtype)
         assert (gpu.download(gpu.upload(values)) == values).all()
@@ -158,7 +161,7 @@ def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
 def test_what_is_sent_has_been_finished(gpu):
     """A long row of kernels lies before what is sent; kernels behind it do not touch it."""
     cpu = CpuElement("cpu:1", 1, pinned=True)
-    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.upload(words), gpu.allocate(len(words), "uint64", 0), gpu.allocate(len(words), "uint64", 0)]
     target = cpu.allocate(len(words), "uint64", 0, travels=True)
     after_a_long_row(gpu, arrays[0], arrays[2])
@@ -180,7 +183,7 @@ def test_arrays_are_kept_while_another_gpu_takes_them():
 def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
     """The sender has still to make it, or the receiver to read what was in its place."""
     one, two = parse_elements("cuda:0,cuda:1")
-    words = packed(np.random.default_rng(8).random(1 << 24) < 0.5)
+    words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     at_work, rest = (one, two) if busy == "sender" else (two, one)
     first, last = at_work.upload(words), at_work.allocate(len(words), "uint64", 0)
     other = rest.allocate(len(words), "uint64", 0)
@@ -202,7 +205,7 @@ def test_the_senders_mark_is_behind_what_it_sent():
     one, two = parse_elements("cuda:0,cuda:1")
     source, target = one.allocate(1 << 26, "uint32", 7), two.allocate(1 << 26, "uint32", 0)
     for element in (one, two):
-        element.begin_timing(beside_others=True)
+        element.begin_timing(concurrent=True)
         element.begin_round()
         element.wait()
     marks = [one.mark()]
@@ -242,7 +245,7 @@ def test_a_kernel_is_refused_what_it_cannot_read():
 def test_its_clock_stays_with_the_hosts():
     """Over more time than what two clocks drift apart in."""
     element = parse_elements(["cuda:0"])[0]
-    element.begin_timing(beside_others=True)
+    element.begin_timing(concurrent=True)
     for _ in range(4):
         time.sleep(0.6)
         began = time.perf_counter()
@@ -256,7 +259,7 @@ def test_work_shows_in_the_times_of_its_marks():
     copy = element.kernel("bits.copy")
     element.run(copy, *words)
     element.wait()
-    element.begin_timing(beside_others=True)
+    element.begin_timing(concurrent=True)
     began = time.perf_counter()
     marks = [element.mark()]
     for _ in range(100):
@@ -275,7 +278,7 @@ def test_work_shows_in_the_times_of_its_marks():
 
 def check_it_still_works(element):
     assert element.download(element.allocate(3, "int32", 7)).tolist() == [7] * 3
-    words = element.upload(packed(np.ones(100, bool)))
+    words = element.upload(pack(np.ones(100, bool)))
     assert element.result(element.run(element.kernel("bits.count_range"), words, 3, 90)) == 87
 
 

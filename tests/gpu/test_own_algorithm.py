@@ -64,9 +64,9 @@ def filled(array, value):
 FILLED = """#include "common.cuh"
 
 template <typename Value>
-__global__ void PARALLEL(256) filled(Array<Value> array, Value value, Votes<u64> votes) {
+__global__ void PARALLEL(256) filled(Array<Value> array, Value value, Results<u64> results) {
     for (u64 i = thread_of_grid(); i < array.length; i += threads_of_grid()) array[i] = value;
-    votes.sum(%s);
+    results.sum(%s);
 }
 """
 
@@ -91,10 +91,10 @@ def test_a_side_or_a_kernel_that_is_missing(engines):
     alone, both = engines
     array = alone.owned_array("int32", 7)
     with pytest.raises(
-        ev.ArgumentError, match=r'"filled" has nothing for the element "cuda:0".*give.* cuda='
+        ev.ArgumentError, match=r'"filled" has no side for the element "cuda:0".*give.* cuda='
     ):
         alone.compute(ev.Kernel(cpu=filled), array, 1)
-    with pytest.raises(ev.ArgumentError, match=r'"peel" has nothing for the element "cpu:1".*give.* cpu='):
+    with pytest.raises(ev.ArgumentError, match=r'"peel" has no side for the element "cpu:1".*give.* cpu='):
         both.compute(ev.Kernel(cuda=FOLDER / "kernels.cu", name="peel"))
     with pytest.raises(ev.ArgumentError, match=r'kernels\.cu declares no kernel "filled".*peel, decrement'):
         alone.compute(ev.Kernel(cpu=filled, cuda=FOLDER / "kernels.cu"), array, 1)

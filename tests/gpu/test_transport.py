@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from contracts import TransportContract, check_one_route, sparse_and_dense
 from evener.elements import CpuElement, parse_elements
+from evener.testing.transports import TransportContract
+from one_route import check_one_route, sparse_and_dense
+from sanitizer_sizes import RUNS
 
 
 class TestTwoOfEach(TransportContract):
     """Routes between CPUs, between two elements of one GPU, and between CPU and GPU in both directions."""
 
     on = ("cpu:1", "cuda:0", "cuda:0", "cpu:1")
+    repetitions = RUNS
 
 
 @pytest.mark.usefixtures("two_gpus")
 class TestTwoGpus(TransportContract):
     on = ("cuda:0", "cuda:1")
+    repetitions = RUNS
 
 
 @pytest.fixture(scope="module")

@@ -80,9 +80,9 @@ def test_a_plan_finds_a_placement_beside_a_full_gpu(many_vertices):
 
 TRAP = """#include "common.cuh"
 
-__global__ void PARALLEL(256) trap(Array<u32> array, Votes<u64> votes) {
+__global__ void PARALLEL(256) trap(Array<u32> array, Results<u64> results) {
     if (first_of_grid()) asm("trap;");
-    votes.sum(array.length);
+    results.sum(array.length);
 }
 """
 

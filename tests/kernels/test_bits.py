@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts import packed, unpack
 from evener.kernels.cpu import bits
 from evener.kernels.cpu.jit import serial
+from evener.testing.bitmaps import pack, unpack
 
 
 @serial
@@ -38,13 +38,13 @@ def ranges(draw, longest=400):
 @given(ranges())
 def test_count_range(drawn):
     flags, begin, end = drawn
-    assert bits.count_range(packed(flags), begin, end) == flags[begin:end].sum()
+    assert bits.count_range(pack(flags), begin, end) == flags[begin:end].sum()
 
 
 @given(ranges())
 def test_clear_range(drawn):
     flags, begin, end = drawn
-    words = packed(flags)
+    words = pack(flags)
     bits.clear_range(words, begin, end)
     flags[begin:end] = False
     assert (unpack(words, len(flags)) == flags).all()
@@ -54,7 +54,7 @@ def test_clear_range(drawn):
 def test_is_set(drawn):
     flags, _, _ = drawn
     answer = np.zeros(len(flags), bool)
-    every_bit(packed(flags), len(flags), answer)
+    every_bit(pack(flags), len(flags), answer)
     assert (answer == flags).all()
 
 
@@ -74,6 +74,6 @@ def test_lowest_bit_and_population(word):
 @pytest.mark.parametrize("end", [5000 * 64 + 7, 3 * 4096 * 64 - 1, 3 * 4096 * 64])
 def test_count_range_over_many_threads_pieces(end):
     flags = np.random.default_rng(end).random(3 * 4096 * 64) < 0.3
-    words = packed(flags)
+    words = pack(flags)
     for begin in (0, 1, 63, 64, 65, 4096 * 64 - 1, 4096 * 64, 5000 * 64 + 7):
         assert bits.count_range(words, begin, end) == flags[begin:end].sum()

@@ -65,7 +65,7 @@ def check_twins_return_as_many_numbers(kernel):
     answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
     answers = [answer for answer in answers if not isinstance(answer, ast.Call)]  # another kernel's own
     counts = {len(a.elts) if isinstance(a, ast.Tuple) else int(a is not None) for a in answers} or {0}
-    votes = [len(p.of) for p in DECLARED[kernel].parameters if p.kind == "Votes"] or [0]
+    votes = [len(p.of) for p in DECLARED[kernel].parameters if p.kind == "Results"] or [0]
     assert counts == set(votes)
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts import packed, unpack
 from evener.kernels.cpu import exchange
+from evener.testing.bitmaps import pack, unpack
 
 
 class Boundary(NamedTuple):
@@ -37,12 +37,12 @@ class Boundary(NamedTuple):
         held = np.zeros(-(-len(self.owned) // 64) * 64, dtype=bool)
         held[self.index] = True
         before = np.cumsum([0, *held.reshape(-1, 64).sum(axis=1)], dtype=np.uint32)
-        return self.begin, packed(held), before
+        return self.begin, pack(held), before
 
     def after(self, kernel, *names, route=None):
         """Run a kernel on copies of the named arrays; what became of them, and its answer."""
         arrays = [getattr(self, name) for name in names]
-        given = [packed(a) if a.dtype == bool else a.copy() for a in arrays]
+        given = [pack(a) if a.dtype == bool else a.copy() for a in arrays]
         answer = kernel(*(route or self.by_index), *given)
         left = [unpack(g, len(a)) if a.dtype == bool else g for a, g in zip(arrays, given, strict=True)]
         return left, answer
@@ -234,7 +234,7 @@ def test_two_owners_empty_one_holders_words_at_the_same_time():
         rng = np.random.default_rng(seed)
         k = int(rng.integers(1, 40))
         mirror_flags = rng.random(5 + 2 * k + 70) < 0.6
-        words = packed(mirror_flags)
+        words = pack(mirror_flags)
         index = np.arange(k, dtype=np.uint32)
         flags = [np.zeros(1, np.uint64), np.zeros(1, np.uint64)]
         threads = [

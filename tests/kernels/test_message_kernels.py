@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts import packed, unpack
 from covering import pairwise_cover
 from evener.kernels.cpu import message
+from evener.testing.bitmaps import pack, unpack
 
 
 class Mirrors(NamedTuple):
@@ -68,22 +68,22 @@ def words_of_noise(count):
 
 
 def check_take_bits(m):
-    words, sent = packed(m.flags), words_of_noise(m.count)
+    words, sent = pack(m.flags), words_of_noise(m.count)
     message.take_bits(words, m.begin, m.count, sent)
     expected = m.flags.copy()
     expected[m.run] = False
     assert (unpack(words, len(expected)) == expected).all()
-    assert (sent == packed(m.flags[m.run])).all()  # and no bit behind the last
+    assert (sent == pack(m.flags[m.run])).all()  # and no bit behind the last
 
 
 def check_place_bits(m):
-    words, sent = packed(m.flags), packed(m.sent_flags)
+    words, sent = pack(m.flags), pack(m.sent_flags)
     if m.count % 64:
         sent[-1] |= np.uint64(0xFFFFFFFFFFFFFFFF) << np.uint64(m.count % 64)  # what is not to be looked at
     message.place_bits(sent, m.count, words, m.begin)
     expected = m.flags.copy()
     expected[m.run] = m.sent_flags
-    assert (words == packed(expected)).all()
+    assert (words == pack(expected)).all()
 
 
 def check_take_values(m):
@@ -99,7 +99,7 @@ def check_take_values(m):
 
 
 def check_take_flagged(m):
-    marks = packed(m.sent_flags)
+    marks = pack(m.sent_flags)
     for emptied in (0, 1):
         values, taken = m.values.copy(), np.full(m.count, 7, m.values.dtype)
         message.take_flagged(values, m.begin, marks, emptied, taken)
@@ -116,7 +116,7 @@ def check_list_flagged(m):
 
 
 def check_listed(m, emptied):
-    words, values = packed(m.flags), m.values.copy()
+    words, values = pack(m.flags), m.values.copy()
     positions = np.full(m.count + 2, 7, np.uint32)
     listed, length = np.full(m.count + 2, 7, m.values.dtype), np.array([2], np.uint64)
     message.list_flagged(words, m.begin, m.count, values, emptied, positions, listed, length)
@@ -134,19 +134,19 @@ def check_listed(m, emptied):
     assert (values == left).all()
     expected = m.flags.copy()
     expected[m.run] = False
-    assert (words == packed(expected)).all()
+    assert (words == pack(expected)).all()
 
 
 def check_place_listed(m):
-    words, values = packed(m.flags), m.values.copy()
+    words, values = pack(m.flags), m.values.copy()
     positions = np.random.default_rng(m.count).permutation(np.flatnonzero(m.sent_flags)).astype(np.uint32)
     message.place_listed(positions, m.sent[positions], m.begin, values, words)
     check_placed(m, values, words)
 
 
 def check_place_flagged(m):
-    words, values = packed(m.flags), m.values.copy()
-    message.place_flagged(m.sent, packed(m.sent_flags), m.begin, values, words)
+    words, values = pack(m.flags), m.values.copy()
+    message.place_flagged(m.sent, pack(m.sent_flags), m.begin, values, words)
     check_placed(m, values, words)
 
 
@@ -156,7 +156,7 @@ def check_placed(m, values, words):
     expected[m.run][m.sent_flags] = m.sent[m.sent_flags]
     flags[m.run] |= m.sent_flags
     assert (values == expected).all()
-    assert (words == packed(flags)).all()
+    assert (words == pack(flags)).all()
 
 
 CHECKS = [
@@ -204,15 +204,15 @@ def test_what_is_taken_and_placed_elsewhere_is_the_same():
     dtype = "float32"
     rng = np.random.default_rng(3)
     flags, values = rng.random(500) < 0.4, rng.integers(0, 100, 500).astype(dtype)
-    words, sent = packed(flags), words_of_noise(300)
+    words, sent = pack(flags), words_of_noise(300)
     message.take_bits(words, 37, 300, sent)
-    placed = packed(np.ones(600, bool))
+    placed = pack(np.ones(600, bool))
     message.place_bits(sent, 300, placed, 130)
     assert (unpack(placed, 600)[130:430] == flags[37:337]).all()
 
     positions, listed, length = np.zeros(300, np.uint32), np.zeros(300, dtype), np.zeros(1, np.uint64)
-    message.list_flagged(packed(flags), 37, 300, values, 0, positions, listed, length)
-    there, marks = np.zeros(600, dtype), packed(np.zeros(600, bool))
+    message.list_flagged(pack(flags), 37, 300, values, 0, positions, listed, length)
+    there, marks = np.zeros(600, dtype), pack(np.zeros(600, bool))
     k = int(length[0])
     message.place_listed(positions[:k], listed[:k], 130, there, marks)
     assert (there[130:430] == np.where(flags[37:337], values[37:337], 0)).all()

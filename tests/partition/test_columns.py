@@ -32,7 +32,7 @@ class Tabled(CpuElement):
 
     table_columns = COLUMNS
 
-    def room_beside(self, taken):
+    def room_after(self, taken):
         return PLENTY - taken
 
 
@@ -55,7 +55,7 @@ def eager(monkeypatch):
 def tables(monkeypatch, eager):  # noqa: ARG001 - for what it does
     """CPU elements have tables."""
     monkeypatch.setattr(CpuElement, "table_columns", COLUMNS, raising=False)
-    monkeypatch.setattr(CpuElement, "room_beside", lambda *_: PLENTY)
+    monkeypatch.setattr(CpuElement, "room_after", lambda *_: PLENTY)
 
 
 def star(n):
@@ -356,7 +356,7 @@ def test_it_takes_what_it_says_and_no_more_than_there_is():
 def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     asked = []
-    monkeypatch.setattr(CpuElement, "room_beside", lambda _, taken: asked.append(taken) or 0)
+    monkeypatch.setattr(CpuElement, "room_after", lambda _, taken: asked.append(taken) or 0)
     assert placing.columns_of(partition, CpuElement("cpu:1", 1)) is None
     assert asked == [partition.nbytes]
 
@@ -386,7 +386,7 @@ def test_two_columns_share_a_word(low, high):
 def test_what_fits_in_a_table(shared, columns):
     """On an H200, an A100, and others; columns are numbered in 16 bits, and one number stands for none."""
     loader = ModuleCache.__new__(ModuleCache)
-    loader._most_shared = shared
+    loader._max_shared = shared
     assert loader.table_columns == columns
 
 

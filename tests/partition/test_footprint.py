@@ -22,7 +22,7 @@ HOME = import_module("evener.partition.footprint")
 
 
 def element(room):
-    return SimpleNamespace(name="cuda:0", room_beside=lambda taken: None if room is None else room - taken)
+    return SimpleNamespace(name="cuda:0", room_after=lambda taken: None if room is None else room - taken)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
 
 __all__ = [
-    "NOBODY",
+    "NO_VERTEX",
     "Wanted",
     "check_weights",
     "ensure_placed",
@@ -41,7 +41,7 @@ __all__ = [
 _log = logging.getLogger("evener")
 
 # Stands where there is no local vertex; no partition has this many.
-NOBODY = np.uint32(0xFFFFFFFF)
+NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 class _Where(TypedDict):

@@ -73,7 +73,7 @@ def parse_elements(
     stripped = [str(name).strip() for name in names]
     unique = [f"{name}#{i}" if stripped.count(name) > 1 else name for i, name in enumerate(stripped)]
     shared = _shared_cores(kinds)
-    beside_gpu = any(kind == "cuda" for kind, _ in kinds)
+    with_gpu = any(kind == "cuda" for kind, _ in kinds)
     elements: list[Element] = []
     for name, (kind, number) in zip(unique, kinds, strict=True):
         if kind == "cuda":
@@ -81,7 +81,7 @@ def parse_elements(
 
             elements.append(CudaElement(name, cast("int", number), gpu_memory))
         else:
-            elements.append(CpuElement(name, number or shared.pop(0), pinned=beside_gpu))
+            elements.append(CpuElement(name, number or shared.pop(0), pinned=with_gpu))
     return elements
 
 

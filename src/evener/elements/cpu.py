@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.elements.page_pool import LEAST, PagePool
+from evener.elements.page_pool import MIN_POOLED_BYTES, PagePool
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
 from evener.kernels.compile_clock import compiling
@@ -64,7 +64,7 @@ class CpuElement:
     threads : int
         Threads that kernels use.
     pinned : bool
-        Whether arrays that travel lie in page-locked memory, which GPUs copy asynchronously.
+        Whether arrays that travel are in page-locked memory, which GPUs copy asynchronously.
     """
 
     kind = "cpu"
@@ -87,7 +87,7 @@ class CpuElement:
         """Return None: the host's memory is checked before a graph is placed."""
         return
 
-    def room_beside(self, taken: int) -> None:  # noqa: ARG002 - the host sets the limit
+    def room_after(self, taken: int) -> None:  # noqa: ARG002 - the host sets the limit
         """Return None, as `room` does."""
         return
 
@@ -104,7 +104,7 @@ class CpuElement:
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
         locked = self._pinned and travels
-        if nbytes < LEAST:
+        if nbytes < MIN_POOLED_BYTES:
             array = locked_array(length, dtype) if locked and length else _empty(length, dtype)
             if fill is not None:
                 array[:] = fill
@@ -132,7 +132,7 @@ class CpuElement:
         """Return the array itself."""
         return array
 
-    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> NDArray[Any]:  # noqa: ARG002 - all lie on the host
+    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> NDArray[Any]:  # noqa: ARG002 - the host has one memory
         """Return a NumPy array."""
         return _empty(length, dtype)
 
@@ -159,7 +159,7 @@ class CpuElement:
         return self._kernels[name]
 
     def prepare_workspace(self, edges: int) -> None:
-        """Do nothing: kernels divide edges as they run."""
+        """Do nothing: CPU kernels need no workspace."""
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call `function` on this thread, with its parallel loops on this element's threads."""
@@ -173,7 +173,8 @@ class CpuElement:
             with jit.PARALLEL_LOCK:
                 return function(*args)
         finally:
-            if numba.get_num_threads() != before:
+            # The function may also have set the number of threads.
+            if before != self.threads or numba.get_num_threads() != before:
                 numba.set_num_threads(before)
 
     def result(self, value: Any) -> Any:
@@ -212,7 +213,7 @@ class CpuElement:
 
     # ---- clock ----------------------------------------------------------------------------------
 
-    def begin_timing(self, *, beside_others: bool) -> None:
+    def begin_timing(self, *, concurrent: bool) -> None:
         """Do nothing: the host's clock needs no preparation."""
 
     def mark(self) -> float:

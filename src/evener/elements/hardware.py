@@ -1,4 +1,4 @@
-"""Hardware: the processors and GPUs of this machine, and the versions of the software that drives them."""
+"""Hardware: the processors and GPUs of this machine, and software versions."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ from evener.elements.cuda.device_errors import failed
 if TYPE_CHECKING:
     from evener.elements import Element
 
-__all__ = ["GpuFacts", "described", "fingerprint", "gpu_facts", "model_of"]
+__all__ = ["GpuFacts", "fingerprint", "gpu_facts", "machine_facts", "model_of"]
 
-# Bytes of the copy that measures the bus, and copies, of which the fastest counts: below 10 ms in all.
-_COPY_BYTES, _COPIES = 16 << 20, 4
-# Bytes a second of GPU memory for each multiprocessor, where the driver reports no memory clock.
+# Bytes of a copy that measures the bus.
+_COPY_BYTES = 16 << 20
+# Copies; the fastest one counts.
+_COPIES = 4
+# Bytes a second of GPU memory for each multiprocessor, if the driver reports no memory clock.
 _BANDWIDTH_PER_MULTIPROCESSOR = 20e9
 
 
-def described(*, with_gpus: bool = True) -> dict[str, Any]:
+def machine_facts(*, with_gpus: bool = True) -> dict[str, Any]:
     """Return the facts on which the speed of this machine depends.
 
     Raises
     ------
     DeviceError
-        If there are GPUs and they do not answer.
+        If a GPU does not respond.
     """
     from evener.elements.cuda.discovery import gpus
     from evener.system.version import __version__
@@ -61,12 +63,12 @@ def described(*, with_gpus: bool = True) -> dict[str, Any]:
 @cache
 def fingerprint() -> str:
     """Return a digest of the processor and the versions. Reading it starts no GPU."""
-    facts = json.dumps(described(with_gpus=False), sort_keys=True)
+    facts = json.dumps(machine_facts(with_gpus=False), sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 
 def model_of(element: Element) -> str:
-    """Return what hardware an element is: "cpu", or the name of a GPU."""
+    """Return the hardware of an element: "cpu", or the name of a GPU."""
     return "cpu" if element.kind == "cpu" else _gpu_name(getattr(element, "index", None))
 
 
@@ -97,7 +99,7 @@ class GpuFacts(NamedTuple):
 
 @cache
 def gpu_facts(index: int | None) -> GpuFacts:
-    """Return the facts of a GPU, with defaults for those that it does not report. Takes milliseconds."""
+    """Return the facts of a GPU, with defaults for facts that it does not report."""
     facts = GpuFacts()
     if index is None:
         return facts
@@ -105,7 +107,7 @@ def gpu_facts(index: int | None) -> GpuFacts:
         import cupy
 
         attributes = cupy.cuda.Device(index).attributes
-        # Two transfers for each clock cycle, in kHz, over a bus of so many bits.
+        # Two transfers per clock cycle. The clock is in kHz, the bus width in bits.
         bandwidth = 2e3 * attributes.get("MemoryClockRate", 0) * attributes.get("GlobalMemoryBusWidth", 0) / 8
         if not bandwidth:
             bandwidth = _BANDWIDTH_PER_MULTIPROCESSOR * attributes["MultiProcessorCount"]

@@ -1,4 +1,4 @@
-"""A pool of large arrays that later runs reuse, because mapping new pages takes longer than filling them."""
+"""A pool of large arrays that later runs reuse, because mapping new pages is slow."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LEAST", "PagePool"]
+__all__ = ["MIN_POOLED_BYTES", "PagePool"]
 
 # Bytes of the smallest pooled array. NumPy's allocator caches smaller ones.
-LEAST = 1 << 20
+MIN_POOLED_BYTES = 1 << 20
 # Share of the available memory that the pool may keep.
-_KEPT = 1 / 16
+_MAX_KEPT_SHARE = 1 / 16
 
 
 class PagePool:
-    """Returned pages, by size.
+    """A pool of pages, by size.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class PagePool:
         # By size, least recently returned sizes first.
         self._kept: OrderedDict[int, list[NDArray[np.uint64]]] = OrderedDict()
         self._nbytes = 0
-        self._most: int | None = None
+        self._limit: int | None = None
         # Finalizers run at any time, also on a thread that holds the lock. So they only append here, and the
         # next holder of the lock sorts the pages in.
         self._returned: deque[NDArray[np.uint64]] = deque()
@@ -101,18 +101,18 @@ class PagePool:
         """Sort in the pages that finalizers returned."""
         while self._returned:
             pages = self._returned.popleft()
-            if self._most is None:  # the query takes longer than filling a small array
-                self._most = int(_KEPT * available())
-            if pages.nbytes > self._most:
+            if self._limit is None:  # queried once, because the query is slow
+                self._limit = int(_MAX_KEPT_SHARE * available())
+            if pages.nbytes > self._limit:
                 continue
             self._kept.setdefault(pages.nbytes, []).append(pages)
             self._kept.move_to_end(pages.nbytes)
             self._nbytes += pages.nbytes
-            while self._nbytes > self._most:
+            while self._nbytes > self._limit:
                 self._pop(next(iter(self._kept)))
 
     def _pop(self, nbytes: int) -> NDArray[np.uint64]:
-        """Remove and return kept pages of a size."""
+        """Remove pages of a size from the pool, and return them."""
         of_size = self._kept[nbytes]
         pages = of_size.pop()
         if not of_size:

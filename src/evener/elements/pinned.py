@@ -26,7 +26,7 @@ _NO_PAGES = (1, 2)
 _LARGE_PAGE = 1 << 21
 
 
-def _give_up_pages() -> None:
+def _release_pages() -> None:
     """Release the pages that CuPy keeps for later."""
     if "cupy" in sys.modules:
         from cupy import get_default_pinned_memory_pool
@@ -34,7 +34,7 @@ def _give_up_pages() -> None:
         get_default_pinned_memory_pool().free_all_blocks()
 
 
-on_shortage(_give_up_pages)
+on_shortage(_release_pages)
 
 
 def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
@@ -124,7 +124,7 @@ def _locking(nbytes: int) -> Iterator[None]:
         if getattr(error, "status", _NO_PAGES[0]) not in _NO_PAGES:
             raise failed("a GPU failed while locking pages of the host's memory", error) from error
         msg = (
-            f"{format_bytes(nbytes)} of the host's memory cannot be locked for a GPU to read ({error}), with "
-            f"{format_bytes(available())} at hand; take a smaller graph, or give the GPU more of it"
+            f"cannot lock {format_bytes(nbytes)} of host memory for a GPU ({error}), with "
+            f"{format_bytes(available())} available; use a smaller graph, or a larger share on the GPU"
         )
         raise DeviceOutOfMemory(msg, needed=nbytes, available=available()) from error

@@ -53,7 +53,7 @@ class Memory(Protocol):
         """Return the bytes that a partition and its state may use; None if only the host sets a limit."""
         ...
 
-    def room_beside(self, taken: int) -> int | None:
+    def room_after(self, taken: int) -> int | None:
         """Return the bytes left if `taken` bytes are in use; None if only the host sets a limit."""
         ...
 
@@ -79,7 +79,7 @@ class Memory(Protocol):
         ...
 
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> Any:
-        """Return memory for `length` edge values, of which the first `on_host` may lie in host memory."""
+        """Return memory for `length` edge values, of which the first `on_host` may be in host memory."""
         ...
 
     def begin_write(self, edges: Any, begin: int, end: int) -> NDArray[Any]:
@@ -156,7 +156,7 @@ class Queue(Protocol):
         ...
 
     def wait_for_peer(self, done: Any) -> None:
-        """Count the copy that a peer made of this element's array as sent by this element."""
+        """Treat a peer's copy of this element's array as sent by this element."""
         ...
 
     def wait_for(self, done: Any) -> None:
@@ -167,8 +167,8 @@ class Queue(Protocol):
 class Clock(Protocol):
     """The times at which an element's work begins and ends."""
 
-    def begin_timing(self, *, beside_others: bool) -> None:
-        """Prepare to mark times. `beside_others`: whether other elements run at the same time."""
+    def begin_timing(self, *, concurrent: bool) -> None:
+        """Prepare to mark times. `concurrent`: whether other elements run at the same time."""
         ...
 
     def mark(self) -> Any:

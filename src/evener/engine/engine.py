@@ -19,7 +19,6 @@ from evener.engine.array import PartitionedArray
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.executor import no_steps, run_steps, worker_count
 from evener.engine.recorder import Recorder
-from evener.engine.renamed import accept_old_names
 from evener.engine.workspace import Workspace
 from evener.errors import ArgumentError, DeviceError
 from evener.graph.checks import type_name
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "PartitionedArray"]
 
-# Edges or vertices below which elements run one after another on the calling thread, because waking a worker
-# takes longer.
-WORTH_WAKING = 1 << 14
+# Edges or vertices. With less work, elements run one after another on the calling thread.
+MIN_PARALLEL_WORK = 1 << 14
 
 # How a world reduces values over ranks, for reductions that it can do without gathering them.
 _WORLD_OPERATIONS: dict[Any, Any] = {sum: "sum", min: "min", max: "max"}
@@ -50,9 +48,9 @@ class Engine(Workspace):
     Parameters
     ----------
     partitioned : PartitionedGraph
-        What `evener.partition` returns.
+        The graph, as `evener.partition` returns it.
     algorithm : str
-        Its name, for progress.
+        The algorithm's name, for progress.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
     from_both_ends : bool, default False
@@ -61,7 +59,7 @@ class Engine(Workspace):
     host_state : (float, float), default (0, 0)
         The fewest bytes that a run allocates on the host for each owned vertex and for each mirror.
     world : World, optional
-        The ranks that run the algorithm. Default: this process alone.
+        The ranks that run the algorithm. Default: only this process.
 
     Attributes
     ----------
@@ -88,7 +86,7 @@ class Engine(Workspace):
         world: World | None = None,
     ) -> None:
         if not hasattr(partitioned, "partitions"):
-            msg = f"an Engine takes what evener.partition returns, not {type(partitioned).__name__}"
+            msg = f"an Engine takes a PartitionedGraph of evener.partition, not {type(partitioned).__name__}"
             raise ArgumentError(msg)
         if progress is not None and not callable(progress):
             msg = f"progress is a function that is called with a Progress, not {type_name(progress)}"
@@ -101,7 +99,7 @@ class Engine(Workspace):
         self._recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         for element in self.elements:
-            element.begin_timing(beside_others=len(self.elements) > 1)
+            element.begin_timing(concurrent=len(self.elements) > 1)
 
     @property
     def timeline(self) -> Timeline:
@@ -109,7 +107,7 @@ class Engine(Workspace):
         return self._recorder.timeline
 
     def finish(self) -> float:
-        """End the timeline and return the seconds since the engine was made. Later calls record nothing."""
+        """End the timeline and return the seconds since the engine was constructed."""
         self._exchange.cancel_published()
         since = perf_counter()
         for element in self.elements:
@@ -135,11 +133,11 @@ class Engine(Workspace):
         phase : str
             What the superstep does, for the timeline.
         active : PartitionedArray, optional
-            The number of active vertices on each element. Default: those that `compute` has counted for it
-            by `count_next_active`.
+            The number of active vertices on each element. Default: the number that `compute` counted with
+            ``count_next_active=True``.
         edges : int, default 0
-            The edges of all active vertices, for the rate that progress shows; if they are known only
-            afterwards, those of the superstep before.
+            The edges of all active vertices, for the rate that progress shows. A driver that does not know
+            them yet gives the edges of the last superstep.
         fraction : float, optional
             The part of the run that is done, if known.
         """
@@ -150,13 +148,6 @@ class Engine(Workspace):
             self._settle()
             raise
 
-    @accept_old_names(
-        wakes="count_next_active",
-        worked="count_active",
-        work="work_estimate",
-        pulled="pull_before",
-        posts="publish",
-    )
     def compute(
         self,
         kernel: str | Kernel,
@@ -182,19 +173,19 @@ class Engine(Workspace):
             Whether the first value that the kernel returns counts vertices that are active in the next
             superstep.
         count_active : bool, default False
-            Whether that value counts vertices that are active in this superstep. Not both.
+            Whether this value counts vertices that are active in the current superstep. Not both.
         reduce : callable, default sum
-            Reduces the values of all elements and ranks: `sum`, `min` or `max`; `list` keeps them apart.
+            Reduces the values of all elements and ranks: `sum`, `min` or `max`. `list` returns all values.
         work_estimate : int, optional
-            About how many edges or vertices the kernels touch, all together. For little work, elements run
-            one after another on the calling thread.
+            About how many edges or vertices the kernels touch in total. If there is little work, elements
+            run one after another on the calling thread.
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
             change the array's owned values.
         publish : PartitionedArray, optional
-            The kernel computes its owned values and does not use its mirrors. Each element sends them as
-            soon as its kernel is done. If the next exchange pulls this array, and no kernel used it since, it
-            is not sent again.
+            An array whose owned values the kernel computes without using its mirrors. Each element sends the
+            values as soon as its kernel is done. If the next exchange pulls this array, and no kernel used it
+            since, the values are not sent again.
 
         Returns
         -------
@@ -204,9 +195,9 @@ class Engine(Workspace):
         Raises
         ------
         ArgumentError
-            If `kernel` is no kernel, or an element has no side of it; if both counts are asked for, or the
-            kernel returns no value to count; if `reduce` cannot be called; or if an array is for another
-            number of partitions, or too short to be exchanged.
+            If `kernel` is not a kernel, or has no side for an element; if both counts are requested, or the
+            kernel returns no value to count; if `reduce` cannot be called; or if an array has another number
+            of partitions, or is too short to be exchanged.
         """
         _check_compute(kernel, reduce, both_counts=count_next_active and count_active)
         for exchanged in (pull_before, publish):
@@ -220,7 +211,6 @@ class Engine(Workspace):
             self._recorder.count_active(results, next_superstep=count_next_active)
         return self._reduced(results, reduce)
 
-    @accept_old_names(work="work_estimate")
     def push(
         self,
         array: PartitionedArray,
@@ -263,7 +253,6 @@ class Engine(Workspace):
             self._run(sends, work_estimate)
             self._run(receives, work_estimate)
 
-    @accept_old_names(work="work_estimate")
     def pull(
         self,
         array: PartitionedArray,
@@ -341,7 +330,7 @@ class Engine(Workspace):
         """Run each element's steps, record them, and return the kernels' values."""
         if not any(steps):
             return []
-        in_turn = work_estimate is not None and work_estimate < WORTH_WAKING
+        in_turn = work_estimate is not None and work_estimate < MIN_PARALLEL_WORK
         if self.routes:
             for element in self.elements:
                 element.begin_round()
@@ -364,9 +353,9 @@ class Engine(Workspace):
         return self._world.allreduce(own, operation)
 
     def _settle(self) -> None:
-        """After an error, wait for the work of all elements, whose arrays later runs use again.
+        """After an error, wait for the work of all elements, because later runs reuse their arrays.
 
-        Packets may be left on their way, so the exchange begins anew.
+        Packets may be in transit, so a new exchange is made.
         """
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left

@@ -1,8 +1,8 @@
 """The executor: threads of this process that run the steps of its elements at the same time.
 
-The calls of a superstep are one list, from which each thread takes the next call. The calling thread takes
-calls too, a worker that wakes late finds none left, and elements that share cores run one after another. Work
-for a deferred element is only queued, so the calling thread queues it for all of them first.
+Each thread takes the next call from one list. The calling thread also takes calls, so a slow worker delays
+nothing, and elements that share cores run one after another. The calling thread first queues the work of all
+deferred elements.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
     Returns
     -------
     list
-        What the calls return, in order.
+        The values of the calls, in order.
 
     Raises
     ------
@@ -106,9 +106,8 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
     turns = iter([turn for turn, (element, _, _) in enumerate(calls) if not element.deferred])
 
     errors: list[BaseException] = []
-    at_work = [
-        Lock() for _ in range(workers)
-    ]  # a worker holds its lock from before its first call to its last
+    # A worker holds its lock during all of its calls.
+    at_work = [Lock() for _ in range(workers)]
 
     def take_turns() -> None:
         for turn in turns:

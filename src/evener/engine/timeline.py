@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Shares", "Slice", "Span", "Superstep", "Timeline"]
 
-# A slice takes 200 bytes, and betweenness from all vertices has several for each level of each vertex.
-_MOST_SLICES = 1 << 17
+# Slices of 200 bytes that a timeline stores.
+_MAX_SLICES = 1 << 17
 
 
 @dataclass(slots=True)
@@ -164,9 +164,9 @@ class Timeline:
     ----------
     spans : list of Span
     slices : list of Slice
-        The intervals in which elements were busy, in the order of their calls; at most 131,072.
+        The intervals in which elements were busy, in the order of their calls, up to a limit.
     more_slices : int
-        The number of further slices.
+        The number of slices beyond the limit.
     compile_seconds : float
         Seconds of the run in which kernels were compiled or loaded, once in a process.
     seconds : float
@@ -192,7 +192,7 @@ class Timeline:
 
     def add_slice(self, one: Slice) -> None:
         """Add a slice, or only count it if there are too many."""
-        if len(self.slices) < _MOST_SLICES:
+        if len(self.slices) < _MAX_SLICES:
             self.slices.append(one)
         else:
             self.more_slices += 1

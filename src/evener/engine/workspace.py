@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from evener.engine.array import PartitionedArray, adjacency
 from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
-from evener.partition.partitioned import NOBODY
+from evener.partition.partitioned import NO_VERTEX
 from evener.system.memory import require_for_run
 
 if TYPE_CHECKING:
@@ -25,6 +26,65 @@ if TYPE_CHECKING:
 
 __all__ = ["Workspace"]
 
+_SINGLE_PROCESS = SingleProcess()
+
+
+class _Arrays(NamedTuple):
+    """The arrays that depend only on a partitioned graph, named as in `Workspace`.
+
+    `values` and `words` are the lengths of an array and of a bitmap for each partition.
+    """
+
+    element: PartitionedArray
+    out: tuple[PartitionedArray, PartitionedArray, PartitionedArray]
+    in_: tuple[PartitionedArray, PartitionedArray, PartitionedArray]
+    out_weights: PartitionedArray
+    in_weights: PartitionedArray
+    out_rows: PartitionedArray
+    in_rows: PartitionedArray
+    out_edges: PartitionedArray
+    owned: PartitionedArray
+    connected: PartitionedArray
+    vertices: PartitionedArray
+    out_degree: PartitionedArray
+    values: list[int]
+    words: list[int]
+    reads_host_edges: list[bool]
+
+
+# Cached, because building the arrays is slower than a search of a small graph.
+_arrays: WeakKeyDictionary[PartitionedGraph, _Arrays] = WeakKeyDictionary()
+
+
+def _arrays_of(partitioned: PartitionedGraph) -> _Arrays:
+    """Return the arrays of a partitioned graph, built on the first call."""
+    arrays = _arrays.get(partitioned)
+    if arrays is None:
+        arrays = _arrays[partitioned] = _build_arrays(partitioned)
+    return arrays
+
+
+def _build_arrays(partitioned: PartitionedGraph) -> _Arrays:
+    partitions = partitioned.partitions
+    values = [len(p.vertices) for p in partitions]
+    return _Arrays(
+        element=PartitionedArray(partitioned.elements),
+        out=adjacency([p.out for p in partitions]),
+        in_=adjacency([p.in_ for p in partitions]),
+        out_weights=PartitionedArray([None if p.out is None else p.out.weights for p in partitions]),
+        in_weights=PartitionedArray([None if p.in_ is None else p.in_.weights for p in partitions]),
+        out_rows=PartitionedArray([0 if p.out is None else p.out.rows for p in partitions]),
+        in_rows=PartitionedArray([0 if p.in_ is None else p.in_.rows for p in partitions]),
+        out_edges=PartitionedArray([0 if p.out is None else p.out.count for p in partitions]),
+        owned=PartitionedArray([p.owned for p in partitions]),
+        connected=PartitionedArray([p.connected for p in partitions]),
+        vertices=PartitionedArray([p.vertices for p in partitions]),
+        out_degree=PartitionedArray([p.out_degree for p in partitions]),
+        values=values,
+        words=[(count + 63) // 64 for count in values],
+        reads_host_edges=[p.mapped_edges > 0 for p in partitions],
+    )
+
 
 class Workspace:
     """The partitions of a graph as an algorithm sees them, and the arrays that it allocates.
@@ -33,7 +93,7 @@ class Workspace:
     ----------
     partitioned : PartitionedGraph
     world : World, optional
-        The ranks that run the algorithm. Default: this process alone.
+        The ranks that run the algorithm. Default: only this process.
 
     Attributes
     ----------
@@ -67,28 +127,25 @@ class Workspace:
     def __init__(self, partitioned: PartitionedGraph, world: World | None = None) -> None:
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
-        self.element = PartitionedArray(self.elements)
-        self.out = adjacency([p.out for p in self.partitions])
-        self.in_ = adjacency([p.in_ for p in self.partitions])
-        self.out_weights = PartitionedArray(
-            [None if p.out is None else p.out.weights for p in self.partitions]
-        )
-        self.in_weights = PartitionedArray(
-            [None if p.in_ is None else p.in_.weights for p in self.partitions]
-        )
-        self.out_rows = PartitionedArray([0 if p.out is None else p.out.rows for p in self.partitions])
-        self.in_rows = PartitionedArray([0 if p.in_ is None else p.in_.rows for p in self.partitions])
-        self.out_edges = PartitionedArray([0 if p.out is None else p.out.count for p in self.partitions])
-        self.owned = PartitionedArray([p.owned for p in self.partitions])
-        self.connected = PartitionedArray([p.connected for p in self.partitions])
-        self.vertices = PartitionedArray([p.vertices for p in self.partitions])
-        self.out_degree = PartitionedArray([p.out_degree for p in self.partitions])
+        arrays = _arrays_of(partitioned)
+        self.element = arrays.element
+        self.out = arrays.out
+        self.in_ = arrays.in_
+        self.out_weights = arrays.out_weights
+        self.in_weights = arrays.in_weights
+        self.out_rows = arrays.out_rows
+        self.in_rows = arrays.in_rows
+        self.out_edges = arrays.out_edges
+        self.owned = arrays.owned
+        self.connected = arrays.connected
+        self.vertices = arrays.vertices
+        self.out_degree = arrays.out_degree
+        self._values = arrays.values
+        self._words = arrays.words
         self._partitioned = partitioned
-        self._world: World = SingleProcess() if world is None else world
-        self._values = [len(p.vertices) for p in self.partitions]
-        self._words = [(count + 63) // 64 for count in self._values]
+        self._world: World = _SINGLE_PROCESS if world is None else world
         self._weights = self.gather([element.weight for element in self.elements])
-        self.reads_host_edges = any(self.gather([p.mapped_edges > 0 for p in self.partitions]))
+        self.reads_host_edges = any(self.gather(arrays.reads_host_edges))
 
     # ---- the machine ----------------------------------------------------------------------------
 
@@ -136,7 +193,7 @@ class Workspace:
 
     def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> PartitionedArray:
         """Return an array with a value for each owned vertex; undefined without `fill`."""
-        return self._allocate([p.owned for p in self.partitions], dtype, fill)
+        return self._allocate(self.owned.parts, dtype, fill)
 
     def mirror_array(self, dtype: DTypeLike, columns: int) -> PartitionedArray:
         """Return an undefined array of shape (mirrors, columns) for each partition."""
@@ -168,7 +225,7 @@ class Workspace:
         return PartitionedArray(copies, bits=array.bits)
 
     def lengthen(self, array: PartitionedArray, length: int, kept: int) -> PartitionedArray:
-        """Return an array of shape (length,) for each partition that begins with `kept` values of another."""
+        """Return an array of shape (length,) for each partition, with the first `kept` values of `array`."""
         longer = self.local_array(length, array.dtype)
         for element, old, new in zip(self.elements, array.parts, longer.parts, strict=True):
             element.run(new.__setitem__, slice(kept), old[:kept])
@@ -206,7 +263,7 @@ class Workspace:
         return PartitionedArray([value] * len(self.elements))
 
     def per_partition(self, values: Sequence[Any]) -> PartitionedArray:
-        """Return a value of its own for each partition of this rank."""
+        """Return an array of one given value for each partition of this rank."""
         return PartitionedArray(self._own(values))
 
     def at_vertex(self, number: int) -> PartitionedArray:
@@ -215,7 +272,9 @@ class Workspace:
         `number` is the graph's number of the vertex.
         """
         owner, local = self._partitioned.place_of(number)
-        return PartitionedArray([np.uint32(local if p.index == owner else NOBODY) for p in self.partitions])
+        return PartitionedArray(
+            [np.uint32(local if p.index == owner else NO_VERTEX) for p in self.partitions]
+        )
 
     def upload(self, values: Sequence[NDArray[Any]]) -> PartitionedArray:
         """Return one host array on each element. Do not write to it while the algorithm runs."""
@@ -249,13 +308,11 @@ class Workspace:
 
     def _require_host_state(self, algorithm: str, per_owned: float, per_mirror: float) -> None:
         """Refuse a run whose state has no room in host memory. A GPU's memory was checked by `partition`."""
-        vertices = sum(partition.owned for partition in self.partitions)
-        nbytes = sum(
-            per_owned * partition.owned + per_mirror * partition.mirrors
-            for partition, element in zip(self.partitions, self.elements, strict=True)
-            if element.addressable
-        )
-        require_for_run(int(nbytes), f"{algorithm} on a graph of {vertices:,} vertices")
+        nbytes = 0.0
+        for element, owned, values in zip(self.elements, self.owned.parts, self._values, strict=True):
+            if element.addressable:
+                nbytes += per_owned * owned + per_mirror * (values - owned)
+        require_for_run(int(nbytes), f"{algorithm} on a graph of {sum(self.owned.parts):,} vertices")
 
     def _check_exchanged(self, array: PartitionedArray, changed: PartitionedArray | None = None) -> None:
         """Refuse arrays that are too short: kernels would read and write beyond their ends."""

@@ -63,7 +63,7 @@ class World(Protocol):
 
 
 class SingleProcess:
-    """The world of a process that runs alone: every operation returns at once."""
+    """The world of a single process. Every operation returns at once."""
 
     rank = 0
     size = 1

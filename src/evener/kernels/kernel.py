@@ -1,4 +1,4 @@
-"""Kernel names, and kernels given as functions and files of their own."""
+"""Names of packaged kernels, and kernels given as functions and files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Kernel", "KernelFile", "no_such_kernel"]
 
 
 class KernelFile:
-    """The kernels of one file of a package: ``FILE_cpu.py`` for CPUs and ``FILE.cu`` for CUDA, side by side.
+    """The kernels of a package's file, ``FILE_cpu.py`` for CPUs and ``FILE.cu`` for CUDA.
 
     An attribute is the full name of a kernel, which `Engine.compute` and an element's `kernel` accept.
 
     Parameters
     ----------
     package : str
-        The package whose folder holds both files, as its ``__package__`` says.
+        The ``__package__`` of the folder with both files.
     file : str, default "kernels"
-        The part of the file names that both share.
+        The common part of the file names.
 
     Examples
     --------
@@ -45,27 +45,27 @@ class KernelFile:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of your own, which `Engine.compute` takes.
+    """A kernel from outside the package, for `Engine.compute`.
 
-    Both sides have the same name and take the same arguments. One that is left out is missed only when the
-    graph is placed on an element of that kind.
+    Both sides have the same name and take the same arguments. A side may be missing if no element of its kind
+    runs the kernel.
 
     Parameters
     ----------
     cpu : callable, optional
-        A function compiled by Numba. A plain Python function works too, if it uses no atomics: slowly, but a
-        debugger steps through.
+        A function compiled by Numba. A plain Python function without atomics works too; it is slow, but a
+        debugger can step through it.
     cuda : str, path-like or callable, optional
-        The ``.cu`` file that declares the kernel, or a function that launches kernels of a GPU's element and
-        returns what the last one does. A file may include Evener's headers ("common.cuh", "edges.cuh",
-        "rows.cuh"), and headers of its own that lie beside it.
+        The ``.cu`` file that declares the kernel, or a function of a GPU's element. The function launches
+        kernels and returns the result of the last one. A file may include Evener's headers ("common.cuh",
+        "edges.cuh", "rows.cuh") and headers in its own folder.
     name : str, optional
-        The kernel's name in that file. Default: the name of the function.
+        The kernel's name in the file. Default: the name of the function.
 
     Raises
     ------
     ArgumentError
-        If there is no side at all, or no name.
+        If both sides are missing, or there is no name.
 
     Examples
     --------
@@ -88,26 +88,26 @@ class Kernel:
             msg = f"a Kernel's cuda= is the path of a .cu file or a function, not {type(self.cuda).__name__}"
             raise ArgumentError(msg)
         if self.cpu is None and self.cuda is None:
-            msg = "a Kernel has a side for the CPU, for CUDA, or both: give it cpu=, cuda= or both"
+            msg = "a Kernel needs a side for the CPU or for CUDA; give cpu=, cuda= or both"
             raise ArgumentError(msg)
         name = self.name or getattr(self.cpu, "__name__", "") or getattr(self.cuda, "__name__", "")
         if not name:
-            msg = "a Kernel without a function that has a name needs name=, its name in the .cu file"
+            msg = "a Kernel of unnamed functions needs name=, the kernel's name in the .cu file"
             raise ArgumentError(msg)
         object.__setattr__(self, "name", name)
 
     def side(self, element: Element) -> Any:
-        """What an element of its kind is to run: the function, or the path of the ``.cu`` file.
+        """Return the side for an element: the function, or the path of the ``.cu`` file.
 
         Raises
         ------
         ArgumentError
-            If there is none for that kind.
+            If the kernel has no side for the element's kind.
         """
         side = getattr(self, element.kind, None)
         if side is None:
             msg = (
-                f'the kernel "{self.name}" has nothing for the element "{element.name}" to run; '
+                f'the kernel "{self.name}" has no side for the element "{element.name}"; '
                 f"give its Kernel {element.kind}=, or place the graph on elements of another kind"
             )
             raise ArgumentError(msg)
@@ -115,9 +115,9 @@ class Kernel:
 
 
 def no_such_kernel(name: str, where: str) -> ArgumentError:
-    """For the name of a kernel that Evener does not have."""
+    """Return the error for a name that is no packaged kernel."""
     msg = (
-        f'"{name}" is none of the kernels for {where} that Evener has, such as "bits.copy"; '
-        "one of your own is given as evener.Kernel"
+        f'Evener has no kernel "{name}" for {where}; expected a name such as "bits.copy", or an '
+        "evener.Kernel for your own kernel"
     )
     return ArgumentError(msg)

@@ -277,5 +277,5 @@ def _places(
 
 def spare(partition: Partition, element: Element, elsewhere: int = 0) -> float:
     """Bytes that an element has for edges a second time: what else runs on the partition keeps its room."""
-    room = element.room_beside(partition.nbytes)
+    room = element.room_after(partition.nbytes)
     return math.inf if room is None else room - run_bytes(partition, elsewhere)

@@ -210,7 +210,7 @@ def tiers_of(
     DeviceOutOfMemory
         If there is not even room for what must lie there: the vertices, and the state of any algorithm.
     """
-    room = element.room_beside(taken)
+    room = element.room_after(taken)
     if room is None:
         return IN_ONE_MEMORY
     room = max(0, room - promised)

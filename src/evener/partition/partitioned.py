@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PartitionedGraph"]
 
 # Marks the absence of a vertex in arrays of vertex numbers.
-NOBODY = (1 << 32) - 1
+NO_VERTEX = (1 << 32) - 1
 
 
 class PartitionedGraph:
@@ -181,6 +181,6 @@ def _integer_ids(graph: Graph) -> NDArray[np.int64]:
 def _refuse_beyond(beyond: int, vertices: int, what: str) -> None:
     """Refuse numbers if some are too large."""
     if beyond:
-        bounds = f"below {vertices:,}, or {NOBODY:,} for no vertex"
+        bounds = f"below {vertices:,}, or {NO_VERTEX:,} for no vertex"
         msg = f"{what} are {bounds}, and {beyond:,} of those given are not"
         raise ArgumentError(msg)

@@ -88,7 +88,7 @@ class WorldContract:
         assert self.run(size, run) == [expected] * size
 
     def test_no_rank_passes_a_barrier_alone(self, size: int) -> None:
-        """After a barrier, every rank has done what comes before it."""
+        """No rank passes a barrier before every rank has reached it."""
         arrived: list[int] = []
 
         def run(world: World) -> int:

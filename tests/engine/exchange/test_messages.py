@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import evener as ev
-from contracts import TransportContract, check_one_route, packed, sparse_and_dense, unpack
 from evener.engine.engine import Engine
 from evener.engine.exchange.buffers import Buffers
 from evener.engine.exchange.encoding import (
@@ -22,7 +21,10 @@ from evener.engine.exchange.exchange import Link
 from evener.graph.graph import Graph
 from evener.partition.place import partition
 from evener.partition.route import Route, place
+from evener.testing.bitmaps import pack, unpack
+from evener.testing.transports import TransportContract
 from fake_elements import ApartElement
+from one_route import check_one_route, sparse_and_dense
 
 pytestmark = pytest.mark.usefixtures("apart_elements")
 
@@ -127,7 +129,7 @@ def test_values_pulled_for_a_kernel_come_by_message(placed):
     engine.superstep("count")
     flags = engine.bits()
     for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
-        words[:] = element.upload(packed(np.arange(len(p.vertices)) < p.owned))
+        words[:] = element.upload(pack(np.arange(len(p.vertices)) < p.owned))
     count = engine.compute("bits.count_range", flags, 0, engine.owned, pull_before=flags)
     assert count == 300
     for element, p, words in zip(engine.elements, engine.partitions, flags.parts, strict=True):
@@ -179,12 +181,12 @@ def test_bits_travel_as_bits(ends):
     pushes, pulls = ends
     holder, owner = pushes.outbox.element, pushes.inbox.element
     flags = np.random.default_rng(1).random(210) < 0.5
-    here = holder.upload(packed(np.ones(120, bool)))
-    there = owner.upload(packed(flags))
+    here = holder.upload(pack(np.ones(120, bool)))
+    there = owner.upload(pack(flags))
     assert pull(pulls, there, here, as_bits=True).nbytes == 9  # 70 bits
     assert (unpack(holder.download(here), 120) == [*[True] * 50, *flags[::3]]).all()
 
-    there = owner.upload(packed(np.zeros(210, bool)))
+    there = owner.upload(pack(np.zeros(210, bool)))
     assert push(pushes, "or", here, there).nbytes == 9
     found = unpack(owner.download(there), 210)
     assert (found[::3] == flags[::3]).all()
@@ -208,7 +210,7 @@ def test_of_values_that_are_not_flagged_none_travels(ends, op, left):
     link, _ = ends
     flagged = np.arange(120) >= 80
     here = link.outbox.element.upload(np.where(flagged, 5, 99).astype(np.uint32))
-    flags = link.outbox.element.upload(packed(flagged))
+    flags = link.outbox.element.upload(pack(flagged))
     there = link.inbox.element.upload(np.full(210, 7, np.uint32))
     packet = push(link, op, here, there, flags)
     assert (packet.encoding, packet.nbytes) == (Encoding.DENSE, 280 + 9)
@@ -222,8 +224,8 @@ def test_few_changes_travel_as_a_list(ends):
     flagged = np.isin(np.arange(120), [50, 60, 119])
     here = link.outbox.element.upload(np.arange(120, dtype=np.uint32))
     there = link.inbox.element.upload(np.full(210, 1000, np.uint32))
-    flags = link.outbox.element.upload(packed(flagged))
-    owner_flags = link.inbox.element.upload(packed(np.zeros(210, bool)))
+    flags = link.outbox.element.upload(pack(flagged))
+    owner_flags = link.inbox.element.upload(pack(np.zeros(210, bool)))
     packet = push(link, "min", here, there, flags, owner_flags)
     assert (packet.encoding, packet.count, packet.nbytes) == (Encoding.SPARSE, 3, 24)
     assert sorted(link.inbox.element.download(packet.arrays["positions"]).tolist()) == [0, 10, 69]

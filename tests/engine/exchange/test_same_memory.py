@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from contracts import TransportContract, check_one_route, packed, sparse_and_dense
 from evener.elements import CpuElement
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
 from evener.partition.place import partition
+from evener.testing.bitmaps import pack
+from evener.testing.transports import TransportContract
+from one_route import check_one_route, sparse_and_dense
 
 
 class TestFourElements(TransportContract):
@@ -36,7 +38,7 @@ def test_dense_and_sparse_agree_whatever_share_changed():
             chosen = rng.random(len(p.vertices)) < share
             chosen[: p.owned] = False
             a[chosen] = b[chosen] = rng.integers(1, 9, chosen.sum())
-            words[:] = packed(chosen)
+            words[:] = pack(chosen)
         engine.push(plain, "add")
         engine.push(flagged, "add", changed=changed)
         for a, b in zip(plain.parts, flagged.parts, strict=True):

@@ -15,79 +15,53 @@ from hypothesis import strategies as st
 import evener as ev
 from evener.graph.formats.file import Source
 from evener.system.files import atomic_write
+from evener.testing.formats import FormatContract
 
 FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".feather", ".evg"]
 NUMBERED = [".mtx", ".mtx.gz", ".sg", ".wsg", ".gr", ".gr.zst", ".graph", ".metis.gz", ".npz"]
 
-# What a format cannot hold, and the words of the refusal.
-REFUSED = {
-    ".sg": lambda g: "write .wsg" if g.weights is not None else None,
-    ".wsg": lambda g: "write .sg" if g.weights is None else "int32" if g.weights.dtype.kind == "f" else None,
-    ".gr": lambda g: "integer weights" if g.weights is not None and g.weights.dtype.kind == "f" else None,
-    ".graph": lambda g: (
-        "undirected"
-        if g.directed
-        else "positive integer weights"
-        if g.weights is not None and g.weights.dtype.kind == "f"
-        else "self-loops"
-        if _has_loops(g)
-        else None
-    ),
-}
-REFUSED[".metis"] = REFUSED[".graph"]
+
+class TestFormatsThatHoldEverything(FormatContract):
+    """Show for every kind of graph that these formats lose nothing."""
+
+    suffixes = tuple(FULL)
+
+
+class TestFormatsThatNumberVertices(FormatContract):
+    """Show what these formats keep, and that they refuse what they cannot hold."""
+
+    suffixes = tuple(NUMBERED)
+    stores_float32 = False
+
+    def read_options(self, graph, suffix):
+        return {"directed": graph.directed} if suffix == ".npz" else {}
+
+    def refusal(self, graph, suffix):
+        real = graph.weights is not None and graph.weights.dtype.kind == "f"
+        if suffix == ".sg":
+            return None if graph.weights is None else "write .wsg"
+        if suffix == ".wsg":
+            return "write .sg" if graph.weights is None else "int32" if real else None
+        if suffix.startswith(".gr") and not suffix.startswith(".graph"):
+            return "integer weights" if real else None
+        if suffix.startswith((".graph", ".metis")):
+            if graph.directed:
+                return "undirected"
+            return "positive integer weights" if real else "self-loops" if _has_loops(graph) else None
+        return None
+
+
+class TestGraphalytics(FormatContract):
+    suffixes = (".properties", ".v.gz", ".e.zst")
+    stores_float32 = False
+
+    def refusal(self, graph, suffix):
+        return "needs integer ids" if graph.has_string_ids else None
 
 
 def _has_loops(g):
     rows = np.repeat(np.arange(g.n), np.diff(g.offsets).astype(int))
     return bool((rows == g.targets).any())
-
-
-@pytest.mark.parametrize("suffix", FULL)
-def test_formats_that_hold_everything(suffix, graphs, same, tmp_path):
-    """Show for every kind of graph that these formats lose nothing."""
-    path = tmp_path / f"g{suffix}"
-    for graph in graphs.values():
-        ev.write(graph, path)
-        same(graph, ev.read(path))
-
-
-@pytest.mark.parametrize("suffix", NUMBERED)
-def test_formats_that_number_vertices(suffix, graphs, same, tmp_path):
-    """Show for every kind of graph what these formats keep, and that they refuse what they cannot hold."""
-    for number, kind in enumerate(graphs):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        check_numbered(suffix, kind, graphs, same, folder)
-
-
-def check_numbered(suffix, kind, graphs, same, tmp_path):
-    graph = graphs[kind]
-    path = tmp_path / f"g{suffix}"
-    if graph.has_custom_ids:
-        with pytest.raises(ev.ArgumentError, match="ids='drop'"):
-            ev.write(graph, path)
-        graph = ev.Graph(graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed)
-    reason = REFUSED.get("." + suffix.split(".")[1], lambda _: None)(graph)
-    if reason is not None:
-        with pytest.raises(ev.ArgumentError, match=reason):
-            ev.write(graphs[kind], path, ids="drop")
-        assert not list(tmp_path.iterdir())
-        return
-    ev.write(graphs[kind], path, ids="drop")
-    directed = None if suffix != ".npz" else graph.directed
-    same(graph, ev.read(path, directed=directed), weight_dtype=kind != "float32 weights")
-
-
-@pytest.mark.parametrize("suffix", [".properties", ".v.gz", ".e.zst"])
-def test_graphalytics(suffix, graphs, same, tmp_path):
-    for kind, graph in graphs.items():
-        if kind.startswith("names"):
-            with pytest.raises(ev.ArgumentError, match="needs integer ids"):
-                ev.write(graph, tmp_path / f"g{suffix}")
-            continue
-        ev.write(graph, tmp_path / f"g{suffix}")
-        assert len(list(tmp_path.iterdir())) == 3
-        same(graph, ev.read(tmp_path / f"g{suffix}"), weight_dtype=kind != "float32 weights")
 
 
 @pytest.mark.parametrize("named", ["g.e", "g.v.gz", "g.properties"])

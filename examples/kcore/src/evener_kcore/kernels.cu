@@ -7,7 +7,7 @@
 // Returns the number of these vertices.
 __global__ void PARALLEL(256) peel(
     u32 level, Array<const u32> degree, Array<const u32> lost, Array<i32> core, Array<u32> queue,
-    Array<u64> length, Votes<u64> votes
+    Array<u64> length, Results<u64> results
 ) {
     u64 peeled = 0;
     for (u64 v = thread_of_grid(); v < core.length; v += threads_of_grid()) {
@@ -17,7 +17,7 @@ __global__ void PARALLEL(256) peel(
             peeled++;
         }
     }
-    votes.sum(peeled);
+    results.sum(peeled);
 }
 
 // Count a lost neighbour at every neighbour of the queued vertices, and empty the queue.

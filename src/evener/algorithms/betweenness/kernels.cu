@@ -26,7 +26,7 @@ struct Max {
 // Returns (out-edges, in-edges) of the source.
 __global__ void PARALLEL(256) begin(
     Array<const u64> offsets, Array<const u64> in_offsets, u32 source, Array<double> value, Bits visited,
-    Bits frontier, Array<u32> order, Array<u64> bounds, Votes<u64, u64> votes
+    Bits frontier, Array<u32> order, Array<u64> bounds, Results<u64, u64> results
 ) {
     bool here = source != NO_VERTEX;
     for (u64 h = thread_of_grid(); h < visited.length(); h += threads_of_grid()) {
@@ -45,7 +45,7 @@ __global__ void PARALLEL(256) begin(
             in_edges = in_offsets[(u64)source + 1] - in_offsets[source];
         }
     }
-    votes.sum(out_edges, in_edges);
+    results.sum(out_edges, in_edges);
 }
 
 // ---- forward: count shortest paths --------------------------------------------------------------
@@ -180,7 +180,7 @@ __global__ void PARALLEL(256) pull_paths(
 __global__ void PARALLEL(256) build_level(
     Array<const u64> offsets, Array<const u64> in_offsets, u64 owned, u64 level, double scale,
     Array<double> incoming, Bits reached, Bits visited, Bits frontier, Array<double> value, Array<u32> order,
-    Array<u64> bounds, Votes<u64, u64, u64, double> votes, Grid grid
+    Array<u64> bounds, Results<u64, u64, u64, double> results, Grid grid
 ) {
     if (first_of_grid()) bounds[level + 1] = bounds[level];
     for (u64 h = thread_of_grid(); h < frontier.length(); h += threads_of_grid()) frontier.half(h) = 0;
@@ -239,7 +239,7 @@ __global__ void PARALLEL(256) build_level(
             paths += in_range(count[k]);
         }
     }
-    votes.sum(vertices, out_edges, in_edges, paths);
+    results.sum(vertices, out_edges, in_edges, paths);
 }
 
 // ---- backward: dependencies ------------------------------------------------------------------------
@@ -322,8 +322,8 @@ __global__ void PARALLEL(256) pull_dependencies(
 // own dependency does not count, and 1 for other vertices. Returns the number of vertices of the level.
 __global__ void PARALLEL(256) finish_level(
     Array<const u32> order, Array<const u64> bounds, u64 level, double scale, double weight,
-    Array<double> incoming, Bits visited, Array<double> value, Array<double> centrality, Votes<u64> votes
+    Array<double> incoming, Bits visited, Array<double> value, Array<double> centrality, Results<u64> results
 ) {
     u64 begin = bounds[level], end = bounds[level + 1];
-    votes.sum(finish_chunk(order, begin, end, scale, weight, incoming, visited, value, centrality));
+    results.sum(finish_chunk(order, begin, end, scale, weight, incoming, visited, value, centrality));
 }

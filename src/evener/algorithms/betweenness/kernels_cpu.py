@@ -20,7 +20,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
-from evener.kernels.cpu.chunks import runs
+from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import FEW_EDGES, queue_chunk
 
@@ -105,7 +105,7 @@ def push_paths(offsets, targets, order, bounds, level, edges, value, visited, in
         _push_paths_chunk(offsets, targets, order, value, visited, incoming, reached, begin, end)
         return
     chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
-    for r in prange(runs(end - begin, chunk)):
+    for r in prange(chunk_count(end - begin, chunk)):
         first = begin + np.uint64(r) * chunk
         last = min(first + chunk, end)
         _push_paths_chunk(offsets, targets, order, value, visited, incoming, reached, first, last)
@@ -233,7 +233,7 @@ def build_level(
             offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, incoming, reached, visited,
             frontier, value, order, bounds, _ZERO, words,
         )  # fmt: skip
-    for r in prange(runs(words, _WORD_CHUNK)):
+    for r in prange(chunk_count(words, _WORD_CHUNK)):
         first = np.uint64(r) * _WORD_CHUNK
         a, o, i, t = _build_level_chunk(
             offsets, in_offsets, np.uint64(owned), np.uint64(level), scale, incoming, reached, visited,
@@ -281,7 +281,7 @@ def push_dependencies(
         )
         return
     chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
-    for r in prange(runs(end - begin, chunk)):
+    for r in prange(chunk_count(end - begin, chunk)):
         first = begin + np.uint64(r) * chunk
         last = min(first + chunk, end)
         push_dependencies_chunk(
@@ -329,7 +329,7 @@ def flag_level(order, bounds, level, frontier):
     if end - begin <= _VERTEX_CHUNK:
         _flag_chunk(order, frontier, begin, end)
         return
-    for r in prange(runs(end - begin, _VERTEX_CHUNK)):
+    for r in prange(chunk_count(end - begin, _VERTEX_CHUNK)):
         first = begin + np.uint64(r) * _VERTEX_CHUNK
         _flag_chunk(order, frontier, first, min(first + _VERTEX_CHUNK, end))
 
@@ -350,7 +350,7 @@ def pull_dependencies(offsets, targets, order, bounds, level, edges, value, fron
         _pull_dependencies_chunk(offsets, targets, order, value, frontier, incoming, begin, end)
         return
     chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
-    for r in prange(runs(end - begin, chunk)):
+    for r in prange(chunk_count(end - begin, chunk)):
         first = begin + np.uint64(r) * chunk
         last = min(first + chunk, end)
         _pull_dependencies_chunk(offsets, targets, order, value, frontier, incoming, first, last)
@@ -390,7 +390,7 @@ def finish_level(order, bounds, level, scale, weight, incoming, visited, value, 
     if end - begin <= _VERTEX_CHUNK:
         finish_chunk(order, scale, weight, incoming, visited, value, centrality, begin, end)
         return end - begin
-    for r in prange(runs(end - begin, _VERTEX_CHUNK)):
+    for r in prange(chunk_count(end - begin, _VERTEX_CHUNK)):
         first = begin + np.uint64(r) * _VERTEX_CHUNK
         finish_chunk(
             order, scale, weight, incoming, visited, value, centrality, first,

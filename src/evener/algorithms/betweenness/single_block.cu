@@ -19,7 +19,7 @@ __global__ void BLOCK(1024) count_paths(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, u64 level, u64 out_edges,
     u64 unexplored, u64 max_edges, double shrink_above, double shrink, double scale, Array<double> value,
     Bits visited, Bits frontier, Array<double> incoming, Array<u32> order, Array<u64> bounds,
-    Array<double> level_table, Votes<u64, u64, u64, double> votes
+    Array<double> level_table, Results<u64, u64, u64, double> results
 ) {
     __shared__ u32 new_vertices;
     __shared__ u64 level_out_edges, level_in_edges;
@@ -86,7 +86,7 @@ __global__ void BLOCK(1024) count_paths(
     }
     for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) frontier.set(look(order[i]));
     bool first = threadIdx.x == 0;
-    votes.sum(first ? end - first_new : 0, first ? levels : 0, first ? out_edges : 0, first ? paths : 0);
+    results.sum(first ? end - first_new : 0, first ? levels : 0, first ? out_edges : 0, first ? paths : 0);
 }
 
 // Finish the levels from `level` back to `last`; push the dependencies of each level to the level before.
@@ -95,7 +95,7 @@ __global__ void BLOCK(1024) count_paths(
 __global__ void BLOCK(1024) add_dependencies(
     Array<const u64> in_offsets, Tiered<u32> in_targets, Array<const u32> order, Array<const u64> bounds,
     u64 level, u64 last, u64 farthest, Array<const double> level_table, Array<double> value, Bits visited,
-    Array<double> incoming, Bits reached, Array<double> centrality, Votes<u64> votes
+    Array<double> incoming, Bits reached, Array<double> centrality, Results<u64> results
 ) {
     u64 finished = 0;
     for (u64 at = level + 1; at-- > last;) {
@@ -113,5 +113,5 @@ __global__ void BLOCK(1024) add_dependencies(
         }
         finished += finish_chunk(order, begin, end, scale, at ? 1 : 0, incoming, visited, value, centrality);
     }
-    votes.sum(finished);
+    results.sum(finished);
 }

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.arguments import NOBODY, graph_of, number_of_source, placed
+from evener.algorithms.arguments import NO_VERTEX, graph_of, number_of_source, placed
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
 from evener.algorithms.feedback import finish_run
@@ -157,7 +157,7 @@ def _search(
 ) -> tuple[PartitionedArray, PartitionedArray]:
     tuning, n, source = engine.tuning(TUNING), graph.n, engine.at_vertex(number)
     # The largest arrays first: a GPU fills them while the host allocates the others.
-    distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NOBODY)
+    distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
     # Without mirrors nothing is offered, and any array will do.
     offered = engine.array("uint32") if engine.routes else parent
     visited, before, arrived, frontier, next_frontier = engine.bitmaps(5)
@@ -202,7 +202,7 @@ def _search(
             else:
                 awake, scout, levels, explored = engine.compute(
                     level_kernels.all_steps, offsets, targets, up_offsets, up_targets, engine.vertices,
-                    up_rows, engine.owned, NOBODY if started else source, awake, scout, unexplored[0],
+                    up_rows, engine.owned, NO_VERTEX if started else source, awake, scout, unexplored[0],
                     tuning.narrow, tuning.fused_narrow_levels, tuning.fused_levels, int(bottom_up),
                     tuning.alpha, n // tuning.beta, n // tuning.flood, level, queue, length, distance,
                     parent, visited, before, frontier, next_frontier, next_queue, next_length,

@@ -8,7 +8,7 @@
 // Returns (frontier_vertices, frontier_edges).
 __global__ void SERIAL begin(
     Array<const u64> offsets, Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent,
-    Bits visited, Array<u32> queue, Array<u64> length, Votes<u64, u64> votes
+    Bits visited, Array<u32> queue, Array<u64> length, Results<u64, u64> results
 ) {
     u64 frontier_vertices = 0, frontier_edges = 0;
     if (source != NO_VERTEX) {
@@ -16,7 +16,7 @@ __global__ void SERIAL begin(
         frontier_vertices = 1;
         frontier_edges = degree_of(offsets, source);
     }
-    votes.sum(frontier_vertices, frontier_edges);
+    results.sum(frontier_vertices, frontier_edges);
 }
 
 // Visit the unvisited neighbours of the queued vertices.
@@ -26,7 +26,7 @@ __global__ void SERIAL begin(
 __global__ void PARALLEL(256) top_down_step(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned, Array<u32> queue,
     Array<u64> length, i32 level, Array<i32> distance, Array<u32> parent, Bits visited, Bits updates,
-    Array<u32> candidate, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes, Grid
+    Array<u32> candidate, Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64> results, Grid
     grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
@@ -36,7 +36,7 @@ __global__ void PARALLEL(256) top_down_step(
     );
     // The barrier in `step_down` comes after every block's read of the length.
     if (first_of_grid()) length[0] = 0;
-    votes.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
+    results.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
 }
 
 // Set `visited` and `parent` of the unvisited neighbours of the queued vertices.
@@ -56,12 +56,12 @@ __global__ void PARALLEL(256) scatter_parents(
 // Returns (frontier_vertices, frontier_edges, new_mirrors).
 __global__ void PARALLEL(256) collect_new(
     Array<const u64> offsets, u64 owned, Bits visited_before, Bits visited, i32 level, Array<i32> distance,
-    Bits updates, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64> votes
+    Bits updates, Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64> results
 ) {
     StepResult own = collect_visited(
         offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length
     );
-    votes.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
+    results.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
 }
 
 // Visit the unvisited vertices that other partitions reached and append them to the queue.
@@ -70,7 +70,7 @@ __global__ void PARALLEL(256) collect_new(
 __global__ void PARALLEL(256) receive_parents(
     Array<const u64> offsets, u64 owned, Bits updates, Array<const u32> candidate, Bits visited,
     Array<i32> distance, Array<u32> parent, i32 level, Array<u32> next_queue, Array<u64> next_length,
-    Votes<u64, u64> votes
+    Results<u64, u64> results
 ) {
     u64 frontier_vertices = 0, frontier_edges = 0;
     u64 halves = (owned + 63) / 64 * 2;
@@ -92,7 +92,7 @@ __global__ void PARALLEL(256) receive_parents(
             frontier_vertices++;
         }
     }
-    votes.sum(frontier_vertices, frontier_edges);
+    results.sum(frontier_vertices, frontier_edges);
 }
 
 // Search the row of each unvisited vertex for a neighbour in the frontier.
@@ -102,19 +102,19 @@ __global__ void PARALLEL(256) receive_parents(
 // vertices, so no write is atomic. Returns the number of vertices that found a parent.
 __global__ void PARALLEL(256) bottom_up_step(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, i32 level,
-    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Votes<u64> votes
+    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Results<u64> results
 ) {
-    votes.sum(step_up(
+    results.sum(step_up(
         offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
     ));
 }
 
 // Returns the number of out-edges of the reached vertices.
 __global__ void PARALLEL(256) edges_reached(
-    Array<const u64> offsets, u64 owned, Array<const i32> distance, Votes<u64> votes
+    Array<const u64> offsets, u64 owned, Array<const i32> distance, Results<u64> results
 ) {
     u64 edges = 0;
     for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid())
         if (distance[v] >= 0) edges += offsets[v + 1] - offsets[v];
-    votes.sum(edges);
+    results.sum(edges);
 }

@@ -61,7 +61,7 @@ __device__ inline Steps steps_of_block(
 __global__ void BLOCK(1024) narrow_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 first_edges, u64 max_edges,
     u64 max_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
-    Bits visited, Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64, u64> votes
+    Bits visited, Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64, u64> results
 ) {
     u32 queued = length[0];
     Steps all = steps_of_block(
@@ -69,7 +69,7 @@ __global__ void BLOCK(1024) narrow_steps(
         distance, parent, visited, next_queue, next_length
     );
     if (threadIdx.x != 0) all = {0, 0, 0, 0};
-    votes.sum(all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
+    results.sum(all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
 }
 
 // Run steps of all kinds in one launch, from `source`, or from the queue if `source` is NO_VERTEX.
@@ -89,7 +89,7 @@ __global__ void PARALLEL(256, 6) all_steps(
     u64 unexplored, u64 narrow_limit, u64 max_narrow_levels, u64 max_levels, u64 bottom_up, u64 alpha,
     u64 min_bottom_up, u64 min_scatter, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance,
     Array<u32> parent, Bits visited, Bits visited_before, Bits frontier, Bits next_frontier,
-    Array<u32> next_queue, Array<u64> next_length, Votes<u64, u64, u64, u64> votes, Grid grid, Pieces pieces
+    Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64, u64> results, Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
     u64 frontier_vertices = first_vertices, frontier_edges = first_edges, left = unexplored;
@@ -177,5 +177,5 @@ __global__ void PARALLEL(256, 6) all_steps(
     }
     Steps all = {0, 0, 0, 0};
     if (first_of_grid()) all = {frontier_vertices, frontier_edges, levels, unexplored - left};
-    votes.sum(all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
+    results.sum(all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
 }

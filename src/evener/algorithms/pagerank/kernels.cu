@@ -1,4 +1,4 @@
-// PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute. Arrays and votes
+// PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute. Arrays and results
 // are those of algorithms/pagerank/kernels_cpu.py.
 //
 // Each value gathered from the L2 cache moves 32 bytes for 4. So the contributions that are read most, those of
@@ -101,7 +101,7 @@ __device__ inline double pulled_by(
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const u32> out_degree, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
-    Array<Rank> contribution, Votes<double> votes
+    Array<Rank> contribution, Results<double> results
 ) {
     double dangling = 0;
     for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
@@ -114,7 +114,7 @@ __global__ void PARALLEL(256) begin(
             contribution[v] = (Rank)(r / out_degree[v]);
         }
     }
-    votes.sum(dangling);
+    results.sum(dangling);
 }
 
 // ``rank = damping A^T contribution + jump teleport``, over in-edges.
@@ -127,7 +127,7 @@ __global__ void PARALLEL(1024) iterate(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,
     Array<const u32> out_degree, double damping, double jump, Array<const double> teleport,
     Array<const Rank> contribution, Array<Rank> rank, Array<Rank> next_contribution,
-    Votes<double, double> votes, Shared shared
+    Results<double, double> results, Shared shared
 ) {
     double error = 0, dangling = 0;
     Near<Rank> near(contribution, rank.length, shared);
@@ -165,7 +165,7 @@ __global__ void PARALLEL(1024) iterate(
             if (mine && who == 0) finish(v, sum, had, degree);
         }
     }
-    votes.sum(error, dangling);
+    results.sum(error, dangling);
 }
 
 // Ends an iteration whose sums pull.cu has taken: those of each tile's rows in one block of columns after
@@ -174,7 +174,7 @@ __global__ void PARALLEL(256) finish(
     Array<const u32> tile_row, Array<const u32> tile_width, Array<const u64> tile_places,
     Array<const float> partial, u64 connected, Array<const u32> out_degree, double damping, double jump,
     Array<const double> teleport, Array<float> rank, Array<float> next_contribution,
-    Votes<double, double> votes
+    Results<double, double> results
 ) {
     double error = 0, dangling = 0, everywhere = teleport[0];
     auto finish_row = [&](u64 v, double pulled, float& ranked, u32 degree, float& next) {
@@ -220,7 +220,7 @@ __global__ void PARALLEL(256) finish(
             finish_row(v, sum, rank[v], out_degree[v], next_contribution[v]);
         }
     }
-    votes.sum(error, dangling);
+    results.sum(error, dangling);
 }
 
 // ``rank[connected:] = value``.

@@ -15,14 +15,14 @@ from evener.kernels.cpu.column_blocks import LANES
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["begin", "begin_run", "finish", "finish_row", "iterate", "rank_others"]
+__all__ = ["begin", "begin_chunk", "finish", "finish_row", "iterate", "rank_others"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
 @inline_step
-def begin_run(out_degree, start, rank, contribution, first, last):
+def begin_chunk(out_degree, start, rank, contribution, first, last):
     """Give vertices ``first:last`` their first rank; return the rank of those that dangle."""
     dangling = 0.0
     each = np.uint64(len(start)) > _ONE
@@ -42,7 +42,7 @@ def begin(out_degree, blocks, start, rank, contribution):
     """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
-        dangling += begin_run(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
+        dangling += begin_chunk(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
     return dangling
 
 

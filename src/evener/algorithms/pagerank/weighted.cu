@@ -1,5 +1,5 @@
 // Weighted PageRank: one iteration, in which every vertex pulls the weighted contributions of its in-neighbours.
-// Arrays and votes are those of algorithms/pagerank/weighted_cpu.py.
+// Arrays and results are those of algorithms/pagerank/weighted_cpu.py.
 
 #include "common.cuh"
 
@@ -25,7 +25,7 @@ __device__ inline double pulled_by(
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const double> out_strength, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
-    Array<double> contribution, Votes<double> votes
+    Array<double> contribution, Results<double> results
 ) {
     double dangling = 0;
     for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
@@ -34,7 +34,7 @@ __global__ void PARALLEL(256) begin(
         if (strength == 0) dangling += r;
         contribution[v] = strength == 0 ? 0 : r / strength;
     }
-    votes.sum(dangling);
+    results.sum(dangling);
 }
 
 // ``rank = damping A^T contribution + jump teleport``, where A holds the weights.
@@ -46,7 +46,7 @@ __global__ void PARALLEL(256) iterate(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u32> blocks,
     u64 connected, Array<const double> out_strength, double damping, double jump,
     Array<const double> teleport, Array<const double> contribution, Array<Rank> rank,
-    Array<double> next_contribution, Votes<double, double> votes
+    Array<double> next_contribution, Results<double, double> results
 ) {
     double error = 0, dangling = 0;
     auto finish = [&](u64 v, double pulled) {
@@ -83,5 +83,5 @@ __global__ void PARALLEL(256) iterate(
             if (mine && who == 0) finish(v, sum);
         }
     }
-    votes.sum(error, dangling);
+    results.sum(error, dangling);
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.algorithms.pagerank.kernels_cpu import begin_run, finish_row
+from evener.algorithms.pagerank.kernels_cpu import begin_chunk, finish_row
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -24,7 +24,7 @@ def begin(out_strength, blocks, start, rank, contribution):
     """Give each vertex its first rank, ``start[v]`` or ``start[0]``; return the rank of dangling vertices."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
-        dangling += begin_run(out_strength, start, rank, contribution, blocks[b], blocks[b + 1])
+        dangling += begin_chunk(out_strength, start, rank, contribution, blocks[b], blocks[b + 1])
     return dangling
 
 

@@ -14,14 +14,14 @@
 //
 // Returns the number of pending vertices.
 template <typename Distance>
-__global__ void SERIAL begin(u32 source, Array<Distance> distance, Bits pending, Votes<u64> votes) {
+__global__ void SERIAL begin(u32 source, Array<Distance> distance, Bits pending, Results<u64> results) {
     u64 vertices = 0;
     if (source != NO_VERTEX) {
         distance[source] = 0;
         pending.set(source);
         vertices = 1;
     }
-    votes.sum(vertices);
+    results.sum(vertices);
 }
 
 // ---- buckets ---------------------------------------------------------------------------------------
@@ -47,9 +47,9 @@ __device__ inline double min_pending_of_thread(u64 owned, Array<const Distance> 
 // Returns the smallest distance of a pending owned vertex, infinity if there is none.
 template <typename Distance>
 __global__ void PARALLEL(256) min_pending(
-    u64 owned, Array<const Distance> distance, Bits pending, Votes<double> votes
+    u64 owned, Array<const Distance> distance, Bits pending, Results<double> results
 ) {
-    votes.minimum(min_pending_of_thread(owned, distance, pending));
+    results.minimum(min_pending_of_thread(owned, distance, pending));
 }
 
 // One thread's part of the vertices that were moved to a bucket and of their out-edges.
@@ -115,12 +115,12 @@ __device__ inline BucketSize fill_bucket_of_thread(
 template <typename Distance>
 __global__ void PARALLEL(256) fill_bucket(
     Array<const u64> offsets, u64 owned, Distance limit, Array<const Distance> distance, Bits pending,
-    Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u64> bucket_edges, Votes<u64, u64> votes
+    Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u64> bucket_edges, Results<u64, u64> results
 ) {
     BucketSize own = fill_bucket_of_thread(
         offsets, owned, limit, distance, pending, in_bucket, queue, length, bucket_edges
     );
-    votes.sum(own.vertices, own.edges);
+    results.sum(own.vertices, own.edges);
 }
 
 // Relax the queue until the bucket is empty; see `relax_bucket`. All threads call it together, with a
@@ -195,7 +195,7 @@ __global__ void PARALLEL(256) relax_bucket(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, Distance limit,
     u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits in_bucket, Array<u32> queue,
     Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> bucket_edges,
-    Votes<u64> votes, Grid grid, Pieces pieces
+    Results<u64> results, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
     if (first_of_grid()) next_length[0] = 0;
@@ -204,7 +204,7 @@ __global__ void PARALLEL(256) relax_bucket(
         edges, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
         queue, length, next_queue, next_length, bucket_edges
     );
-    votes.sum(first_of_grid() ? left : 0);
+    results.sum(first_of_grid() ? left : 0);
 }
 
 // The end of the bucket that contains `nearest`. The end is above `nearest` in spite of rounding.
@@ -228,7 +228,7 @@ __global__ void PARALLEL(256) relax_buckets(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,
     Distance far, u64 budget, u64 max_buckets, Array<Distance> distance, Array<u32> parent, Bits pending,
     Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
-    Array<u64> bucket_edges, Array<u64> nearest, Array<u64> next_nearest, Votes<u64, u64, u64, u64> votes,
+    Array<u64> bucket_edges, Array<u64> nearest, Array<u64> next_nearest, Results<u64, u64, u64, u64> results,
     Grid grid, Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
@@ -264,7 +264,7 @@ __global__ void PARALLEL(256) relax_buckets(
         );
     }
     bool first = first_of_grid();
-    votes.sum(vertices, edges, first ? left : 0, first ? waiting : 0);
+    results.sum(vertices, edges, first ? left : 0, first ? waiting : 0);
 }
 
 // ---- sweeps ----------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ __global__ void PARALLEL(256) relax_buckets(
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) sweep(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u32> blocks,
-    Distance floor, Array<Distance> distance, Array<u32> parent, Bits pending, Votes<u64> votes, Grid grid
+    Distance floor, Array<Distance> distance, Array<u32> parent, Bits pending, Results<u64> results, Grid grid
 ) {
     __shared__ Distance best_of_rows[256];
     __shared__ u32 parent_of_rows[256];
@@ -350,5 +350,5 @@ __global__ void PARALLEL(256) sweep(
         }
         __syncwarp();
     });
-    votes.sum(lowered_edges);
+    results.sum(lowered_edges);
 }

@@ -18,7 +18,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or, load
 from evener.kernels.cpu.bits import range_mask, trailing_zeros, words_of
-from evener.kernels.cpu.chunks import runs
+from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES, lighter, prefetch
@@ -74,7 +74,7 @@ def min_pending(owned, distance, pending):
     """Return the smallest distance of a pending owned vertex, infinity if there is none."""
     least = np.inf
     words = words_of(owned)
-    for r in prange(runs(words, _WORD_CHUNK)):
+    for r in prange(chunk_count(words, _WORD_CHUNK)):
         first = np.uint64(r) * _WORD_CHUNK
         least = min(
             least,
@@ -122,7 +122,7 @@ def fill_bucket(offsets, owned, limit, distance, pending, in_bucket, queue, leng
     vertices = _ZERO
     edges = _ZERO
     words = words_of(owned)
-    for r in prange(runs(words, _WORD_CHUNK)):
+    for r in prange(chunk_count(words, _WORD_CHUNK)):
         first = np.uint64(r) * _WORD_CHUNK
         a, s = _fill_bucket_chunk(
             offsets, np.uint64(owned), limit, distance, pending, in_bucket, queue, length, bucket_edges,

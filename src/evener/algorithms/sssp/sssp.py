@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from evener.algorithms.arguments import (
-    NOBODY,
+    NO_VERTEX,
     check_weights,
     graph_of,
     number_of_source,
@@ -225,7 +225,7 @@ class _State:
 
     def __init__(self, engine: Engine, far: np.uint32 | np.float64) -> None:
         self.distance = engine.array(far.dtype, far)
-        self.parent = engine.owned_array("uint32", NOBODY)
+        self.parent = engine.owned_array("uint32", NO_VERTEX)
         self.pending, self.near = engine.bitmaps(2)
         self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
         self.length, self.next_length, self.scout = engine.counters(3)

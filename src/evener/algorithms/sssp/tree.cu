@@ -52,7 +52,7 @@ template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) find_parents(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u32> blocks,
     Array<const u32> out_degree, u32 source, Distance far, Array<const Distance> distance, Array<u32> parent,
-    Votes<u64, u64, u64> votes, Grid grid
+    Results<u64, u64, u64> results, Grid grid
 ) {
     over_rows(offsets, [&](Rows& rows) {
         bool searches = rows.some && rows.v != source && look(parent[rows.v]) == NO_VERTEX;
@@ -89,7 +89,7 @@ __global__ void PARALLEL(256) find_parents(
             parent[v] = NO_VERTEX;
         }
     }
-    votes.sum(left, beyond, edges);
+    results.sum(left, beyond, edges);
 }
 
 // ---- zero-weight levels ----------------------------------------------------------------------------
@@ -122,7 +122,7 @@ __global__ void PARALLEL(256) attach_zero_weight(
     Array<const u64> in_offsets, Tiered<u32> in_targets, Tiered<Weight> in_weights,
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned,
     Array<const Distance> distance, Array<u32> parent, Bits attached, Bits candidates, Array<u32> queue,
-    Votes<u64> votes, Grid grid, Pieces pieces
+    Results<u64> results, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
     // This counter is unused until the next launch, so it holds the length of the queue.
@@ -173,5 +173,5 @@ __global__ void PARALLEL(256) attach_zero_weight(
     }
     grid.sync();  // all blocks have read the length
     if (first_of_grid()) length[0] = 0;
-    votes.sum(first_of_grid() ? done : 0);
+    results.sum(first_of_grid() ? done : 0);
 }

@@ -152,7 +152,7 @@ __global__ void PARALLEL(256) link_rest(
 // The trees must be flat. Rows from `rows` on are ignored.
 __global__ void PARALLEL(256) edges_between(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<const u64> giant,
-    Array<const u32> component, Array<const u32> owner_label, u32 giant_label, Votes<u64> votes, Grid grid,
+    Array<const u32> component, Array<const u32> owner_label, u32 giant_label, Results<u64> results, Grid grid,
     Pieces pieces
 ) {
     u32 root = rows > 0 ? component[giant[0]] : 0;
@@ -161,7 +161,7 @@ __global__ void PARALLEL(256) edges_between(
     over_edges(offsets, rows, 0, inside, grid, pieces, [&](u32, u64 e) {
         found += owner_label[targets[e]] == giant_label;
     });
-    votes.sum(found);
+    results.sum(found);
 }
 
 // Atomically lower the label of a root.
@@ -244,9 +244,9 @@ __global__ void PARALLEL(256) rename(
 
 // Count the owned vertices labelled with their own number. Each component has one.
 __global__ void PARALLEL(256) count_roots(
-    u64 owned, Array<const u32> vertices, Array<const u32> label, Votes<u64> votes
+    u64 owned, Array<const u32> vertices, Array<const u32> label, Results<u64> results
 ) {
     u64 roots = 0;
     for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) roots += label[v] == vertices[v];
-    votes.sum(roots);
+    results.sum(roots);
 }

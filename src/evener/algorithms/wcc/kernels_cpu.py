@@ -14,7 +14,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
-from evener.kernels.cpu.chunks import runs
+from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -52,7 +52,7 @@ def _begin_chunk(vertices, component, label, first, last):
 @parallel
 def begin(vertices, component, label):
     """Make each vertex and mirror a tree of its own, labelled with its global number."""
-    for r in prange(runs(len(component), _CHUNK)):
+    for r in prange(chunk_count(len(component), _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _begin_chunk(vertices, component, label, first, min(first + _CHUNK, np.uint64(len(component))))
 
@@ -107,7 +107,7 @@ def _compress_chunk(component, first, last):
 @parallel
 def compress(component):
     """Flatten the trees: make the root the parent of every vertex."""
-    for r in prange(runs(len(component), _CHUNK)):
+    for r in prange(chunk_count(len(component), _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _compress_chunk(component, first, min(first + _CHUNK, np.uint64(len(component))))
 
@@ -202,7 +202,7 @@ def _min_labels_chunk(component, label, first, last):
 @parallel
 def min_labels(component, label):
     """Set the label of each root to the smallest label in its tree. The trees must be flat."""
-    for r in prange(runs(len(component), _CHUNK)):
+    for r in prange(chunk_count(len(component), _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _min_labels_chunk(component, label, first, min(first + _CHUNK, np.uint64(len(component))))
 
@@ -216,7 +216,7 @@ def _broadcast_chunk(component, label, first, last):
 @parallel
 def broadcast_labels(component, label):
     """Set the label of each vertex to the label of its root. The trees must be flat."""
-    for r in prange(runs(len(component), _CHUNK)):
+    for r in prange(chunk_count(len(component), _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _broadcast_chunk(component, label, first, min(first + _CHUNK, np.uint64(len(component))))
 
@@ -260,7 +260,7 @@ def boundary_pairs(owned, component, label, owner_label, pairs, length):
     its tree has no other vertex, because owned vertices have smaller numbers.
     """
     mirrors = np.uint64(len(label)) - np.uint64(owned)
-    for r in prange(runs(mirrors, _CHUNK)):
+    for r in prange(chunk_count(mirrors, _CHUNK)):
         first = np.uint64(owned) + np.uint64(r) * _CHUNK
         _pairs_chunk(
             component, label, owner_label, pairs, length, first, min(first + _CHUNK, np.uint64(len(label)))
@@ -293,7 +293,7 @@ def rename(connected, label, old_labels, new_labels):
 
     Vertices from `connected` on, which have no edge, and mirrors keep their labels.
     """
-    for r in prange(runs(connected, _CHUNK)):
+    for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _rename_chunk(label, old_labels, new_labels, first, min(first + _CHUNK, np.uint64(connected)))
 
@@ -310,7 +310,7 @@ def _count_roots_chunk(vertices, label, first, last):
 def count_roots(owned, vertices, label):
     """Count the owned vertices labelled with their own number. Each component has one."""
     roots = _ZERO
-    for r in prange(runs(owned, _CHUNK)):
+    for r in prange(chunk_count(owned, _CHUNK)):
         first = np.uint64(r) * _CHUNK
         roots += _count_roots_chunk(vertices, label, first, min(first + _CHUNK, np.uint64(owned)))
     return roots

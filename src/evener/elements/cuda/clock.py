@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EventClock"]
 
-# Seconds after which the clock is set again: elapsed times are float32, and the two clocks drift apart.
+# Seconds after which the clock is reset, because elapsed times are float32 and clocks drift.
 _RESET_AFTER = 1.0
 
 

@@ -1,4 +1,4 @@
-"""Compiling CUDA kernels with NVRTC, apart from running them: no GPU is needed here."""
+"""Compile CUDA kernels with NVRTC. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -24,57 +24,57 @@ _OPTIONS = ("-std=c++17",)
 
 
 class Binary(NamedTuple):
-    """Machine code for one architecture, and the name in it of each kernel."""
+    """Machine code for one architecture, and the mangled name of each kernel."""
 
     code: bytes
     names: dict[str, str]
 
 
 def names_of(file: str | OwnSource, types: Mapping[str, str]) -> list[str]:
-    """The kernels of ``file.cu`` that have just these template parameters."""
+    """Return the names of the kernels in ``file.cu`` that have exactly these template parameters."""
     return [name for name, one in declarations(file).items() if set(one.types) == set(types)]
 
 
 def compiled(file: str | OwnSource, types: Mapping[str, str], arch: str) -> Binary:
-    """The kernels of ``file.cu`` that have just these template parameters, for one architecture.
+    """Return the compiled kernels of ``file.cu`` that have exactly these template parameters.
 
     Parameters
     ----------
     file : str or OwnSource
-        One of ours by its name, or another.
+        The name of a packaged file, or a source from outside the package.
     types : mapping of str to str
         A C type for each template parameter.
     arch : str
-        What `architecture` gives: "sm_90".
+        The architecture, as `architecture` returns it: "sm_90".
 
     Returns
     -------
     Binary
-        Kept in the user's cache directory, under a name that changes with everything it is made from.
+        Cached in the user's cache directory, under a digest of source, types, architecture and compiler.
 
     Raises
     ------
     DeviceError
-        If NVRTC cannot be loaded, or does not take the source.
+        If NVRTC cannot be loaded, or rejects the source.
     """
     source, version = source_of(file), _version()
-    made_from = json.dumps([source, sorted(types.items()), arch, _OPTIONS, version])
+    key = json.dumps([source, sorted(types.items()), arch, _OPTIONS, version])
     cache = cache_folder()
     if cache is None:
         return _compile(file, source, types, arch)
-    name = f"{str(file).replace(':', '.')}-{arch}-{hashlib.sha256(made_from.encode()).hexdigest()[:24]}"
+    name = f"{str(file).replace(':', '.')}-{arch}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     place = cache / "evener" / "cuda" / name
-    kept = _kept(place)
-    if kept is None:
-        kept = _compile(file, source, types, arch)
-        _keep(place, kept)
-    return kept
+    binary = _cached(place)
+    if binary is None:
+        binary = _compile(file, source, types, arch)
+        _store(place, binary)
+    return binary
 
 
 def architecture(capability: str) -> str:
-    """What to compile for, given a GPU's compute capability such as "90".
+    """Return the architecture to compile for, given a GPU's compute capability such as "90".
 
-    That of the GPU if NVRTC knows it; otherwise the newest that is older, as PTX, from which the driver makes
+    If NVRTC does not know the capability, this is the newest older one, as PTX. The driver compiles PTX to
     machine code.
     """
     from cupy.cuda import nvrtc
@@ -126,8 +126,8 @@ def _compile(file: str | OwnSource, source: str, types: Mapping[str, str], arch:
     return Binary(code, names)
 
 
-def _kept(place: Path) -> Binary | None:
-    """What lies there, if it is whole: the first line says what the rest is."""
+def _cached(place: Path) -> Binary | None:
+    """Return the cached binary, or None if it is missing or damaged. Its first line has the digest."""
     try:
         head, _, code = place.read_bytes().partition(b"\n")
         described = json.loads(head)
@@ -138,8 +138,8 @@ def _kept(place: Path) -> Binary | None:
     return None
 
 
-def _keep(place: Path, binary: Binary) -> None:
-    """Write it; where nothing can be written, it is compiled again next time."""
+def _store(place: Path, binary: Binary) -> None:
+    """Write a binary to the cache. If this fails, the next process compiles again."""
     head = json.dumps({"names": binary.names, "sha256": hashlib.sha256(binary.code).hexdigest()})
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)

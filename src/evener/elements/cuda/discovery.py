@@ -1,4 +1,4 @@
-"""Which GPUs this machine has and what each of them is; and where none can be used, why."""
+"""The GPUs of this machine, and the reason if no GPU can be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
 
-# NVIDIA's driver has the first; a container may show the device alone.
+# The first exists with NVIDIA's driver. A container may have only the second.
 _DRIVER = (Path("/proc/driver/nvidia"), Path("/dev/nvidiactl"))
 
 _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
@@ -26,32 +26,33 @@ _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
 
 @cache
 def missing() -> str | None:
-    """Why no GPU can be used, in a clause that says what to do; None if one can."""
+    """Return why no GPU can be used, with advice, as a clause; None if a GPU can be used."""
     try:
         import cupy
 
         nvrtc, runtime = cupy.cuda.nvrtc, cupy.cuda.runtime
-    except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
+    except Exception as error:  # noqa: BLE001 - a broken installation raises errors of any kind
         if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
             return 'CuPy is not installed; pip install "evener[cuda13]"'
         cause = error.__cause__ or error
-        # It makes a folder for its own cache. What names no file is of a library that cannot be loaded.
-        closed = isinstance(cause, OSError) and cause.filename is not None
-        advice = "set CUPY_CACHE_DIR to a folder that you may write to" if closed else _REINSTALL
+        # CuPy creates a cache folder. An error without a file name comes from a library that does not load.
+        no_access = isinstance(cause, OSError) and cause.filename is not None
+        advice = "set CUPY_CACHE_DIR to a folder that you may write to" if no_access else _REINSTALL
         return f"CuPy cannot be loaded ({first_clause(cause)}); {advice}"
     try:
         count = int(runtime.getDeviceCount())
-    except Exception as error:  # noqa: BLE001 - nor does a broken driver raise errors of one kind
-        return _without_answer(error, runtime)
+    except Exception as error:  # noqa: BLE001 - a broken driver raises errors of any kind
+        return _driver_problem(error, runtime)
     if not count:
-        return _hidden()
+        return _no_gpu_shown()
     try:
         nvrtc.getVersion()
-    except Exception as error:  # noqa: BLE001 - CuPy's search for libraries raises kinds of its own
+    except Exception as error:  # noqa: BLE001 - CuPy's search for libraries raises errors of any kind
         return f"CUDA's run-time compiler cannot be loaded ({first_clause(error)}); {_REINSTALL}"
     return None
 
 
+@cache
 def driver_present() -> bool:
     """Return whether NVIDIA's driver is loaded. Starts no GPU."""
     return any(path.exists() for path in _DRIVER)
@@ -59,7 +60,7 @@ def driver_present() -> bool:
 
 @cache
 def gpus() -> int:
-    """How many GPUs there are: asked once, for where one has failed, the driver may not answer any more."""
+    """Return the number of GPUs. Cached, because the driver may not answer after a GPU has failed."""
     if missing():
         return 0
     from cupy.cuda import runtime
@@ -69,23 +70,23 @@ def gpus() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU; what it does not tell is None.
+    """One GPU. Facts that the driver does not report are None.
 
     Attributes
     ----------
     element : str
-        What ``on=`` calls it: "cuda:0".
+        The name in ``on=``: "cuda:0".
     name : str
-        What its maker calls it.
+        The product name.
     free_bytes, total_bytes : int
-        Of its memory.
+        Free and total bytes of GPU memory.
     compute_capability : str
-        Such as "9.0".
+        For example "9.0".
     multiprocessors : int
     power_limit_watts : float
-        Where NVML tells it.
+        The power limit, if NVML reports it.
     problem : str
-        Why it cannot be used, in a clause; None if it can.
+        Why the GPU cannot be used, as a clause; None if it can be used.
     """
 
     element: str
@@ -99,14 +100,14 @@ class Gpu:
 
 
 class Versions(NamedTuple):
-    """Of what lies between Evener and a GPU.
+    """Versions of the software that drives a GPU.
 
     Attributes
     ----------
     driver : str or None
-        NVIDIA's driver, where NVML tells it.
+        NVIDIA's driver, if NVML reports it.
     driver_cuda : str
-        The newest CUDA that it knows.
+        The newest CUDA that the driver supports.
     cuda : str
         The CUDA that CuPy was built with.
     compiler : str
@@ -122,16 +123,16 @@ class Versions(NamedTuple):
 
 
 def all_gpus() -> list[Gpu]:
-    """What each GPU is.
+    """Return the facts of each GPU.
 
-    Asking for its free memory starts a GPU, some tenths of a second each.
+    Querying free memory starts the GPU. Starting is slow.
     """
     with _management() as nvml:
         return [_gpu(index, nvml) for index in range(gpus())]
 
 
 def versions() -> Versions | None:
-    """Of what lies between Evener and a GPU; None where no GPU can be used."""
+    """Return the versions of the software that drives a GPU; None if no GPU can be used."""
     if missing():
         return None
     import cupy
@@ -140,7 +141,7 @@ def versions() -> Versions | None:
     major, minor = nvrtc.getVersion()
     with _management() as nvml:
         return Versions(
-            driver=_told(nvml, "nvmlSystemGetDriverVersion"),
+            driver=_query(nvml, "nvmlSystemGetDriverVersion"),
             driver_cuda=_version(runtime.driverGetVersion()),
             cuda=_version(runtime.runtimeGetVersion()),
             compiler=f"{major}.{minor}",
@@ -153,30 +154,30 @@ def _gpu(index: int, nvml: Any) -> Gpu:
 
     facts: dict[str, Any] = {"element": f"cuda:{index}"}
     try:
-        told = runtime.getDeviceProperties(index)
+        properties = runtime.getDeviceProperties(index)
         facts |= {
-            "name": told["name"].decode(),
-            "total_bytes": int(told["totalGlobalMem"]),
-            "compute_capability": f"{told['major']}.{told['minor']}",
-            "multiprocessors": int(told["multiProcessorCount"]),
+            "name": properties["name"].decode(),
+            "total_bytes": int(properties["totalGlobalMem"]),
+            "compute_capability": f"{properties['major']}.{properties['minor']}",
+            "multiprocessors": int(properties["multiProcessorCount"]),
         }
-        architecture(f"{told['major']}{told['minor']}")
+        architecture(f"{properties['major']}{properties['minor']}")
         with Device(index):
             facts["free_bytes"] = int(runtime.memGetInfo()[0])
-    except Exception as error:  # noqa: BLE001 - one broken GPU is no reason not to tell of the others
+    except Exception as error:  # noqa: BLE001 - other GPUs may work
         facts["problem"] = first_clause(error)
-    handle = _told(nvml, "nvmlDeviceGetHandleByPciBusId", _told(runtime, "deviceGetPCIBusId", index))
-    milliwatts = _told(nvml, "nvmlDeviceGetPowerManagementLimit", handle)
+    handle = _query(nvml, "nvmlDeviceGetHandleByPciBusId", _query(runtime, "deviceGetPCIBusId", index))
+    milliwatts = _query(nvml, "nvmlDeviceGetPowerManagementLimit", handle)
     return Gpu(**facts, power_limit_watts=None if milliwatts is None else milliwatts / 1e3)
 
 
 @contextlib.contextmanager
 def _management() -> Iterator[Any]:
-    """NVIDIA's management library, or None: what it tells is good to know, but nothing needs it."""
+    """Yield NVIDIA's management library; None if it is not available."""
     try:
         nvml = import_module("pynvml")
         nvml.nvmlInit()
-    except Exception:  # noqa: BLE001 - it is missing, or finds no driver
+    except Exception:  # noqa: BLE001 - the library is missing, or finds no driver
         yield None
         return
     try:
@@ -185,20 +186,20 @@ def _management() -> Iterator[Any]:
         nvml.nvmlShutdown()
 
 
-def _told(library: Any, name: str, *args: Any) -> Any:
-    """What a function of the library answers; None where it does not."""
+def _query(library: Any, name: str, *args: Any) -> Any:
+    """Return the value of a library function; None if it fails."""
     if library is None or None in args:
         return None
     try:
         return getattr(library, name)(*args)
-    except Exception:  # noqa: BLE001 - some GPUs, and some users, are not told everything
+    except Exception:  # noqa: BLE001 - some GPUs and some users lack access
         return None
 
 
-def _without_answer(error: Exception, runtime: Any) -> str:
-    """What it means that the driver does not say how many GPUs there are."""
+def _driver_problem(error: Exception, runtime: Any) -> str:
+    """Return the reason why the driver does not report the number of GPUs."""
     if "NoDevice" in str(error):
-        return _hidden()
+        return _no_gpu_shown()
     if "InsufficientDriver" not in str(error):
         answer = first_clause(error)
         return f"the NVIDIA driver answers with an error ({answer}); see whether nvidia-smi lists a GPU"
@@ -211,7 +212,7 @@ def _without_answer(error: Exception, runtime: Any) -> str:
     )
 
 
-def _hidden() -> str:
+def _no_gpu_shown() -> str:
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     if shown is not None:
         return f'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is "{shown}"; unset it or name a GPU'
@@ -219,5 +220,5 @@ def _hidden() -> str:
 
 
 def _version(number: int) -> str:
-    """CUDA writes versions as numbers: 13020 is 13.2."""
+    """Return a CUDA version as text: 13020 is 13.2."""
     return f"{number // 1000}.{number % 1000 // 10}"

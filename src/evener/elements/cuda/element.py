@@ -18,7 +18,7 @@ from evener.elements.cuda.memory import TieredArray
 from evener.elements.cuda.modules import ModuleCache
 from evener.elements.cuda.scratch import Scratch, pieces_for
 from evener.elements.cuda.source import OwnSource, declaration, declared_in
-from evener.elements.cuda.staging import LARGE, Staging
+from evener.elements.cuda.staging import COPY_BYTES, Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
@@ -56,7 +56,7 @@ class CudaElement:
         The name in ``on=``.
     index : int
         The index of the GPU in CUDA's numbering.
-    most_memory : int, optional
+    max_memory : int, optional
         Bytes that a partition and its state may use. Default: all free memory.
 
     Raises
@@ -74,7 +74,7 @@ class CudaElement:
     addressable = False
     peers = "cuda"
 
-    def __init__(self, name: str, index: int, most_memory: int | None = None) -> None:
+    def __init__(self, name: str, index: int, max_memory: int | None = None) -> None:
         why = missing()
         if why:
             msg = f'element "{name}" cannot be used: {why}'
@@ -90,7 +90,7 @@ class CudaElement:
         self.index = index
         self._cupy = cupy
         self._driver = driver
-        self._most_memory = most_memory
+        self._max_memory = max_memory
         self._device = cupy.cuda.Device(index)
         self._kernels: dict[str | Kernel, Launcher] = {}
         self._timed = False
@@ -123,12 +123,12 @@ class CudaElement:
     def room(self) -> int:
         """Return the bytes that a partition and its state may use."""
         free = int(self.free_bytes() * _USABLE)
-        return free if self._most_memory is None else min(self._most_memory, free)
+        return free if self._max_memory is None else min(self._max_memory, free)
 
-    def room_beside(self, taken: int) -> int:
+    def room_after(self, taken: int) -> int:
         """Return the bytes left if a partition uses `taken` bytes."""
         free = int(self.free_bytes() * _USABLE)
-        return free if self._most_memory is None else min(self._most_memory - taken, free)
+        return free if self._max_memory is None else min(self._max_memory - taken, free)
 
     @property
     def table_columns(self) -> int:
@@ -168,16 +168,16 @@ class CudaElement:
     def upload(self, array: NDArray[Any]) -> Any:
         """Return a copy in the GPU's memory."""
         with self._guarded("copying to the GPU", array.size, array.dtype):
-            held = self._cupy.ndarray(array.shape, array.dtype)
-            if array.nbytes <= LARGE or array.ndim > 1:
+            uploaded = self._cupy.ndarray(array.shape, array.dtype)
+            if array.nbytes <= COPY_BYTES or array.ndim > 1:
                 # CuPy's `asarray` stages small arrays in locked pages, which is slower.
                 own = np.ascontiguousarray(array)
-                held.data.copy_from_host_async(own.ctypes.data, own.nbytes)
-                self._copies.keep_until(self.record(), own, held)
-                return held
-            self._staging.send_all(array, held)
+                uploaded.data.copy_from_host_async(own.ctypes.data, own.nbytes)
+                self._copies.keep_until(self.record(), own, uploaded)
+                return uploaded
+            self._staging.send_all(array, uploaded)
         self._unstage()
-        return held
+        return uploaded
 
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> TieredArray:
         """Return memory for edges: the first `on_host` in locked pages of the host, the rest on the GPU."""
@@ -216,7 +216,7 @@ class CudaElement:
         self._unstage()
         length = pieces_for(edges)
         if length > self.scratch.pieces:
-            self.scratch.hold_pieces(self.allocate(length, np.uint64))
+            self.scratch.set_pieces(self.allocate(length, np.uint64))
 
     def _unstage(self) -> None:
         """Wait for all staged copies and release their pages."""
@@ -295,7 +295,7 @@ class CudaElement:
             return value
         with self._guarded(f"running {value.kernel}"):
             self._cupy.cuda.get_current_stream().synchronize()
-        return self.scratch.read_votes(value.slot, value.kinds)
+        return self.scratch.read_results(value.slot, value.kinds)
 
     def wait(self) -> None:
         """Wait for all kernels and copies."""
@@ -305,11 +305,11 @@ class CudaElement:
 
     # ---- clock ----------------------------------------------------------------------------------
 
-    def begin_timing(self, *, beside_others: bool) -> None:
+    def begin_timing(self, *, concurrent: bool) -> None:
         """Use the GPU's clock if other elements run at the same time, else the host's, which is free."""
-        self._timed = beside_others
+        self._timed = concurrent
         self._sent = None  # from a run that failed
-        if beside_others:
+        if concurrent:
             with self._guarded("starting"):
                 self._clock.reset()
 

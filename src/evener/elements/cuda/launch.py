@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.elements.cuda.source import Declaration, OwnSource
 
-__all__ = ["MOST_VOTES", "Launcher", "PendingResult"]
+__all__ = ["MAX_RESULTS", "Launcher", "PendingResult"]
 
 # The `struct` formats of parameters that the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
-_FILLED = {"Votes": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
+_FILLED = {"Results": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
-# Most values that a kernel returns, each a word of 64 bits; and threads in a block of an EdgeLoop.
-MOST_VOTES = 4
+# Most values that a kernel returns, each a word of 64 bits.
+MAX_RESULTS = 4
+# Threads in a block of an EdgeLoop.
 _EDGE_LOOP_THREADS = 256
 # Threads in a warp, and most threads in a block.
-_WARP, _MOST_THREADS = 32, 1024
+_WARP, _MAX_THREADS = 32, 1024
 # The C type of an array's elements.
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
 
@@ -67,14 +68,14 @@ class _Ready(NamedTuple):
 class Launcher:
     """One kernel on one element; call it like its CPU twin.
 
-    A call returns at once; the call of a kernel with votes returns a `PendingResult`.
+    A call returns at once; the call of a kernel with results returns a `PendingResult`.
 
     Raises
     ------
     ArgumentError
         If the declaration cannot be launched, or a call has a wrong number of arguments.
     DeviceError
-        If an array has another type than declared, or lies on another element.
+        If an array has another type than declared, or is on another element.
     """
 
     def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
@@ -95,7 +96,9 @@ class Launcher:
         # differ only in template types. A user's arrays may differ from launch to launch.
         self._arrays = [] if _is_ours(file) else [i for i, kind in enumerate(self._kinds) if kind]
         self._given = given
-        self._votes = "".join(SCALARS[t] for p in declaration.parameters if p.kind == "Votes" for t in p.of)
+        self._result_kinds = "".join(
+            SCALARS[t] for p in declaration.parameters if p.kind == "Results" for t in p.of
+        )
         self._ready: dict[tuple[Any, ...], _Ready] = {}
 
     def __call__(self, *args: Any) -> PendingResult | None:
@@ -105,7 +108,7 @@ class Launcher:
             msg = f"{self._name} takes {len(self._given)} arguments ({wanted}), not {len(args)}"
             raise ArgumentError(msg)
         if self._arrays:
-            key = tuple([_looks(args[i]) for i in self._arrays])
+            key = tuple([_signature(args[i]) for i in self._arrays])
         else:
             key = tuple([args[i].dtype.char for i in self._shows])
         ready = self._ready.get(key) or self._make_ready(key, args)
@@ -118,11 +121,11 @@ class Launcher:
             else:
                 flat.append(arg.data.ptr)
                 flat.append(arg.size)
-        vote, scratch = None, self._element.scratch
+        pending, scratch = None, self._element.scratch
         for kind in self._filled:
-            if kind == "Votes":
-                vote = PendingResult(self._element, self._name, scratch.next_slot(), self._votes)
-                flat += scratch.votes(vote.slot)
+            if kind == "Results":
+                pending = PendingResult(self._element, self._name, scratch.next_slot(), self._result_kinds)
+                flat += scratch.results(pending.slot)
             elif kind == "Shared":
                 flat.append(ready.shared_bytes)
             else:
@@ -136,7 +139,7 @@ class Launcher:
             self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
             ready.parameters, together="Grid" in self._filled, lists="Pieces" in self._filled,
         )  # fmt: skip
-        return vote
+        return pending
 
     def _make_ready(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> _Ready:
         shown = zip(self._declared.types, self._shows, strict=True)
@@ -186,7 +189,7 @@ def _is_ours(file: str | OwnSource) -> bool:
     return isinstance(file, str) and (":" not in file or file.startswith("evener."))
 
 
-def _looks(arg: Any) -> tuple[str, int]:
+def _signature(arg: Any) -> tuple[str, int]:
     """Return the type of an array and its GPU; ("", -1) for any other object."""
     if isinstance(arg, TieredArray):
         return arg.dtype.char, -1
@@ -200,32 +203,34 @@ def _check_declared(name: str, declared: Declaration) -> None:
     seen_in_arrays = {t for p in declared.parameters if p.kind in _ARRAYS for t in p.of}
     numbers = {*SCALARS, *declared.types}
     for p in declared.parameters:
-        if p.kind == "Votes":
-            passable = 1 <= len(p.of) <= MOST_VOTES and {"u64", "double"} >= set(p.of)
+        if p.kind == "Results":
+            passable = 1 <= len(p.of) <= MAX_RESULTS and {"u64", "double"} >= set(p.of)
         elif p.kind in _ARRAYS:
             passable = len(p.of) == (p.kind != "Bits") and numbers >= set(p.of)
         else:
             passable = p.kind in _FILLED or p.kind in numbers
         if not passable:
             msg = (
-                f'{name} declares "{p.name}", which cannot be passed; a parameter is an Array<T>, Tiered<T>, '
-                f"Bits or T, or after those a Votes<...> of up to {MOST_VOTES} u64 or double, Grid, Pieces, "
-                f"or Shared, where T is one of {', '.join(SCALARS)} or a template parameter"
+                f'{name} declares "{p.name}", which cannot be passed; use Array<T>, Tiered<T>, Bits or T, '
+                f"then Results<...> of up to {MAX_RESULTS} u64 or double, Grid, Pieces or Shared; "
+                f"T is one of {', '.join(SCALARS)} or a template parameter"
             )
             raise ArgumentError(msg)
-    if declared.threads != 1 and (declared.threads % _WARP or not 0 < declared.threads <= _MOST_THREADS):
+    if declared.threads != 1 and (declared.threads % _WARP or not 0 < declared.threads <= _MAX_THREADS):
         msg = (
             f"{name} is declared with blocks of {declared.threads} threads; give PARALLEL or BLOCK a "
-            f"multiple of {_WARP} up to {_MOST_THREADS}"
+            f"multiple of {_WARP} up to {_MAX_THREADS}"
         )
         raise ArgumentError(msg)
     filled = [p.kind in _FILLED for p in declared.parameters]
     if filled != sorted(filled):
-        msg = f"{name} declares arguments behind those that are filled in; {', '.join(_FILLED)} come last"
+        msg = f"{name} declares arguments after {', '.join(_FILLED)}; move these types to the end"
         raise ArgumentError(msg)
     if unseen := set(declared.types) - seen_in_arrays:
-        msg = f"{name} is a template of {unseen.pop()}, which no Array or Tiered parameter shows"
+        msg = f"{name} is a template of {unseen.pop()}; declare an Array or Tiered parameter of this type"
         raise ArgumentError(msg)
     if any(p.kind == "Pieces" for p in declared.parameters) and declared.threads != _EDGE_LOOP_THREADS:
-        msg = f"{name} takes Pieces, so it is PARALLEL({_EDGE_LOOP_THREADS}), not {declared.threads} threads"
+        msg = (
+            f"{name} takes Pieces; expected PARALLEL({_EDGE_LOOP_THREADS}), found {declared.threads} threads"
+        )
         raise ArgumentError(msg)

@@ -1,4 +1,4 @@
-"""Arrays of which one part lies in host memory and the rest in GPU memory."""
+"""Arrays with one part in host memory and the rest in GPU memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["TieredArray"]
 
 
 class TieredArray:
-    """A read-only array whose first part lies in host memory and the rest in GPU memory.
+    """A read-only array with its first part in host memory and the rest in GPU memory.
 
     Kernels read the host's part across the bus (zero-copy, T13 §8). The first part holds the rows of highest
-    degree: the bus serves their long runs best, and bottom-up searches read only the first few edges of each.
+    degree, because reading long rows uses the bus best, and bottom-up searches read few edges of these rows.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.elements.cuda.compile import architecture, compiled
 from evener.elements.cuda.device_errors import leak_forever
-from evener.elements.cuda.scratch import MOST_BLOCKS
+from evener.elements.cuda.scratch import MAX_BLOCKS
 from evener.kernels.compile_clock import compiling
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ __all__ = ["ModuleCache"]
 # Share of a multiprocessor's shared memory for tables; the rest is L1 cache.
 _SHARED_FOR_TABLES = 0.85
 # Kernels that gain nothing from L1 cache and use all of the shared memory.
-_TABLES_ALONE = ("pull.local_sums",)
+_FULL_SHARED = ("pull.local_sums",)
 # Bytes of shared memory of `pull.local_sums` without its table, and the columns that 16 bits can number.
-_BESIDE_TABLE = (32 * 256 + 32) * 4 + 1024
-_MOST_COLUMNS = (1 << 16) - 1024
+_BYTES_OUTSIDE_TABLE = (32 * 256 + 32) * 4 + 1024
+_MAX_COLUMNS = (1 << 16) - 1024
 
 # Loaded modules by GPU, file and template arguments, with the names of their kernels.
 _modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
@@ -44,13 +44,13 @@ class ModuleCache:
         attributes = device.attributes
         self._index = index
         self._processors = int(attributes["MultiProcessorCount"])
-        self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
+        self._max_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
         self._architecture = architecture(device.compute_capability)
 
     @property
     def table_columns(self) -> int:
         """Columns of a block of edges whose values fit a multiprocessor's shared memory."""
-        return min((self._most_shared - _BESIDE_TABLE) // 4, _MOST_COLUMNS) // 1024 * 1024
+        return min((self._max_shared - _BYTES_OUTSIDE_TABLE) // 4, _MAX_COLUMNS) // 1024 * 1024
 
     def load(
         self, file: str | OwnSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
@@ -88,12 +88,12 @@ class ModuleCache:
             address, shared_bytes = int(kernel.ptr), 0
             if shared:
                 declared = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, address)
-                part = 1.0 if f"{file}.{name}" in _TABLES_ALONE else _SHARED_FOR_TABLES
-                shared_bytes = int(self._most_shared * part) - declared
+                part = 1.0 if f"{file}.{name}" in _FULL_SHARED else _SHARED_FOR_TABLES
+                shared_bytes = int(self._max_shared * part) - declared
                 driver.funcSetAttribute(
                     address, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes
                 )
             if threads == 0:
                 return address, 1, shared_bytes
             each = driver.occupancyMaxActiveBlocksPerMultiprocessor(address, threads, shared_bytes)
-        return address, min(each * self._processors, MOST_BLOCKS), shared_bytes
+        return address, min(each * self._processors, MAX_BLOCKS), shared_bytes

@@ -1,4 +1,4 @@
-"""Small arrays of a GPU that kernels need in addition to their arguments: votes, counters, pieces of rows."""
+"""Small arrays of a GPU for kernels: results, counters and pieces of rows."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.cuda.launch import MOST_VOTES
+from evener.elements.cuda.launch import MAX_RESULTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_BLOCKS", "Scratch", "pieces_for"]
+__all__ = ["MAX_BLOCKS", "Scratch", "pieces_for"]
 
-# Most blocks of a kernel; an H200 runs 132 x 8 to 132 x 32 at once. Each has a place for its votes.
-MOST_BLOCKS = 1 << 14
-# Kernels whose votes can wait to be read.
+# Most blocks of a kernel. Each has a place for its results.
+MAX_BLOCKS = 1 << 14
+# Kernels whose results can wait to be read.
 _SLOTS = 16
 # Fewest edges of a piece of a long row: LONG in kernels/cuda/edges.cuh.
-_EDGES_A_PIECE = 512
+_PIECE_EDGES = 512
 # The two counts of pieces among the counters, in sectors of 4 words.
 _COUNTS_OF_PIECES = slice(8, 16)
 # Fewest pieces that lists have room for.
-_PIECES = 1 << 10
+_MIN_PIECES = 1 << 10
 
 
 class Scratch:
@@ -34,14 +34,14 @@ class Scratch:
     def __init__(self) -> None:
         import cupy
 
-        self._of_block = cupy.zeros(MOST_BLOCKS * MOST_VOTES, np.uint64)
+        self._block_results = cupy.zeros(MAX_BLOCKS * MAX_RESULTS, np.uint64)
         # Each in its own memory sector: blocks done, arrivals, two counts of pieces, three pairs of sums.
         self._counters = cupy.zeros(6 * 4, np.uint64)
-        self._pieces = cupy.zeros(_PIECES, np.uint64)
-        self._answers: NDArray[np.uint64] = np.frombuffer(
-            cupy.cuda.alloc_pinned_memory(_SLOTS * MOST_VOTES * 8), np.uint64, _SLOTS * MOST_VOTES
+        self._pieces = cupy.zeros(_MIN_PIECES, np.uint64)
+        self._results: NDArray[np.uint64] = np.frombuffer(
+            cupy.cuda.alloc_pinned_memory(_SLOTS * MAX_RESULTS * 8), np.uint64, _SLOTS * MAX_RESULTS
         )
-        self._answers_begin = self._answers.ctypes.data
+        self._results_begin = self._results.ctypes.data
         self._slot = 0
         self._lists = 0
         self._launching = False
@@ -51,24 +51,24 @@ class Scratch:
         """Number of pieces that lists have room for."""
         return len(self._pieces)
 
-    def hold_pieces(self, room: Any) -> None:
+    def set_pieces(self, room: Any) -> None:
         """Use an array of uint64 for the lists of pieces."""
         self._pieces = room
 
     def next_slot(self) -> int:
-        """Return the slot of the next kernel's votes."""
+        """Return the slot of the next kernel's results."""
         self._slot = (self._slot + 1) % _SLOTS
         return self._slot
 
-    def votes(self, slot: int) -> tuple[int, int, int]:
-        """Return the addresses that a kernel needs to vote."""
+    def results(self, slot: int) -> tuple[int, int, int]:
+        """Return the addresses that a kernel needs to return results."""
         counters = self._counters.data.ptr
-        return self._of_block.data.ptr, counters, self._answers_begin + slot * MOST_VOTES * 8
+        return self._block_results.data.ptr, counters, self._results_begin + slot * MAX_RESULTS * 8
 
-    def read_votes(self, slot: int, kinds: str) -> Any:
-        """Return the votes of a kernel that has ended: a number or a tuple; kind "d" is a float."""
-        first = slot * MOST_VOTES
-        raw = self._answers[first : first + len(kinds)]
+    def read_results(self, slot: int, kinds: str) -> Any:
+        """Return the results of a kernel that has ended: a number or a tuple; kind "d" is a float."""
+        first = slot * MAX_RESULTS
+        raw = self._results[first : first + len(kinds)]
         values = [
             float(bits.view(np.float64)) if kind == "d" else int(bits)
             for bits, kind in zip(raw, kinds, strict=True)
@@ -81,7 +81,7 @@ class Scratch:
         if kind == "Grid":
             return counters + 32, counters + 128
         if self._launching:
-            # A launch was interrupted: whether its kernel ran, and counted, is unknown.
+            # A launch was interrupted, and its kernel may have counted.
             self._counters[_COUNTS_OF_PIECES].fill(0)
         self._launching = True
         turn = self._lists % 2 * 32  # two counts alternate: each launch clears the next launch's count
@@ -95,4 +95,4 @@ class Scratch:
 
 def pieces_for(edges: int) -> int:
     """Return the number of pieces that lists need for this many edges of a partition."""
-    return 2 * (edges // _EDGES_A_PIECE) + _PIECES
+    return 2 * (edges // _PIECE_EDGES) + _MIN_PIECES

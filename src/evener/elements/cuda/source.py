@@ -1,4 +1,4 @@
-"""The source of CUDA kernels, and what it declares: the ``.cu`` file is the one place that says so."""
+"""The source of CUDA kernels, and the declarations that it contains."""
 
 from __future__ import annotations
 
@@ -42,9 +42,16 @@ _PARAMETER = re.compile(r"\s*(?P<type>\w+(?:<[^>]*>)?)\s+(?P<name>\w+)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kernel: its name, its type, and what stands between the type's angle brackets.
+    """One parameter of a kernel.
 
-    One that cannot be read has its whole text for a name, and no type.
+    Attributes
+    ----------
+    name : str
+        The name, or the whole text if it cannot be parsed.
+    kind : str
+        The type without its arguments: "Array", "u32"; empty if the text cannot be parsed.
+    of : tuple of str
+        The arguments of the type: ``("u32",)`` for ``Array<const u32>``.
     """
 
     name: str
@@ -60,13 +67,13 @@ class Declaration:
     ----------
     name : str
     types : tuple of str
-        Its template parameters.
+        The template parameters.
     threads : int
-        In each block; 1 for a kernel of one thread.
+        Threads in each block; 1 for a kernel of one thread.
     one_block : bool
-        Whether that block is the only one.
+        Whether the kernel runs on a single block.
     parameters : tuple of Parameter
-        Those of its twin in the CPU tree, and after them what the launcher fills in.
+        The parameters of the CPU kernel, and after them the parameters that the launcher fills in.
     """
 
     name: str
@@ -78,13 +85,13 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class OwnSource:
-    """A ``.cu`` file from outside the package, as it was when it was read; it takes the place of a name.
+    """A ``.cu`` file from outside the package, as it was when it was read.
 
     Attributes
     ----------
     path : Path
     text : str
-        The whole source, with headers in the place of the lines that include them.
+        The whole source, with its headers inserted.
     """
 
     path: Path
@@ -92,12 +99,12 @@ class OwnSource:
 
     @classmethod
     def read(cls, path: Path) -> OwnSource:
-        """Read it as it is now.
+        """Return the source of a file as it is now.
 
         Raises
         ------
         FileError
-            If it cannot be read, or includes what is neither beside it nor a header of ours.
+            If the file cannot be read, or a header is neither in its folder nor one of Evener's.
         """
         try:
             return cls(path, _expanded(path))
@@ -113,13 +120,13 @@ class OwnSource:
 
 @cache
 def source_of(file: str | OwnSource) -> str:
-    """The whole source of a ``.cu`` file, with headers in the place of the lines that include them."""
+    """Return the whole source of a ``.cu`` file, with its headers inserted."""
     return file.text if isinstance(file, OwnSource) else _expanded(path_of(file))
 
 
 @cache
 def path_of(file: str) -> Path:
-    """The path of a packaged ``.cu`` file: "file" of the shared kernels, or "package:file"."""
+    """Return the path of a packaged ``.cu`` file: "file" of the shared kernels, or "package:file"."""
     package, _, name = file.rpartition(":")
     if not package:
         return _FOLDER / f"{name}.cu"
@@ -130,7 +137,7 @@ def path_of(file: str) -> Path:
 
 @cache
 def declarations(file: str | OwnSource) -> dict[str, Declaration]:
-    """The kernels of ``file.cu`` by name."""
+    """Return the kernels of ``file.cu`` by name."""
     found = {}
     for match in _KERNEL.finditer(source_of(file)):
         types = tuple(t.split()[-1] for t in (match["types"] or "").split(",") if t.strip())
@@ -142,12 +149,12 @@ def declarations(file: str | OwnSource) -> dict[str, Declaration]:
 
 
 def declaration(name: str) -> Declaration:
-    """The declaration of a kernel by its full name: "file.function" or "package:file.function".
+    """Return the declaration of a kernel by its full name: "file.function" or "package:file.function".
 
     Raises
     ------
     ArgumentError
-        If there is none of that name.
+        If there is no kernel of this name.
     """
     file, _, function = name.rpartition(".")
     found = declarations(file) if path_of(file).is_file() else {}
@@ -157,12 +164,12 @@ def declaration(name: str) -> Declaration:
 
 
 def declared_in(file: OwnSource, name: str) -> Declaration:
-    """The kernel `name` of a file from outside the package.
+    """Return the declaration of the kernel `name` in a file from outside the package.
 
     Raises
     ------
     ArgumentError
-        If the file declares none of that name; the sentence says how it would.
+        If the file declares no kernel of this name. The message shows a declaration.
     """
     found = declarations(file)
     if name not in found:
@@ -193,12 +200,12 @@ def _expanded(path: Path) -> str:
 
 
 def _header(name: str, includer: Path) -> Path:
-    """Where a header lies: beside the file that includes it, or among ours."""
+    """Return the path of a header in the folder of the including file, or of Evener's headers."""
     for folder in (includer.parent, _FOLDER):
         if (folder / name).is_file():
             return folder / name
     ours = ", ".join(f'"{path.name}"' for path in sorted(_FOLDER.glob("*.cuh")))
-    msg = f'{includer} includes "{name}", which is neither beside it nor one of Evener\'s headers: {ours}'
+    msg = f'{includer} includes "{name}", found neither in its folder nor in Evener\'s headers: {ours}'
     raise FileError(msg)
 
 

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LARGE", "Staging"]
+__all__ = ["COPY_BYTES", "Staging"]
 
-# Bytes of a large array copied at a time, and sets of pages being copied before the first one is reused.
-LARGE, _SETS = 1 << 27, 2
+# Bytes per copy of a large array.
+COPY_BYTES = 1 << 27
+# Copies in progress before the pages of the oldest one are reused.
+_MAX_COPIES = 2
 
 
 class Staging:
@@ -35,31 +37,31 @@ class Staging:
     def open(self, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an array to write, in the pages of the oldest copy once enough copies are in progress."""
         nbytes = length * dtype.itemsize
-        if len(self._copying) >= _SETS:
+        if len(self._copying) >= _MAX_COPIES:
             pages, sent = self._copying.pop(0)
             sent.synchronize()
             if len(pages) >= nbytes:
                 return pages[:nbytes].view(dtype)
         return locked_array(nbytes, np.dtype(np.uint8)).view(dtype)
 
-    def send(self, written: NDArray[Any], skipped: int, held: Any, begin: int) -> None:
-        """Begin to copy what was written, except the first `skipped` values, to ``held[begin:]``."""
+    def send(self, written: NDArray[Any], skipped: int, target: Any, begin: int) -> None:
+        """Begin to copy ``written[skipped:]`` to ``target[begin:]``."""
         values = written[skipped:]
         if len(values):
-            target = held[begin : begin + len(values)]
-            target.data.copy_from_host_async(values.ctypes.data, values.nbytes)
+            part = target[begin : begin + len(values)]
+            part.data.copy_from_host_async(values.ctypes.data, values.nbytes)
         # The base of all views is the array with the whole pages.
         pages = written if written.base is None or not isinstance(written.base, np.ndarray) else written.base
         self._copying.append((pages.view(np.uint8), self._record()))
 
-    def send_all(self, array: NDArray[Any], held: Any) -> None:
+    def send_all(self, array: NDArray[Any], target: Any) -> None:
         """Copy a large array in pieces; CuPy would lock pages for all of it at once."""
-        step = LARGE // array.itemsize
+        step = COPY_BYTES // array.itemsize
         for begin in range(0, len(array), step):
             piece = array[begin : begin + step]
             written = self.open(len(piece), array.dtype)
             np.copyto(written, piece)
-            self.send(written, 0, held, begin)
+            self.send(written, 0, target, begin)
 
     def release(self) -> None:
         """Release all pages; call it after waiting for the GPU."""

@@ -76,8 +76,8 @@ class CopyStreams:
     def from_peer(self, source: Any, target: Any, memory: object, sent_after: Any, after: Any) -> Any:
         """Copy an array of another GPU here after an event of each; return the event after the copy.
 
-        The copy is made by a stream of the receiving GPU: compute-sanitizer reports memory that another GPU
-        wrote as uninitialized.
+        A stream of the receiving GPU copies, because compute-sanitizer reports memory that another GPU wrote
+        as uninitialized.
         """
         if memory not in self._incoming:
             self._incoming[memory] = self._stream()

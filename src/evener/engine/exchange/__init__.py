@@ -1,1 +1,1 @@
-"""Exchanges between partitions: what each takes, and one file for each way their values can travel."""
+"""Exchanges of boundary values between partitions."""

@@ -1,8 +1,8 @@
-"""Encoding: boundary values as packets, in the form that takes the fewest bytes.
+"""Encoding: boundary values as packets, in the form with the fewest bytes.
 
-A packet is dense (the whole slice of a route's mirrors, with a bit for each value if only some count), sparse
-(positions and values of what changed), or bits. Between elements that share a memory, a packet holds the
-sender's own arrays (in place), and the receiver reads them without a copy.
+A dense packet has the whole slice of a route's mirrors, with a bit for each value if only some changed. A
+sparse packet has the positions and values of changes. A packet of bits is a slice of a bitmap. Between
+elements that share a memory, a packet holds the sender's own arrays (in place), which the receiver reads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Encoding(Enum):
 
 @dataclass(slots=True)
 class Packet:
-    """Boundary values on their way along a route.
+    """Boundary values that travel along a route.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def room_for_pull(
 ) -> dict[str, NDArray[Any]]:
     """Return arrays of the mirrors' element for any packet of `pack_pull`.
 
-    Values without flags go to the mirrors directly, so nothing may use the mirrors meanwhile.
+    Values without flags go to the mirrors directly, so nothing may use the mirrors before `unpack_pull`.
     """
     k = len(route)
     if as_bits:
@@ -289,7 +289,7 @@ def _pack_changes(
     *,
     emptied: int = 0,
 ) -> Packet:
-    """Return a sparse packet if it takes fewer bytes, else a dense one with flags and still without values.
+    """Return a sparse packet if it has fewer bytes, else a dense packet with flags and without values.
 
     The flags of ``begin:begin + count`` are cleared. Listed values are set to 0 if `emptied` is not 0.
     """

@@ -119,8 +119,8 @@ class Exchange:
     def publish(self, array: PartitionedArray) -> Steps:
         """Return the steps of a pull that send, for each element to take at any time.
 
-        Nothing may use the mirrors meanwhile. The packets use the other set of buffers, because the packets
-        before them may still be in use. An array published before and not pulled is dropped.
+        Nothing may use the mirrors before the pull. Packets alternate between two sets of buffers, because
+        the last packets may still be in use. An array that was published and not pulled is dropped.
         """
         self.cancel_published()
         self._turn = 1 - self._turn

@@ -36,10 +36,9 @@ class Sender(Protocol):
     in_place: bool
 
     def send(self, packet: Packet) -> None:
-        """Send a packet, whose arrays lie in the sender's memory.
+        """Send a packet, whose arrays are in the sender's memory.
 
-        The arrays must stay as they are until the superstep ends. They may still be on their way when this
-        returns.
+        The call may return before the arrays are copied. They must not change until the superstep ends.
         """
         ...
 

@@ -1,11 +1,11 @@
-"""Moving boundary values: mirrors to owners with a reduction (push), owners to mirrors (pull).
+"""Exchange kernels: push (mirrors to owners, with a reduction) and pull (owners to mirrors).
 
-In all of them `index` (k,) uint32 holds the owner's number of each mirror of a route, ascending and without
-repeats, and `begin` is the first of these mirrors in their holder's numbering: mirror ``begin + i`` stands
-for the owner's ``index[i]``. `held` (words,) uint64 is `index` as a bitmap of the owner's vertices, and
-`before` (words + 1,) uint32 counts its bits before each word. Flags are bitmaps too. No two threads meet at
-an owner's value, for an index occurs once; they may meet in a word of flags, which is then changed
-atomically.
+`index` (k,) uint32 is the owner's number of each mirror of a route, ascending and without repeats. Mirror
+``begin + i`` is the mirror of the owner's vertex ``index[i]``. `held` (words,) uint64 is `index` as a bitmap
+of the owner's vertices. `before` (words + 1,) uint32 counts its bits before each word. Flags are bitmaps.
+
+No two threads write to the same value, because `index` has no repeats. Two threads may write to the same word
+of flags, so flags change atomically.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from evener.kernels.cpu.bits import (
     take_word,
     trailing_zeros,
 )
-from evener.kernels.cpu.chunks import RUN, RUN_WORDS, runs
+from evener.kernels.cpu.chunks import CHUNK, CHUNK_WORDS, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel
 
 __all__ = [
@@ -52,7 +52,7 @@ def _set_flag(flags, i):
     fetch_or(flags, np.uint64(i) >> _SIX, _ONE << (np.uint64(i) & _LOW_BITS))
 
 
-# ---- the flags themselves -----------------------------------------------------------------------
+# ---- flags --------------------------------------------------------------------------------------
 
 
 @inline_step
@@ -71,20 +71,20 @@ def _or_words(index, begin, mirror_flags, flags, first, last):
 
 @parallel
 def push_or_bits(index, begin, mirror_flags, flags):
-    """``flags[index] |= mirror_flags[begin:]``, bit by bit; the mirrors' flags are cleared."""
+    """``flags[index] |= mirror_flags[begin:]``, bit by bit. Clears the mirrors' flags."""
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         moved += _or_words(index, np.uint64(begin), mirror_flags, flags, first, last)
     return moved
 
 
 @inline_step
 def _pull_words(begin, held, before, flags, mirror_flags, first, last):
-    """Words `first` to `last` of the owner's: their mirrors lie in one run, filled from below."""
+    """Pull the flags of the owner's words ``first:last``, whose mirrors are contiguous."""
     mirror = begin + before[first]
     run_begin = mirror
     run_end = begin + before[last]
@@ -106,17 +106,17 @@ def _pull_words(begin, held, before, flags, mirror_flags, first, last):
 def pull_bits(begin, held, before, flags, mirror_flags):
     """``mirror_flags[begin:] = flags[index]``, bit by bit."""
     words = np.uint64(len(held))
-    for r in prange(runs(words, RUN_WORDS)):
-        first = np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, words)
+    for r in prange(chunk_count(words, CHUNK_WORDS)):
+        first = np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, words)
         _pull_words(np.uint64(begin), held, before, flags, mirror_flags, first, last)
 
 
-# ---- every value --------------------------------------------------------------------------------
+# ---- all values ---------------------------------------------------------------------------------
 
 
 @inline_step
-def _add_run(index, begin, mirrored, owned, first, last):
+def _add_chunk(index, begin, mirrored, owned, first, last):
     for i in range(first, last):
         owned[index[i]] += mirrored[begin + i]
         mirrored[begin + i] = 0
@@ -124,14 +124,14 @@ def _add_run(index, begin, mirrored, owned, first, last):
 
 @parallel
 def push_add(index, begin, mirrored, owned):
-    """``owned[index] += mirrored[begin:]``; the mirrors are emptied, for their share has been counted."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
+    """``owned[index] += mirrored[begin:]``. Sets the mirrors to 0."""
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _add_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
 
 
 @inline_step
-def _min_run(index, begin, mirrored, owned, first, last):
+def _min_chunk(index, begin, mirrored, owned, first, last):
     for i in range(first, last):
         owned[index[i]] = min(owned[index[i]], mirrored[begin + i])
 
@@ -139,13 +139,13 @@ def _min_run(index, begin, mirrored, owned, first, last):
 @parallel
 def push_min(index, begin, mirrored, owned):
     """``owned[index] = min(owned[index], mirrored[begin:])``."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _min_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _min_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
 
 
 @inline_step
-def _pull_run(index, begin, owned, mirrored, first, last):
+def _pull_chunk(index, begin, owned, mirrored, first, last):
     for i in range(first, last):
         mirrored[begin + i] = owned[index[i]]
 
@@ -153,25 +153,27 @@ def _pull_run(index, begin, owned, mirrored, first, last):
 @parallel
 def pull(index, begin, owned, mirrored):
     """``mirrored[begin:] = owned[index]``."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _pull_run(index, np.uint64(begin), owned, mirrored, first, min(first + RUN, np.uint64(len(index))))
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _pull_chunk(
+            index, np.uint64(begin), owned, mirrored, first, min(first + CHUNK, np.uint64(len(index)))
+        )
 
 
-# ---- every value, with its flag -----------------------------------------------------------------
+# ---- all values and their flags -----------------------------------------------------------------
 
 
 @parallel
 def push_add_all(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_add`; the mirrors' flags go over to the owner's vertices."""
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        _add_run(index, np.uint64(begin), mirrored, owned, first, min(first + RUN, np.uint64(len(index))))
+    """As `push_add`. Moves the mirrors' flags to the owner's vertices."""
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _add_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
     push_or_bits(index, begin, mirror_flags, flags)
 
 
 @inline_step
-def _lower_run(index, begin, mirrored, owned, flags, first, last):
+def _lower_chunk(index, begin, mirrored, owned, flags, first, last):
     lowered = _ZERO
     for i in range(first, last):
         if mirrored[begin + i] < owned[index[i]]:
@@ -183,17 +185,17 @@ def _lower_run(index, begin, mirrored, owned, flags, first, last):
 
 @parallel
 def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_min`; flags what was lowered and returns how many. The mirrors' flags are cleared."""
+    """As `push_min`. Flags and counts the lowered vertices, and clears the mirrors' flags."""
     lowered = _ZERO
-    for r in prange(runs(len(index), RUN)):
-        first = np.uint64(r) * RUN
-        last = min(first + RUN, np.uint64(len(index)))
-        lowered += _lower_run(index, np.uint64(begin), mirrored, owned, flags, first, last)
+    for r in prange(chunk_count(len(index), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        last = min(first + CHUNK, np.uint64(len(index)))
+        lowered += _lower_chunk(index, np.uint64(begin), mirrored, owned, flags, first, last)
     clear_range(mirror_flags, begin, np.uint64(begin) + np.uint64(len(index)))
     return lowered
 
 
-# ---- only what is flagged -----------------------------------------------------------------------
+# ---- flagged values only ------------------------------------------------------------------------
 
 
 @inline_step
@@ -211,12 +213,12 @@ def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
 
 @parallel
 def push_add_flagged(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_add`, for the flagged mirrors alone; their flags go over to the owner's vertices."""
+    """As `push_add`, for flagged mirrors only. Moves their flags to the owner's vertices."""
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         _add_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
 
 
@@ -239,13 +241,13 @@ def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
 
 @parallel
 def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_min`, for the flagged mirrors alone; their flags are cleared."""
+    """As `push_min_all`, for flagged mirrors only."""
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     lowered = _ZERO
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         lowered += _min_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
@@ -279,16 +281,16 @@ def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
 
 @parallel
 def push_set_flagged(index, begin, mirrored, mirror_flags, owned, flags):
-    """``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner.
+    """``owned[index] = mirrored[begin:]`` for flagged mirrors. Moves their flags to the owner.
 
-    Returns how many.
+    Returns the number of flagged mirrors.
     """
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(runs(last_word - first_word, RUN_WORDS)):
-        first = first_word + np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, last_word)
+    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
+        first = first_word + np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, last_word)
         moved += _set_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
@@ -312,12 +314,12 @@ def _pull_flagged_words(begin, held, before, owned, flags, mirrored, mirror_flag
 
 @parallel
 def pull_flagged(begin, held, before, owned, flags, mirrored, mirror_flags):
-    """As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many."""
+    """As `pull`, for the owner's flagged vertices only. Flags and counts the mirrors."""
     words = np.uint64(len(held))
     moved = _ZERO
-    for r in prange(runs(words, RUN_WORDS)):
-        first = np.uint64(r) * RUN_WORDS
-        last = min(first + RUN_WORDS, words)
+    for r in prange(chunk_count(words, CHUNK_WORDS)):
+        first = np.uint64(r) * CHUNK_WORDS
+        last = min(first + CHUNK_WORDS, words)
         moved += _pull_flagged_words(
             np.uint64(begin), held, before, owned, flags, mirrored, mirror_flags, first, last
         )

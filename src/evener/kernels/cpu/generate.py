@@ -31,8 +31,8 @@ MULTIPLIER_A, MULTIPLIER_B = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL_A, WEYL_B = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 EDGES, WEIGHTS = np.uint64(0), np.uint64(1)
 
-# Edges per run of random words.
-RUN = np.uint64(256)
+# Edges per chunk of random words.
+CHUNK = np.uint64(256)
 # A random word has 10 bits for an outcome, and 22 bits to choose the outcome or its alias.
 OUTCOME_BITS = np.uint64(10)
 OUTCOMES = np.uint64(1 << 10)
@@ -100,9 +100,9 @@ def _permute_all(vertices, mask, half, keys):
 def _sampled_part(
     start, first, last, key, draws, radices, cut, alias, rows, columns, mask, half, keys, src, dst
 ):
-    words = np.empty((4, RUN), np.uint32)
-    for begin in range(first, last, RUN):
-        end = min(begin + RUN, last)
+    words = np.empty((4, CHUNK), np.uint32)
+    for begin in range(first, last, CHUNK):
+        end = min(begin + CHUNK, last)
         tails, heads = src[begin:end], dst[begin:end]
         tails[:] = 0
         heads[:] = 0

@@ -31,8 +31,8 @@ __all__ = [
 
 # OpenMP threads spin for milliseconds by default, which is slow if other programs use the same cores.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-# OpenMP costs 3.5 us per parallel call, Numba's work queue 69 us; the work queue is also not thread-safe. The
-# choice of the user, and threads that Numba has already started, take precedence.
+# Prefer OpenMP: Numba's work queue is slower and not thread-safe. A choice of the user, and threads that
+# Numba has already started, take precedence.
 try:
     _layer = numba.threading_layer()
 except ValueError:  # Numba has not started threads yet

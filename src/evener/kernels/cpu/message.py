@@ -1,8 +1,7 @@
-"""Packing boundary values for an element that does not share this one's memory, and unpacking them there.
+"""Message kernels: pack boundary values for an element with another memory, and unpack them there.
 
-A message is about ``count`` mirrors in a row, of which the first is `begin` in the holder's numbering. Its
-flags are a bitmap of their own, from bit 0; its values lie in their order, or only some are listed, each with
-its position from `begin`. The message itself is carried by a plain copy.
+A message is for `count` contiguous mirrors from `begin` on. Its flags are a bitmap from bit 0, and its values
+are in the order of the mirrors. A sparse message lists values with their positions, counted from `begin`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_or
 from evener.kernels.cpu.bits import is_set, put_word, range_mask, take_word, trailing_zeros
-from evener.kernels.cpu.chunks import RUN, RUN_WORDS, runs
+from evener.kernels.cpu.chunks import CHUNK, CHUNK_WORDS, chunk_count
 from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
 
@@ -63,19 +62,19 @@ def _clear_words(flags, begin, end, first, last):
 
 @parallel
 def take_bits(flags, begin, count, message):
-    """``message = flags[begin:begin + count]``, bit by bit; the flags are cleared."""
+    """``message = flags[begin:begin + count]``, bit by bit. Clears the flags."""
     begin = np.uint64(begin)
     count = np.uint64(count)
     words = np.uint64(len(message))
-    for r in prange(runs(words, RUN_WORDS)):
-        first = np.uint64(r) * RUN_WORDS
-        _take_words(flags, begin, count, message, first, min(first + RUN_WORDS, words))
+    for r in prange(chunk_count(words, CHUNK_WORDS)):
+        first = np.uint64(r) * CHUNK_WORDS
+        _take_words(flags, begin, count, message, first, min(first + CHUNK_WORDS, words))
     if count > _ZERO:
         low = begin >> _SIX
         high = (begin + count + _LOW_BITS) >> _SIX
-        for r in prange(runs(high - low, RUN_WORDS)):
-            first = low + np.uint64(r) * RUN_WORDS
-            _clear_words(flags, begin, begin + count, first, min(first + RUN_WORDS, high))
+        for r in prange(chunk_count(high - low, CHUNK_WORDS)):
+            first = low + np.uint64(r) * CHUNK_WORDS
+            _clear_words(flags, begin, begin + count, first, min(first + CHUNK_WORDS, high))
 
 
 @inline_step
@@ -97,13 +96,13 @@ def place_bits(message, count, flags, begin):
     if end > begin:
         low = begin >> _SIX
         high = (end + _LOW_BITS) >> _SIX
-        for r in prange(runs(high - low, RUN_WORDS)):
-            first = low + np.uint64(r) * RUN_WORDS
-            _place_words(message, begin, end, flags, first, min(first + RUN_WORDS, high))
+        for r in prange(chunk_count(high - low, CHUNK_WORDS)):
+            first = low + np.uint64(r) * CHUNK_WORDS
+            _place_words(message, begin, end, flags, first, min(first + CHUNK_WORDS, high))
 
 
 @inline_step
-def _take_run(values, begin, emptied, message, first, last):
+def _take_chunk(values, begin, emptied, message, first, last):
     for i in range(first, last):
         message[i] = values[begin + i]
     if emptied:
@@ -113,14 +112,14 @@ def _take_run(values, begin, emptied, message, first, last):
 
 @parallel
 def take_values(values, begin, count, emptied, message):
-    """``message = values[begin:begin + count]``; if `emptied` is not 0, these are 0 afterwards."""
-    for r in prange(runs(count, RUN)):
-        first = np.uint64(r) * RUN
-        _take_run(values, np.uint64(begin), emptied, message, first, min(first + RUN, np.uint64(count)))
+    """``message = values[begin:begin + count]``. If `emptied` is not 0, sets these values to 0."""
+    for r in prange(chunk_count(count, CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _take_chunk(values, np.uint64(begin), emptied, message, first, min(first + CHUNK, np.uint64(count)))
 
 
 @inline_step
-def _take_flagged_run(values, begin, message_flags, emptied, message, first, last):
+def _take_flagged_chunk(values, begin, message_flags, emptied, message, first, last):
     for i in range(first, last):
         message[i] = 0
         if is_set(message_flags, i):
@@ -133,12 +132,12 @@ def _take_flagged_run(values, begin, message_flags, emptied, message, first, las
 def take_flagged(values, begin, message_flags, emptied, message):
     """``message = values[begin:]`` where `message_flags` are set, and 0 elsewhere.
 
-    If `emptied` is not 0, those that are set are 0 afterwards.
+    If `emptied` is not 0, sets the flagged values to 0.
     """
-    for r in prange(runs(len(message), RUN)):
-        first = np.uint64(r) * RUN
-        last = min(first + RUN, np.uint64(len(message)))
-        _take_flagged_run(values, np.uint64(begin), message_flags, emptied, message, first, last)
+    for r in prange(chunk_count(len(message), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        last = min(first + CHUNK, np.uint64(len(message)))
+        _take_flagged_chunk(values, np.uint64(begin), message_flags, emptied, message, first, last)
 
 
 @inline_step
@@ -170,24 +169,23 @@ def _list_words(flags, begin, end, values, emptied, positions, listed, length, f
 
 @parallel
 def list_flagged(flags, begin, count, values, emptied, positions, listed, length):
-    """List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
+    """Append the flagged values of ``begin:begin + count`` to the lists, with their positions from `begin`.
 
-    ``length[0]`` of them are added to the lists; their flags are cleared, and if `emptied` is not 0 they are
-    0 afterwards.
+    Adds their number to ``length[0]`` and clears their flags. If `emptied` is not 0, sets the values to 0.
     """
     begin = np.uint64(begin)
     end = begin + np.uint64(count)
     if end > begin:
         low = begin >> _SIX
         high = (end + _LOW_BITS) >> _SIX
-        for r in prange(runs(high - low, RUN_WORDS)):
-            first = low + np.uint64(r) * RUN_WORDS
-            last = min(first + RUN_WORDS, high)
+        for r in prange(chunk_count(high - low, CHUNK_WORDS)):
+            first = low + np.uint64(r) * CHUNK_WORDS
+            last = min(first + CHUNK_WORDS, high)
             _list_words(flags, begin, end, values, emptied, positions, listed, length, first, last)
 
 
 @inline_step
-def _place_listed_run(positions, listed, begin, values, flags, first, last):
+def _place_listed_chunk(positions, listed, begin, values, flags, first, last):
     for i in range(first, last):
         v = begin + np.uint64(positions[i])
         values[v] = listed[i]
@@ -196,15 +194,15 @@ def _place_listed_run(positions, listed, begin, values, flags, first, last):
 
 @parallel
 def place_listed(positions, listed, begin, values, flags):
-    """``values[begin + positions] = listed``, each of which becomes flagged."""
-    for r in prange(runs(len(positions), RUN)):
-        first = np.uint64(r) * RUN
-        last = min(first + RUN, np.uint64(len(positions)))
-        _place_listed_run(positions, listed, np.uint64(begin), values, flags, first, last)
+    """``values[begin + positions] = listed``. Flags these values."""
+    for r in prange(chunk_count(len(positions), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        last = min(first + CHUNK, np.uint64(len(positions)))
+        _place_listed_chunk(positions, listed, np.uint64(begin), values, flags, first, last)
 
 
 @inline_step
-def _place_flagged_run(message, message_flags, begin, values, flags, first, last):
+def _place_flagged_chunk(message, message_flags, begin, values, flags, first, last):
     for i in range(first, last):
         if is_set(message_flags, i):
             v = begin + i
@@ -214,8 +212,8 @@ def _place_flagged_run(message, message_flags, begin, values, flags, first, last
 
 @parallel
 def place_flagged(message, message_flags, begin, values, flags):
-    """``values[begin:] = message`` where `message_flags` are set, each of which becomes flagged."""
-    for r in prange(runs(len(message), RUN)):
-        first = np.uint64(r) * RUN
-        last = min(first + RUN, np.uint64(len(message)))
-        _place_flagged_run(message, message_flags, np.uint64(begin), values, flags, first, last)
+    """``values[begin:] = message`` where `message_flags` are set. Flags these values."""
+    for r in prange(chunk_count(len(message), CHUNK)):
+        first = np.uint64(r) * CHUNK
+        last = min(first + CHUNK, np.uint64(len(message)))
+        _place_flagged_chunk(message, message_flags, np.uint64(begin), values, flags, first, last)

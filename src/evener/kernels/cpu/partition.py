@@ -6,6 +6,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
+from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -37,7 +38,7 @@ _ZERO = np.uint64(0)
 _NO_VERTEX = np.uint32(0xFFFFFFFF)
 _NONE = np.uint32(0)
 # Values per scatter step of a thread.
-_SCATTER_RUN = np.uint64(1 << 14)
+_SCATTER_CHUNK = np.uint64(1 << 14)
 
 
 @serial
@@ -210,7 +211,7 @@ def row_lengths(offsets, owned, lengths):
 
 
 @inline_step
-def _renumber_run(
+def _renumber_chunk(
     offsets, targets, weights, owned, bounds, position, begin, end, base, first, vertices, bits, out,
     out_weights, spare, spare_weights,
 ):  # fmt: skip
@@ -259,7 +260,7 @@ def renumber_rows(
     for _ in prange(WORKERS):
         b = take_chunk(counter, _ONE)
         while b < runs:
-            _renumber_run(
+            _renumber_chunk(
                 offsets, targets, weights, owned, bounds, position, np.uint64(blocks[b]),
                 np.uint64(blocks[b + _ONE]), base, np.uint32(first), np.uint32(vertices), bits, out,
                 out_weights, spare, spare_weights,
@@ -277,7 +278,7 @@ def row_heads(offsets, targets, heads):
 
 
 @inline_step
-def _scatter_run(vertices, values, gathered, first, last):
+def _scatter_chunk(vertices, values, gathered, first, last):
     for i in range(first, last):
         gathered[vertices[i]] = values[i]
 
@@ -285,13 +286,13 @@ def _scatter_run(vertices, values, gathered, first, last):
 @parallel
 def scatter_values(vertices, values, owned, gathered):
     """Set ``gathered[vertices[i]] = values[i]`` for the owned vertices."""
-    for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
-        first = np.uint64(r) * _SCATTER_RUN
-        _scatter_run(vertices, values, gathered, first, min(first + _SCATTER_RUN, owned))
+    for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
+        first = np.uint64(r) * _SCATTER_CHUNK
+        _scatter_chunk(vertices, values, gathered, first, min(first + _SCATTER_CHUNK, owned))
 
 
 @inline_step
-def _name_run(vertices, numbers, ids, gathered, first, last):
+def _name_chunk(vertices, numbers, ids, gathered, first, last):
     beyond = _ZERO
     for i in range(first, last):
         if numbers[i] == _NO_VERTEX:
@@ -313,14 +314,14 @@ def scatter_ids_of_local(vertices, numbers, ids, owned, gathered):
     range; their results are undefined.
     """
     beyond = _ZERO
-    for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
-        first = np.uint64(r) * _SCATTER_RUN
-        beyond += _name_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+    for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
+        first = np.uint64(r) * _SCATTER_CHUNK
+        beyond += _name_chunk(vertices, numbers, ids, gathered, first, min(first + _SCATTER_CHUNK, owned))
     return beyond
 
 
 @inline_step
-def _number_run(vertices, numbers, ids, gathered, first, last):
+def _number_chunk(vertices, numbers, ids, gathered, first, last):
     beyond = _ZERO
     for i in range(first, last):
         number = numbers[i]
@@ -343,7 +344,7 @@ def scatter_ids_of_global(vertices, numbers, ids, owned, gathered):
     their results are undefined.
     """
     beyond = _ZERO
-    for r in prange(np.int64((owned + _SCATTER_RUN - _ONE) // _SCATTER_RUN)):
-        first = np.uint64(r) * _SCATTER_RUN
-        beyond += _number_run(vertices, numbers, ids, gathered, first, min(first + _SCATTER_RUN, owned))
+    for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
+        first = np.uint64(r) * _SCATTER_CHUNK
+        beyond += _number_chunk(vertices, numbers, ids, gathered, first, min(first + _SCATTER_CHUNK, owned))
     return beyond

@@ -18,7 +18,7 @@ __all__ = ["FEW_EDGES", "WORKERS", "new_counter", "queue_chunk", "queue_part", "
 
 # Iterations of the worker loop, at least one per thread. A constant, because compiled kernels are cached.
 WORKERS = max(128, os.cpu_count() or 1)
-# Edges in a chunk, at least: the atomic add costs 100 ns under contention.
+# Minimum edges in a chunk.
 _CHUNK_EDGES = np.uint64(1 << 10)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)

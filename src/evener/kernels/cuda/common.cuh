@@ -1,7 +1,7 @@
 // Shared by all kernels: types, array arguments, bitmaps, results, barriers.
 //
 // A kernel has the name and the arguments of the CPU kernel of the same name. After these arguments come
-// parameters of the types `Votes`, `Grid`, `Pieces` and `Shared`, which the launcher fills in. A SERIAL
+// parameters of the types `Results`, `Grid`, `Pieces` and `Shared`, which the launcher fills in. A SERIAL
 // kernel runs on one thread, a BLOCK(t) kernel on one block of t threads. A PARALLEL(t) kernel runs on as
 // many blocks of t threads as the GPU can hold at once: its loops stride by the whole grid, and its blocks
 // may wait for each other. PARALLEL(t, b) limits the registers so that a multiprocessor holds b blocks.
@@ -199,7 +199,7 @@ __device__ inline void append(Array<u32> queue, Array<u64> length, u32 v) { queu
 // The results of a kernel: up to four numbers, each reduced over all threads. Every thread of every block
 // calls `sum` or `minimum` once, as its last action. The last block combines the blocks in a fixed order, so
 // equal inputs give bitwise equal results.
-template <typename... T> struct Votes {
+template <typename... T> struct Results {
     u64* of_block;  // four results per block
     u32* blocks_done;
     u64* answer;  // in host memory

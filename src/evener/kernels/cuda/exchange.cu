@@ -1,36 +1,36 @@
-// Moving boundary values: mirrors to owners with a reduction (push), owners to mirrors (pull). Arrays and
-// votes are those of kernels/cpu/exchange.py.
+// Exchange kernels: push (mirrors to owners, with a reduction) and pull (owners to mirrors).
+// kernels/cpu/exchange.py describes the arrays and results.
 
 #include "flags.cuh"
 
-// ---- the flags themselves --------------------------------------------------------------------------
+// ---- flags -----------------------------------------------------------------------------------------
 
-// ``flags[index] |= mirror_flags[begin:]``, bit by bit; the mirrors' flags are cleared.
+// ``flags[index] |= mirror_flags[begin:]``, bit by bit. Clears the mirrors' flags.
 __global__ void PARALLEL(256) push_or_bits(
-    Array<const u32> index, u64 begin, Bits mirror_flags, Bits flags, Votes<u64> votes
+    Array<const u32> index, u64 begin, Bits mirror_flags, Bits flags, Results<u64> results
 ) {
     u64 moved = 0;
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
         flags.set(index[mirror - begin]);
         moved++;
     });
-    votes.sum(moved);
+    results.sum(moved);
 }
 
-// ``mirror_flags[begin:] = flags[index]``, bit by bit: each half of the owner's is packed, and put in place.
+// ``mirror_flags[begin:] = flags[index]``, bit by bit. Each half of the owner's flags is packed, and then placed.
 __global__ void PARALLEL(256) pull_bits(
     u64 begin, Bits held, Array<const u32> before, Bits flags, Bits mirror_flags
 ) {
     for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
         u32 here = held.half(h), word = flags.half(h) & here;
         if (here == 0) continue;
-        // `before` counts to the beginning of the word of two halves.
+        // `before` counts the bits before the word, which has two halves.
         u64 mirror = begin + before[h / 2] + (h % 2 ? __popc(held.half(h - 1)) : 0);
         u32 count = __popc(here), packed = 0;
         for (; word != 0; word &= word - 1)
             packed |= 1u << __popc(here & ((word & -word) - 1));
         u32 mask = count == 32 ? ALL : (1u << count) - 1, shift = mirror % 32;
-        // Its neighbours put theirs into the same halves, each bits of its own.
+        // Neighbouring threads set other bits of the same halves.
         u32* place = &mirror_flags.half(mirror / 32);
         if (mask << shift != ALL) {
             atomicAnd(place, ~(mask << shift) | packed << shift);
@@ -47,7 +47,7 @@ __global__ void PARALLEL(256) pull_bits(
 
 // ---- all values ------------------------------------------------------------------------------------
 
-// ``owned[index] += mirrored[begin:]``; the mirrors are emptied, for their share has been counted.
+// ``owned[index] += mirrored[begin:]``. Sets the mirrors to 0.
 template <typename Value>
 __global__ void PARALLEL(256) push_add(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Array<Value> owned
@@ -76,9 +76,9 @@ __global__ void PARALLEL(256) pull(
         mirrored[begin + i] = owned[index[i]];
 }
 
-// ---- every value, with its flag --------------------------------------------------------------------
+// ---- all values and their flags --------------------------------------------------------------------
 
-// As `push_add`; the mirrors' flags go over to the owner's vertices.
+// As `push_add`. Moves the mirrors' flags to the owner's vertices.
 template <typename Value>
 __global__ void PARALLEL(256) push_add_all(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags
@@ -90,11 +90,11 @@ __global__ void PARALLEL(256) push_add_all(
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) { flags.set(index[mirror - begin]); });
 }
 
-// As `push_min`; flags what was lowered and returns how many. The mirrors' flags are cleared.
+// As `push_min`. Flags and counts the lowered vertices, and clears the mirrors' flags.
 template <typename Value>
 __global__ void PARALLEL(256) push_min_all(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Votes<u64> votes
+    Results<u64> results
 ) {
     u64 lowered = 0;
     for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
@@ -106,12 +106,12 @@ __global__ void PARALLEL(256) push_min_all(
         }
     }
     take_each(mirror_flags, begin, begin + index.length, [](u64) {});
-    votes.sum(lowered);
+    results.sum(lowered);
 }
 
-// ---- only what is flagged --------------------------------------------------------------------------
+// ---- flagged values only ---------------------------------------------------------------------------
 
-// As `push_add`, for the flagged mirrors alone; their flags go over to the owner's vertices.
+// As `push_add`, for flagged mirrors only. Moves their flags to the owner's vertices.
 template <typename Value>
 __global__ void PARALLEL(256) push_add_flagged(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags
@@ -123,11 +123,11 @@ __global__ void PARALLEL(256) push_add_flagged(
     });
 }
 
-// As `push_min`, for the flagged mirrors alone; their flags are cleared.
+// As `push_min_all`, for flagged mirrors only.
 template <typename Value>
 __global__ void PARALLEL(256) push_min_flagged(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Votes<u64> votes
+    Results<u64> results
 ) {
     u64 lowered = 0;
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
@@ -138,16 +138,16 @@ __global__ void PARALLEL(256) push_min_flagged(
             lowered++;
         }
     });
-    votes.sum(lowered);
+    results.sum(lowered);
 }
 
-// ``owned[index] = mirrored[begin:]`` for the flagged mirrors; their flags go over to the owner.
+// ``owned[index] = mirrored[begin:]`` for flagged mirrors. Moves their flags to the owner.
 //
-// Returns how many.
+// Returns the number of flagged mirrors.
 template <typename Value>
 __global__ void PARALLEL(256) push_set_flagged(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Votes<u64> votes
+    Results<u64> results
 ) {
     u64 moved = 0;
     take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
@@ -156,14 +156,14 @@ __global__ void PARALLEL(256) push_set_flagged(
         flags.set(v);
         moved++;
     });
-    votes.sum(moved);
+    results.sum(moved);
 }
 
-// As `pull`, for the owner's flagged vertices alone; the mirrors become flagged. Returns how many.
+// As `pull`, for the owner's flagged vertices only. Flags and counts the mirrors.
 template <typename Value>
 __global__ void PARALLEL(256) pull_flagged(
     u64 begin, Bits held, Array<const u32> before, Array<Value> owned, Bits flags, Array<Value> mirrored,
-    Bits mirror_flags, Votes<u64> votes
+    Bits mirror_flags, Results<u64> results
 ) {
     u64 moved = 0;
     for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
@@ -177,5 +177,5 @@ __global__ void PARALLEL(256) pull_flagged(
             moved++;
         }
     }
-    votes.sum(moved);
+    results.sum(moved);
 }

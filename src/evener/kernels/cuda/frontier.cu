@@ -13,7 +13,7 @@ __global__ void PARALLEL(256) to_bits(Array<const u32> queue, Array<u64> length,
 //
 // Returns the number of out-edges of these vertices.
 __global__ void PARALLEL(256) to_queue(
-    Array<const u64> offsets, u64 owned, Bits frontier, Array<u32> queue, Array<u64> length, Votes<u64> votes
+    Array<const u64> offsets, u64 owned, Bits frontier, Array<u32> queue, Array<u64> length, Results<u64> results
 ) {
-    votes.sum(queue_flagged(offsets, owned, frontier, queue, length));
+    results.sum(queue_flagged(offsets, owned, frontier, queue, length));
 }

@@ -1,9 +1,9 @@
-// Packing boundary values for an element that does not share this one's memory, and unpacking them there.
-// Arrays are those of kernels/cpu/message.py.
+// Message kernels: pack boundary values for an element with another memory, and unpack them there.
+// kernels/cpu/message.py describes the arrays.
 
 #include "flags.cuh"
 
-// ``message = flags[begin:begin + count]``, bit by bit; the flags are cleared.
+// ``message = flags[begin:begin + count]``, bit by bit. Clears the flags.
 __global__ void PARALLEL(256) take_bits(Bits flags, u64 begin, u64 count, Bits message, Grid grid) {
     u64 halves = (count + 31) / 32;
     for (u64 h = thread_of_grid(); h < message.length(); h += threads_of_grid()) {
@@ -27,14 +27,14 @@ __global__ void PARALLEL(256) place_bits(Bits message, u64 count, Bits flags, u6
     for (u64 h = begin / 32 + thread_of_grid(); h < (end + 31) / 32; h += threads_of_grid()) {
         u32 mask = range_mask(h, begin, end);
         u32 shift = begin % 32;
-        u64 from = h - begin / 32;  // the half of the message that ends in this one, past `shift` bits
+        u64 from = h - begin / 32;  // the half of the message that begins at bit `shift` of half h
         u32 half = from < message.length() ? message.half(from) << shift : 0;
         if (shift != 0 && from > 0) half |= message.half(from - 1) >> (32 - shift);
         flags.half(h) = (flags.half(h) & ~mask) | (half & mask);
     }
 }
 
-// ``message = values[begin:begin + count]``; if `emptied` is not 0, these are 0 afterwards.
+// ``message = values[begin:begin + count]``. If `emptied` is not 0, sets these values to 0.
 template <typename Value>
 __global__ void PARALLEL(256) take_values(
     Array<Value> values, u64 begin, u64 count, u32 emptied, Array<Value> message
@@ -47,7 +47,7 @@ __global__ void PARALLEL(256) take_values(
 
 // ``message = values[begin:]`` where `message_flags` are set, and 0 elsewhere.
 //
-// If `emptied` is not 0, those that are set are 0 afterwards.
+// If `emptied` is not 0, sets the flagged values to 0.
 template <typename Value>
 __global__ void PARALLEL(256) take_flagged(
     Array<Value> values, u64 begin, Bits message_flags, u32 emptied, Array<Value> message
@@ -59,9 +59,9 @@ __global__ void PARALLEL(256) take_flagged(
     }
 }
 
-// List the flagged of ``begin:begin + count``, by position from `begin`, with their values.
+// Append the flagged values of ``begin:begin + count`` to the lists, with their positions from `begin`.
 //
-// Their flags are cleared, and if `emptied` is not 0 they are 0 afterwards.
+// Adds their number to ``length[0]`` and clears their flags. If `emptied` is not 0, sets the values to 0.
 template <typename Value>
 __global__ void PARALLEL(256) list_flagged(
     Bits flags, u64 begin, u64 count, Array<Value> values, u32 emptied, Array<u32> positions,
@@ -75,7 +75,7 @@ __global__ void PARALLEL(256) list_flagged(
     });
 }
 
-// ``values[begin + positions] = listed``, each of which becomes flagged.
+// ``values[begin + positions] = listed``. Flags these values.
 template <typename Value>
 __global__ void PARALLEL(256) place_listed(
     Array<const u32> positions, Array<Value> listed, u64 begin, Array<Value> values, Bits flags
@@ -86,7 +86,7 @@ __global__ void PARALLEL(256) place_listed(
     }
 }
 
-// ``values[begin:] = message`` where `message_flags` are set, each of which becomes flagged.
+// ``values[begin:] = message`` where `message_flags` are set. Flags these values.
 template <typename Value>
 __global__ void PARALLEL(256) place_flagged(
     Array<Value> message, Bits message_flags, u64 begin, Array<Value> values, Bits flags

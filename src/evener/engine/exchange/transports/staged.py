@@ -1,4 +1,4 @@
-"""The staged transport: packets pass through host memory, which is page-locked where a GPU takes part.
+"""The staged transport: packets pass through host memory, page-locked for GPUs.
 
 An element whose work is queued copies by its own streams, after its work and concurrently with later work.
 """

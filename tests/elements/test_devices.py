@@ -577,7 +577,7 @@ def test_pages_that_are_not_there_are_not_locked(monkeypatch):
     """The system might promise them, and end the process when they are touched."""
     monkeypatch.setattr(memory, "available", lambda: (1 << 30) - 1)
     monkeypatch.setattr(np, "empty", None)
-    with pytest.raises(DeviceOutOfMemory, match="cannot lock .* for a GPU") as caught:
+    with pytest.raises(DeviceOutOfMemory, match=r"cannot lock .* for a GPU") as caught:
         locked_words(1 << 27)
     assert caught.value.needed == 1 << 30
 

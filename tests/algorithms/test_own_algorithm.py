@@ -203,7 +203,7 @@ def test_a_function_alone_is_no_kernel(engine):
 
 
 def test_a_graph_that_is_not_placed_is_refused():
-    with pytest.raises(ev.ArgumentError, match=r"takes what evener\.partition returns, not Graph"):
+    with pytest.raises(ev.ArgumentError, match=r"takes a PartitionedGraph of evener\.partition, not Graph"):
         ev.Engine(ev.Graph.from_edges([0], [1]), "test")
 
 

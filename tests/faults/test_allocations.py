@@ -32,7 +32,7 @@ def allocations(monkeypatch):
 @pytest.fixture
 def pooled(monkeypatch):
     """Small arrays come from the pool of pages, as large ones do."""
-    monkeypatch.setattr(cpu, "LEAST", 256)
+    monkeypatch.setattr(cpu, "MIN_POOLED_BYTES", 256)
     monkeypatch.setattr(cpu, "_pool", PagePool(lambda length: cpu.np.empty(length, np.uint64)))
 
 

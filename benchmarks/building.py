@@ -1,8 +1,8 @@
 """Question: how fast do edges in memory become a graph.
 
-Rivals: NetworKit, igraph, SciPy and python-graphblas from the same two shuffled arrays, each undirected edge
-once; GAP (with --gap) from the edges of its own generator, as many and of the same kind, by the time that its
-converter reports.
+Rivals: NetworKit, igraph, SciPy and python-graphblas, from the same two shuffled arrays with each undirected
+edge once. With --gap also GAP, from as many edges of its own generator, by the time that its converter
+reports.
 
     python benchmarks/building.py --scale 20 --gap path/to/gapbs
 """
@@ -43,7 +43,7 @@ def main():
                 built.targets, graph.targets
             )
             if not same:
-                msg = "the graph built from shuffled edges is not the graph they came from"
+                msg = "the graph built from shuffled edges differs from the original graph"
                 raise AssertionError(msg)
 
     times = harness.interleaved(runs, rounds=options.rounds, check=check, budget=options.budget)
@@ -130,7 +130,7 @@ def _options():
     parser.add_argument("--rivals", nargs="*", default=rivals, choices=rivals)
     parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=40.0, help="seconds a contender may take in all")
+    parser.add_argument("--budget", type=float, default=40.0, help="most seconds for one contender")
     parser.add_argument("--threads", type=int, default=numba.get_num_threads())
     parser.add_argument("--no-record", action="store_true", help="print only")
     return parser.parse_args()

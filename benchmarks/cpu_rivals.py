@@ -1,16 +1,16 @@
-"""Question: how fast are the five algorithms on the CPU, beside what people use and the memory's floor.
+"""Question: how fast are the five algorithms on the CPU, compared with common libraries.
 
-Rivals: the GAP reference code (C++, if --gap or GAP_DIR points at its binaries), NetworKit, igraph, SciPy and
-python-graphblas, on the very same edges in the same run: R-MAT and uniform graphs of 2^scale vertices.
+Rivals: the GAP reference code (C++, with --gap or GAP_DIR), NetworKit, igraph, SciPy and python-graphblas.
+All use the same edges in the same run: R-MAT and uniform graphs of 2^scale vertices.
 
     python benchmarks/cpu_rivals.py --scale 20 --gap path/to/gapbs
 
-Every contender searches from the same sources, drawn with a fixed seed among vertices with edges, and turns
-are taken source by source. GAP reads the graph from a file and reports its own time (see gap.py); the others
-have it in memory. Ours is partitioned before the clock starts; the clock stops when the main array is there
-in id order. Weights are whole numbers 1..255, as GAP's. Betweenness runs on groups of four sources, as GAP
-prescribes; times are per source, and PageRank's per iteration of 20. Each answer of ours is verified, each
-rival's compared with ours where it tells its answer; GAP's binaries verify their own.
+All contenders use the same sources, drawn with a fixed seed among vertices with edges. They take turns,
+source by source. GAP reads the graph from a file and reports its own time (see gap.py). The others have the
+graph in memory. Evener's graph is partitioned before the clock starts. The clock stops when the main array
+exists in id order. Weights are integers 1..255, as in GAP. Betweenness runs on groups of four sources, as GAP
+prescribes. Times are for one source, and for one of 20 iterations of PageRank. Every answer of Evener is
+verified. The answer of each library is compared with Evener's. GAP's binaries verify their own answers.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ ITERATIONS = 20
 GROUP = 4
 WEIGHTS = "1..255"
 
-# In all. NetworKit loses the rank of vertices without edges, so that small components settle on another way:
-# 4e-7 after 20 iterations of R-MAT 16; GraphBLAS, in float32 throughout, comes within 4e-5.
+# Largest L1 difference of ranks. NetworKit drops the rank of vertices without edges: 4e-7 on R-MAT 16 after
+# 20 iterations. GraphBLAS computes in float32: 4e-5.
 _RANKS_APART = 1e-3
 
 
@@ -72,7 +72,7 @@ def main():
 
 def _one_graph(spec, graph, options, folder, speed):
     print(f"{spec}: {graph}")
-    # The same edges: weights are drawn apart from them.
+    # The same edges, because weights are drawn separately.
     weighted = ev.read(f"{spec},weights={WEIGHTS}")
     contenders = {"evener": Ours(graph, weighted, options.threads)}
     if options.gap:
@@ -80,7 +80,7 @@ def _one_graph(spec, graph, options, folder, speed):
         ev.write(graph, plain)
         ev.write(weighted, heavy)
         contenders["GAP"] = Gap(options.gap, plain, heavy, options.threads)
-    # Ours and GAP know both graphs; of a library there is one for each.
+    # Evener and GAP hold both graphs; a library has one object for each.
     with_weights = dict(contenders)
     for name in options.rivals:
         library = LIBRARIES[name]
@@ -101,7 +101,7 @@ def _one_graph(spec, graph, options, folder, speed):
 
 
 def _one_task(task, contenders, sources, options):
-    """Seconds of each contender, of one search, one iteration, or one source of a group."""
+    """Return seconds of each contender: of one search, one iteration, or one source of a group."""
     groups = [sources[i : i + GROUP].tolist() for i in range(0, len(sources), GROUP)]
     argument, parts, rounds = {
         "bfs": (lambda i: int(sources[i]), 1, len(sources)),
@@ -124,12 +124,12 @@ def _turn(name, call, argument):
     def run(i):
         return call() if argument is None else call(argument(i))
 
-    # GAP is its own clock: what it returns is seconds.
+    # GAP measures its own time and returns seconds.
     return (lambda i: (run(i), None)) if name == "GAP" else harness.clocked(run)
 
 
 class Ours:
-    """Evener's side: placed once, each answer gathered in id order within the clock."""
+    """Evener's side: placed once; the clock includes gathering each answer in id order."""
 
     def __init__(self, graph, weighted, threads):
         on = [f"cpu:{threads}"]
@@ -158,7 +158,7 @@ def _with(result, name):
 
 
 class _Checks:
-    """Verifies each answer of ours, and compares each rival's with it."""
+    """Verifies each answer of Evener, and compares each rival's answer with it."""
 
     def __init__(self, task, contenders, argument):
         self.task, self.contenders, self.argument = task, contenders, argument
@@ -180,12 +180,12 @@ class _Checks:
         elif self.task == "pagerank":
             apart = np.abs(rival.ranks(answer) - self.ours["rank"]).sum()
             if apart > _RANKS_APART:
-                msg = f"the ranks of {rival.name} and ours differ by {apart:.3g} in all"
+                msg = f"the ranks of {rival.name} and ours differ by {apart:.3g} (L1)"
                 raise ev.VerificationError(msg)
 
 
 def draw_sources(graph, count, seed=27):
-    """Vertices with edges, as GAP and Graph500 choose them."""
+    """Return vertices with edges, chosen as GAP and Graph500 choose them."""
     candidates = np.flatnonzero(graph.out_degree())
     return np.random.default_rng(seed).choice(candidates, size=count, replace=False)
 
@@ -228,7 +228,7 @@ def _show(spec, task, rows):
 
 
 def _summary(rows):
-    """Geometric means of the ratios to each rival, graph by graph."""
+    """Print geometric means of the ratios to each rival, for each graph."""
     cells = []
     for spec in dict.fromkeys(r["graph"] for r in rows):
         for name in dict.fromkeys(r["contender"] for r in rows if r["contender"] != "evener"):
@@ -249,7 +249,7 @@ def _options():
     parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
     parser.add_argument("--sources", type=int, default=16, help="for each search; a multiple of 4")
     parser.add_argument("--rounds", type=int, default=16, help="of PageRank and components")
-    parser.add_argument("--budget", type=float, default=20.0, help="seconds a contender may take for a task")
+    parser.add_argument("--budget", type=float, default=20.0, help="most seconds of a contender for a task")
     parser.add_argument("--threads", type=int, default=numba.get_num_threads())
     parser.add_argument("--scratch", default=None, help="folder for GAP's graph files")
     parser.add_argument("--no-record", action="store_true", help="print only")

@@ -1,27 +1,27 @@
-"""The bytes that no method can avoid moving: what the floor under each time is made of.
+"""The least bytes that every method has to move: the floor of each time.
 
-Bytes a vertex and bytes a stored edge. Offsets are 8 bytes; targets, levels, parents, labels and ranks are 4.
-Every array counts once however often it is read, for a cache may hold it. The floor is these bytes over the
-bandwidth measured in the same run. BFS and components may skip edges: only what each vertex needs counts.
+The tables have bytes a vertex and bytes a stored edge. Offsets are 8 bytes. Targets, levels, parents, labels
+and ranks are 4 bytes. Every array counts once, because a cache may hold it. The floor is these bytes over the
+bandwidth of the same run. BFS and components may skip edges, so only the needs of each vertex count.
 """
 
 from __future__ import annotations
 
 FLOORS = {
-    # offsets, one target (the parent is found through an edge), distance and parent written
+    # read offsets and one target (an edge leads to the parent), write distance and parent
     "bfs": (8 + 4 + 4 + 4, 0),
-    # an iteration: offsets, degree and old contribution read, the new one written; every target
+    # an iteration: read offsets, degree and old contribution, write the new one; every target
     "pagerank": (8 + 4 + 4 + 4, 4),
-    # offsets, one target (a spanning forest has no more edges than vertices), the label written
+    # read offsets and one target (a spanning forest has fewer edges than vertices), write the label
     "wcc": (8 + 4 + 4, 0),
-    # offsets, the distance written; every target and weight (an edge not looked at might be shorter)
+    # read offsets, write the distance; every target and weight (any edge may be shorter)
     "sssp": (8 + 4, 4 + 4),
-    # a source: offsets and targets forward and backward; level, path count (8), dependency, score
+    # a source: offsets and targets twice; level, path count (8), dependency, score
     "betweenness": (2 * 8 + 4 + 8 + 4 + 4, 2 * 4),
 }
 
 
 def floor_bytes(task, n, m):
-    """Return the bytes under one run of a task: an iteration of PageRank, a source of the searches."""
+    """Return the least bytes of one run: an iteration of PageRank, or a source of the others."""
     a_vertex, an_edge = FLOORS[task]
     return a_vertex * n + an_edge * m

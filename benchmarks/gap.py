@@ -1,9 +1,8 @@
-"""The GAP reference code, run as its own binaries on our graph.
+"""Run the GAP reference code, as its own binaries on the same graph.
 
-The graph is written as `.sg`/`.wsg`, so that GAP has the very same edges. GAP draws its sources by itself;
-here each is given with `-r`, one process a source, so that all contenders search from the same vertices. The
-first trial of a process touches its memory for the first time and is left out. Delta for SSSP is 2, as in
-GAP's own benchmark/bench.mk for both kinds of graph.
+The graph is written as `.sg`/`.wsg`, so GAP has the same edges. GAP draws its sources itself. Here `-r` gives
+the source, with one process for each, so all contenders use the same vertices. The first trial of a process
+touches its memory for the first time and does not count. Delta for SSSP is 2, as in GAP's benchmark/bench.mk.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Gap:
     Parameters
     ----------
     folder : path
-        Where `bfs`, `pr`, `cc`, `sssp`, `bc` and `converter` lie.
+        The folder of `bfs`, `pr`, `cc`, `sssp`, `bc` and `converter`.
     plain, weighted : path
         The graph as `.sg` and, for SSSP, `.wsg`.
     threads : int
@@ -58,13 +57,13 @@ class Gap:
         return sum(self._median("bc", "-f", self.plain, "-r", source, "-i", 1) for source in sources)
 
     def verified(self, source):
-        """Whether GAP accepts its own answers: an untimed run of each kernel with `-v`."""
+        """Return whether GAP accepts its own answers: a run of each kernel with `-v`, without timing."""
         runs = {
             "bfs": ("bfs", "-f", self.plain, "-r", source),
             "wcc": ("cc", "-f", self.plain),
             "sssp": ("sssp", "-f", self.weighted, "-r", source, "-d", DELTA),
             "betweenness": ("bc", "-f", self.plain, "-r", source, "-i", 1),
-            # Its check is of a converged run; tolerance and iterations are those of its benchmark.
+            # GAP checks a converged run, with the tolerance and the iterations of its benchmark.
             "pagerank": ("pr", "-f", self.plain, "-i", 1000, "-t", 1e-4),
         }
         return {
@@ -72,7 +71,7 @@ class Gap:
         }
 
     def build_seconds(self, scale, *, uniform=False):
-        """Seconds to build a graph of this scale from edges in memory, as GAP's converter reports it."""
+        """Return seconds to build a graph of this scale from edges in memory, by GAP's converter."""
         said = self.run("converter", "-u" if uniform else "-g", scale, "-b", os.devnull)
         return float(_BUILD.findall(said)[0])
 
@@ -84,7 +83,7 @@ class Gap:
         return statistics.median(times[1:])
 
     def run(self, kernel, *arguments):
-        """Return what a binary prints."""
+        """Return the output of a binary."""
         command = [str(self.folder / kernel), *map(str, arguments)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

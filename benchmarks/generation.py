@@ -1,8 +1,8 @@
-"""Question: how fast are R-MAT edges made.
+"""Question: how fast does Evener generate R-MAT edges.
 
-Edges alone, and edges built into Graph500's undirected graph without self-loops and duplicates. Rivals:
-NetworKit's R-MAT generator, which always builds; GAP's (with --gap) by the times its converter reports.
-All draw 16 edges for each of 2^scale vertices; the rate counts edges drawn.
+Measured are edges alone, and edges built into Graph500's undirected graph without self-loops and duplicates.
+Rivals: NetworKit's R-MAT generator, which always builds. With --gap also GAP's, by the times of its
+converter. All draw 16 edges for each of 2^scale vertices. The rate counts drawn edges.
 
     python benchmarks/generation.py --scale 20 --gap path/to/gapbs
 """
@@ -89,7 +89,7 @@ def _options():
     parser.add_argument("--rivals", nargs="*", default=["networkit"], choices=["networkit"])
     parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds a contender may take in all")
+    parser.add_argument("--budget", type=float, default=60.0, help="most seconds for one contender")
     parser.add_argument("--threads", type=int, default=numba.get_num_threads())
     parser.add_argument("--no-record", action="store_true", help="print only")
     return parser.parse_args()

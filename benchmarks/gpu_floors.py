@@ -1,7 +1,7 @@
-"""What one GPU's memory can do, measured in the same run as what is held against it.
+"""Bandwidth of one GPU's memory, measured in the same run as the algorithms.
 
-A copy gives the bytes a second. Under PageRank lies the bare gather: every target read once and the value it
-points to added up, in the order of the edges, with nothing else done.
+A copy gives bytes/s. The bare gather is the core of PageRank: it reads every target once and sums the values
+of the targets, in the order of the edges.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ gather(const uint4* ids, unsigned long long fours, const float* __restrict__ val
 
 
 def copy_bytes_per_second(nbytes=1 << 32):
-    """Bytes read and written a second by a copy within the GPU's memory."""
+    """Return bytes/s read and written by a copy within the GPU's memory."""
     import cupy
 
     source = cupy.ones(nbytes // 4, cupy.float32)
@@ -43,7 +43,7 @@ def copy_bytes_per_second(nbytes=1 << 32):
 
 
 def gather_seconds(targets, values):
-    """Seconds to read all targets, and to read them and gather their values."""
+    """Return seconds to read all targets, and to read them and gather their values."""
     import cupy
 
     module = cupy.RawModule(code=SOURCE)
@@ -57,7 +57,7 @@ def gather_seconds(targets, values):
 
 
 def median_seconds(call, repeats=11):
-    """The median of some runs by the GPU's clock, after one that does not count."""
+    """Return the median of some runs by the GPU's clock, after a run that does not count."""
     import cupy
 
     times = []
@@ -72,7 +72,7 @@ def median_seconds(call, repeats=11):
 
 
 def mapped_bytes_per_second(nbytes=1 << 30):
-    """Bytes a second that a kernel reads from locked memory of the host, all lanes side by side."""
+    """Return bytes/s that a kernel reads from page-locked host memory."""
     import cupy
     import numpy as np
 
@@ -85,7 +85,7 @@ def mapped_bytes_per_second(nbytes=1 << 30):
 
 
 def copied_bytes_per_second(nbytes=1 << 30):
-    """Bytes a second of a copy from locked memory of the host."""
+    """Return bytes/s of a copy from page-locked host memory."""
     import cupy
 
     locked, target = _locked(nbytes), cupy.empty(nbytes // 4, cupy.uint32)

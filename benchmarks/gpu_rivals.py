@@ -1,20 +1,19 @@
-"""Question: how fast are the five algorithms on one GPU, beside cuGraph's figures and the memory's floor.
+"""Question: how fast are the five algorithms on one GPU, compared with cuGraph and the memory bandwidth.
 
-R-MAT graphs, undirected, 16 edges a vertex, placed before the clock starts; the clock stops when the answer
-is complete in the GPU's memory, as it does for cuGraph. Breadth-first search and shortest paths start at 16
-vertices drawn with a fixed seed, betweenness counts from four of them; times are medians, PageRank's for one
-of 50 iterations. The runs follow one another, and then answers are verified: those of every search, the first
-of ranks and components, to which all others are equal; betweenness, whose verifier is serial, against the
-same on the CPU.
+R-MAT graphs, undirected, 16 edges a vertex. The graph is placed before the clock starts. The clock stops when
+the answer is complete in GPU memory, as for cuGraph. BFS and SSSP start at 16 vertices drawn with a fixed
+seed. Betweenness uses four of them. Times are medians; PageRank's is one of 50 iterations.
 
-PageRank's first run on a placement sorts the edges into blocks of columns, for all runs that follow
-(`evener.partition.column_blocks`). Like placing, that is not part of a result's `seconds`, which are
-recorded here.
+Every search is verified. The first ranks and components are verified, and the others are compared with them.
+Betweenness is compared with the CPU, because its verifier is serial.
+
+The first run of PageRank on a placement sorts the edges into blocks of columns
+(`evener.partition.column_blocks`). A result's `seconds`, which are recorded here, exclude that.
 
     python benchmarks/gpu_rivals.py --scales 22 24 26
 
-cuGraph is not run: its times are those of version 26.10 on an NVIDIA H200, on graphs made in the same way.
-Its weights are not known; ours are whole numbers 1..255.
+cuGraph does not run here. Its times are figures of version 26.10 on an NVIDIA H200, on graphs of the same
+kind. The weights of that graph are unknown. Evener's are integers 1..255.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ TASKS = {
     "betweenness": "Betweenness, four sources",
 }
 ITERATIONS = 50
-# Seconds on one H200, by scale and task, and how many times faster than that we want to be.
+# Seconds of cuGraph on one H200 by scale and task, and the speed-ups that Evener aims at.
 CUGRAPH = {
     22: {"pagerank": 1.01e-3, "bfs": 3.46e-3, "wcc": 27.4e-3, "sssp": 81e-3, "betweenness": 148e-3},
     24: {"pagerank": 3.64e-3, "bfs": 7.6e-3, "wcc": 52.8e-3, "sssp": 139e-3, "betweenness": 504e-3},
@@ -65,7 +64,7 @@ def main():
             graphs[spec] = {"vertices": graph.n, "stored edges": graph.m}
             rows += _one_graph(scale, graph, tasks, options)
             del graph  # before the next one is made
-            if not options.no_record:  # after each graph, for a large one may not come to an end
+            if not options.no_record:  # after each graph, because a large one may not finish
                 more = {"gpu": name, "graphs": graphs, "copy, bytes a second": round(speed)}
                 some = [] if set(options.tasks) == set(TASKS) else options.tasks
                 record = "_".join(["gpu_rivals", *some])
@@ -84,7 +83,7 @@ def _one_graph(scale, graph, tasks, options):
 
 
 def _seconds(task, placed, sources, options):
-    """Seconds of each run, after as many that do not count: they compile, and leave the memory of theirs."""
+    """Return seconds of each run, after as many runs that compile and warm up."""
     run, rounds, parts = {
         "pagerank": (
             lambda _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False),
@@ -96,7 +95,7 @@ def _seconds(task, placed, sources, options):
         "sssp": (lambda i: ev.sssp(placed, source=int(sources[i])), len(sources), 1),
         "betweenness": (lambda _: ev.betweenness(placed, sources=sources[:GROUP]), options.rounds, 1),
     }[task]
-    before = [run(i) for i in range(rounds)]  # all at once, for so many answers are kept to be verified
+    before = [run(i) for i in range(rounds)]  # all at once, because all answers are kept to be verified
     del before
     results = [run(i) for i in range(rounds)]
     if not options.no_verify:
@@ -105,7 +104,7 @@ def _seconds(task, placed, sources, options):
 
 
 def _verify(task, results):
-    """Verify every search; of what always has the same answer the first, and that it is the same."""
+    """Verify every search. Verify the first answer of the others and compare the rest with it."""
     if task in ("bfs", "sssp"):
         for result in results:
             ev.verify(result)

@@ -1,4 +1,4 @@
-"""How every benchmark here takes its times, prints its table and writes its record."""
+"""Timing, tables and records of all benchmarks."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ import machine
 
 RESULTS = Path(__file__).parent / "results"
 
-# Threads of a library that has just finished keep spinning for their next region, some 5 ms with GNU
-# OpenMP's defaults; the next contender waits until they sleep.
+# Seconds to wait between contenders, because idle threads spin for some 5 ms with GNU OpenMP.
 _SETTLE_SECONDS = 0.05
 
-# How busy others kept the machine before we began: a reader of the record can tell a quiet run from another.
+# Load of the machine before the benchmark, for readers of the record.
 _LOAD_BEFORE = os.getloadavg()[0]
 
-# A median of fewer says nothing.
+# Fewest times for a median.
 _LEAST_TIMES = 3
 
-# Values compared at a time, few enough for a cache: of 67 million in 0.06 s, all at once in 1.3 s.
+# Values compared at a time, which fit a cache.
 _PIECE = 1 << 16
 
 
 def clocked(call):
-    """Make of a function of the round's number one that returns its seconds and its answer."""
+    """Turn a function of the round's number into one that returns its seconds and its answer."""
 
     def run(i):
         gc.collect()
@@ -47,7 +46,7 @@ def clocked(call):
 
 
 def interleaved(contenders, *, rounds, check=None, budget=None):
-    """Take the times of all contenders in turns, one run each a round, after a round that does not count.
+    """Time all contenders in turns, one run each per round, after a round that does not count.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def interleaved(contenders, *, rounds, check=None, budget=None):
     rounds : int
         Timed rounds.
     check : callable, optional
-        Called with name, round and answer after each run, outside the clock; raises if the answer is wrong.
+        Called with name, round and answer after each run, outside the clock. Raises if the answer is wrong.
     budget : float, optional
         Seconds after which a contender with at least three times drops out.
 
@@ -84,7 +83,7 @@ def median(times):
 
 
 def spread(times):
-    """Distance between the quartiles over the median: how far to trust it."""
+    """Return the distance of the quartiles over the median."""
     if len(times) < 2:
         return 0.0
     low, _, high = statistics.quantiles(times, n=4)
@@ -96,9 +95,9 @@ def geometric_mean(values):
 
 
 def agree(result, name, expected, *, apart, of_largest=0.0):
-    """Raise VerificationError where a result's array is not a verified one.
+    """Raise VerificationError if a result's array differs from a verified array.
 
-    A value may be off by `apart` of itself, and by `of_largest` of the largest.
+    A value may differ by `apart` of itself, and by `of_largest` of the largest.
     """
     import numpy as np
 
@@ -110,7 +109,7 @@ def agree(result, name, expected, *, apart, of_largest=0.0):
         piece = slice(begin, begin + _PIECE)
         ours, theirs = found[piece], expected[piece]
         if np.array_equal(ours, theirs):
-            continue  # as most are
+            continue  # most values
         with np.errstate(invalid="ignore"):  # where both are infinite
             near = np.abs(ours - theirs) <= apart * np.abs(theirs) + more
         off = (ours != theirs) & ~(near & np.isfinite(theirs))
@@ -124,7 +123,7 @@ def agree(result, name, expected, *, apart, of_largest=0.0):
 
 
 class Checked:
-    """Verifies the first answer to each question, and compares all others with it.
+    """Verifies the first answer to each question, and compares later answers with it.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ class Checked:
         self._apart, self._of_largest, self._answers = apart, of_largest, {}
 
     def check(self, result, name, question, *, verify=False):
-        """Raise VerificationError if the array of this name is wrong; with `verify`, if another is."""
+        """Raise VerificationError if the array of this name is wrong; with `verify`, if any array is."""
         from evener import verify as verified
 
         if verify or question not in self._answers:
@@ -150,7 +149,7 @@ class Checked:
 
 
 def duration(value):
-    """Seconds, written for people."""
+    """Return seconds as text."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if value >= size:
             return f"{value / size:.3g} {unit}"
@@ -158,19 +157,19 @@ def duration(value):
 
 
 def show(title, columns, rows):
-    """Print a table; the first column is text, the others figures."""
+    """Print a table. The first column is text, the others are numbers."""
     table = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i == 0 else "right")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
-    # A record in a file or a pipe is not to be cut at the width of a terminal that is not there.
+    # Do not cut tables that are written to a file or a pipe.
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def recording(parser):
-    """Read the options, with those of a benchmark that may leave out verifying or recording."""
-    parser.add_argument("--no-verify", action="store_true", help="a quick look: what is recorded is verified")
+    """Parse the options, with the options to skip verifying or recording."""
+    parser.add_argument("--no-verify", action="store_true", help="do not verify or record")
     parser.add_argument("--no-record", action="store_true", help="print only")
     options = parser.parse_args()
     if options.no_verify and not options.no_record:
@@ -179,9 +178,9 @@ def recording(parser):
 
 
 def record(name, *, question, rows, folder="", head=None, **more):
-    """Write `results/<folder>/<name>.json`, whole or not at all.
+    """Write `results/<folder>/<name>.json` atomically.
 
-    Rows that are derived from those of an earlier record have its `head`: what was run where and when.
+    Rows that are derived from an earlier record have its `head`: command, date and machine.
     """
     document = {"question": question, **(head or _head(folder)), **more, "rows": rows}
     path = RESULTS / folder / f"{name}.json"
@@ -193,7 +192,7 @@ def record(name, *, question, rows, folder="", head=None, **more):
 
 
 def head_of(document):
-    """What a record says of the run that it came from."""
+    """Return command, date and machine of a record."""
     own = ("command", "when", "commit", "machine", "load before", "versions")
     return {name: document[name] for name in own if name in document}
 
@@ -212,16 +211,18 @@ def _head(folder):
 
 
 def _commit():
-    """What is checked out, with "-dirty" where code was changed since; None where that cannot be told."""
+    """Return the commit, with "-dirty" if code was changed since; None if it is unknown."""
     git = ["git", "-C", str(RESULTS)]
-    told = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    if told.returncode:
+    found = subprocess.run(
+        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if found.returncode:
         return None
     code = [":(top)*.py", ":(top)*.cu", ":(top)*.cuh"]
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], check=False).returncode
-    return told.stdout.strip() + ("-dirty" if changed else "")
+    return found.stdout.strip() + ("-dirty" if changed else "")
 
 
 def _without_folder(word):
-    """Shorten a path to its name: this machine's folders say nothing to others."""
+    """Shorten a path to its name, without the folders of this machine."""
     return Path(word).name if os.sep in word else word

@@ -1,17 +1,16 @@
-"""Question: what a CPU and a GPU do together on a graph that does not fit the GPU, against either alone.
+"""Question: how fast are a CPU and a GPU together on a graph that does not fit the GPU.
 
-The GPU's memory is capped so that a part of the edges fits. It reads the others from host memory, or the CPU
-takes them. For every share of the edges on the CPU (alpha, in steps) and every policy there is the measured
-time and the time that a plan predicts just before the run (T12 figure 7, T13 figures 7, 9 and 15). The
-placement that a plan chooses is measured as well. Each algorithm and part that fits has a record of its own,
-such as hybrid_pagerank_24_0.5.json.
+The GPU's memory is capped so that only part of the edges fits. The GPU reads other edges from host memory, or
+the CPU has them. Each policy is measured at several shares of the edges on the CPU (alpha). A plan predicts
+each time just before the run (T12 figure 7, T13 figures 7, 9 and 15). The placement of the plan is measured
+as well. Each algorithm and part that fits has its own record, such as hybrid_pagerank_24_0.5.json.
 
     python benchmarks/hybrid.py --scale 24 --fits 0.5 0.25 0.125
 
-Times are medians: of PageRank for an iteration, of breadth-first search over sources drawn with a fixed seed.
-The first answer to each question is verified, and the last parents on each placement. All other answers are
-compared with verified ones, ranks to 1e-6. Runs are recorded for plans as everywhere, so predictions improve
-during a sweep; with an empty cache directory (XDG_CACHE_HOME) they begin with hardware facts.
+Times are medians: one iteration of PageRank, and BFS over sources drawn with a fixed seed. The first answer
+to each question is verified, and the last parents on each placement. Other answers are compared with verified
+ones, ranks to 1e-6. Runs are recorded for plans as usual, so predictions improve during a sweep. With an
+empty cache directory (XDG_CACHE_HOME) they begin with hardware facts.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def main():
 
 
 def _one_part(bench, link, fits):
-    """Return the rows of the sweep where this part of the edges fits; all are recorded."""
+    """Return the rows of the sweep for this part of the edges; all are recorded."""
     graph, options = bench.graph, bench.options
     memory = int(beside_edges(graph.n, 0, 0, graph.m, directions=1) + fits * graph.m * 4)
     left_out = {}
@@ -69,7 +68,7 @@ def _one_part(bench, link, fits):
             except ev.DeviceOutOfMemory as error:  # a large share of the CPU has many mirrors on the GPU
                 left_out[f"{policy} {alpha:g}"] = str(error)
                 print(f"left out: {policy} with {alpha:g} on the CPU: {error}", flush=True)
-            if not options.no_record:  # after each placement, as a long sweep may be interrupted
+            if not options.no_record:  # after each placement, because a long sweep may be interrupted
                 _record(options.scale, graph, fits, link, rows, left_out)
     return rows
 
@@ -152,12 +151,12 @@ class _Bench:
         return row
 
     def _times(self, placed, task):
-        """Return the seconds of each run after the first, and of the median run elements and supersteps."""
+        """Return the seconds of each run after the first, and elements and supersteps of the median run."""
         taken, busy, supersteps, result = [], [], [], None
         rounds = len(self._sources) if task == "bfs" else self.options.rounds
         passes = ITERATIONS if task == "pagerank" else 1
         for i in range(-1, rounds):
-            result = None  # its arrays serve the next run
+            result = None  # the next run reuses its arrays
             if task == "bfs":
                 result = ev.bfs(placed, source=int(self._sources[max(i, 0)]))
             else:
@@ -172,7 +171,7 @@ class _Bench:
         return taken, busy[middle], supersteps[middle]
 
     def _check(self, result, *, last):
-        """Verify new answers, and the last parents on a placement; compare the others with those."""
+        """Verify new answers, and the last parents on a placement. Compare other answers with these."""
         search = result.algorithm == "bfs"
         question = (result.algorithm, result.parameters.get("source"))
         self._checked.check(result, "distance" if search else "rank", question, verify=last and search)
@@ -200,12 +199,12 @@ def _show(row):
 
 
 def is_swept(row):
-    """Return whether a row is of a share that was asked for."""
+    """Return whether a row has a share of the sweep."""
     return row["policy"] is not None and not row["automatic"]
 
 
 def _summary(rows):
-    """Compare one task's hybrids with the better element alone, the plan with the best, model with time."""
+    """Compare hybrids with the faster element, plans with the best, and predictions with times."""
     cpu, gpu = (next(r for r in rows if r["on"] == on and not r["automatic"]) for on in ("cpu", "cuda:0"))
     auto = next(r for r in rows if r["automatic"])
     hybrids = [r for r in rows if is_swept(r)]
@@ -229,7 +228,7 @@ def _options():
     parser.add_argument("--tasks", nargs="+", default=["pagerank", "bfs"])
     parser.add_argument("--policies", nargs="+", default=["high", "random", "low"])
     parser.add_argument("--step", type=float, default=0.05, help="of alpha")
-    parser.add_argument("--most", type=float, default=1.0, help="below which alpha stays")
+    parser.add_argument("--most", type=float, default=1.0, help="largest alpha")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
     options = harness.recording(parser)

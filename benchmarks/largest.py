@@ -1,22 +1,22 @@
-"""Question: how fast are BFS and PageRank on the largest R-MAT graph that one GPU holds one direction of.
+"""Question: how fast are BFS and PageRank on the largest R-MAT graph that fits one GPU.
 
-T13's largest graph, R-MAT 30 with 16 edges a vertex, directed and as drawn, has 17.2 billion edges: its
-targets alone take 64 GiB. With 128 GiB beside one GPU of 139 GiB, one direction of the edges fits the host
-while it is made, and one fits the GPU: out-edges for BFS, which then goes from the top down alone, in-edges
-for PageRank. So each is a command of its own, of four to five minutes on 16 cores and one H200:
+T13's largest graph is R-MAT 30, directed, with 16 edges a vertex: 17.2 billion edges. Its targets alone need
+64 GiB. A host of 128 GiB and a GPU of 139 GiB hold one direction of the edges. BFS uses out-edges, top-down
+only. PageRank uses in-edges. So each algorithm is a separate command of four to five minutes on 16 cores and
+one H200:
 
     python benchmarks/largest.py --scale 30 --task bfs
     python benchmarks/largest.py --scale 30 --task pagerank
 
-A search's rate counts the edges out of what it reached; the figure is the median over sources drawn with a
-fixed seed among vertices with out-edges, PageRank's that of an iteration. The rival is T13's own figure for
-BFS on a graph of this kind, 1.68 billion traversed edges a second, on two processors and two GPUs of 2013;
-PageRank did not fit there.
+The rate of a search counts the out-edges of the reached vertices. The time is the median over sources drawn
+with a fixed seed among vertices with out-edges, or of PageRank's iterations. The rival is T13's figure for
+BFS on a graph of this kind: 1.68 billion traversed edges/s on two processors and two GPUs of 2013. PageRank
+did not fit.
 
-Verified is what the record says under "verified". Of BFS: the last search, by the five rules of Graph500 on
-every vertex and edge, and others as long as `--seconds` lasts. Of PageRank: that one more iteration, in
-float64 on the host, moves the timed ranks by less than 1e-4 in all, as GAP asks; and, as long as `--seconds`
-lasts, all ranks after `--checked` iterations against the same done again so.
+The record lists the verified answers. For BFS, the last search is verified by the five rules of Graph500, and
+others until `--seconds` have passed. For PageRank, one more iteration in float64 on the host must change the
+ranks by less than 1e-4 (L1), as in GAP. If time is left, all ranks after `--checked` iterations are compared
+with the same iterations on the host.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from evener.system.memory import available, format_bytes
 
 # Traversed edges a second of TOTEM on R-MAT 30, on two processors and two GPUs (T13, figure 20).
 T13_TEPS = 1.68e9
-# What one more iteration of PageRank may move in all: GAP's tolerance.
+# Largest L1 change of one more iteration of PageRank: GAP's tolerance.
 RESIDUAL = 1e-4
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -55,7 +55,7 @@ def main():
 
 
 class _Bench:
-    """Takes the time and the memory of every step, and records after each."""
+    """Measures the time and the memory of every step, and records after each."""
 
     def __init__(self, options):
         self.options = options
@@ -63,7 +63,7 @@ class _Bench:
         self.row = {"task": options.task, "on": options.on, "verified": [], "steps": []}
 
     def step(self, name, call):
-        at_hand = available()
+        free = available()
         _forget_peak()
         start = time.perf_counter()
         answer = call()
@@ -72,14 +72,14 @@ class _Bench:
             "seconds": time.perf_counter() - start,
             "host, most bytes": _host_bytes("VmHWM"),
             "host, bytes after": _host_bytes("VmRSS"),
-            "at hand before": at_hand,
+            "free before": free,
             "GPU, bytes in use": _gpu_bytes(),
         }
         self.row["steps"].append(step)
         most, after = format_bytes(step["host, most bytes"]), format_bytes(step["host, bytes after"])
         print(
             f"{name}: {harness.duration(step['seconds'])}; host {most} at most, {after} after, "
-            f"{format_bytes(at_hand)} were at hand; GPU {format_bytes(step['GPU, bytes in use'])}",
+            f"{format_bytes(free)} were free; GPU {format_bytes(step['GPU, bytes in use'])}",
             flush=True,
         )
         self.record()
@@ -94,7 +94,7 @@ class _Bench:
         harness.record("largest", question=__doc__.splitlines()[0], rows=rows)
 
     def verify(self, what, answer):
-        """Verify an answer where there is time for it: as much as the last one took, and a little more."""
+        """Verify an answer if the time of the last verification, and a little more, is left."""
         left = self.options.seconds - (time.perf_counter() - self.began)
         taken = [s["seconds"] for s in self.row["steps"] if s["step"].startswith("verifying")]
         if self.options.no_verify or left < (1.1 * max(taken) if taken else 0):
@@ -110,7 +110,7 @@ def _bfs(bench, graph, placed, options):
     bench.step("a first search, which compiles", lambda: ev.bfs(placed, source=sources[0]).seconds)
     seconds, edges, result = [], [], None
     for source in sources:
-        result = None  # its arrays, before those of the next
+        result = None  # free its arrays before the next run
         result = ev.bfs(placed, source=source)
         seconds.append(result.seconds)
         edges.append(result.edges)
@@ -166,14 +166,14 @@ def _pagerank(bench, graph, placed, options):
     bench.record()
     rank, parameters = result["rank"], {"tol": RESIDUAL, "max_iter": options.iterations}
     claim = Claim("pagerank", graph, {"rank": rank}, parameters)
-    bench.verify(f"that an iteration more moves the ranks by less than {RESIDUAL:g} in all", claim)
+    bench.verify(f"that one more iteration changes the ranks by less than {RESIDUAL:g} in all", claim)
     del claim, rank, result
     gc.collect()
     bench.verify(f"the ranks after {options.checked} iterations", checked)
 
 
 def _forget_peak():
-    """Let the system count the most memory of this process anew, where it does."""
+    """Reset the peak memory of this process, if the system can."""
     try:
         _CLEAR.write_text("5")
     except OSError:
@@ -205,9 +205,9 @@ def _options():
     parser.add_argument("--on", default="cuda:0")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--checked", type=int, default=1, help="iterations of PageRank that are done again")
+    parser.add_argument("--checked", type=int, default=1, help="iterations of PageRank to repeat on the host")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=480, help="after which nothing more is verified")
+    parser.add_argument("--seconds", type=float, default=480, help="stop verifying after this time")
     return harness.recording(parser)
 
 

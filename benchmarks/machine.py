@@ -1,4 +1,4 @@
-"""What the benchmarks ran on: processor, memory, versions, and the memory bandwidth measured now."""
+"""The machine of a benchmark: processor, memory, versions, and the memory bandwidth measured now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from evener.elements.hardware import machine_facts
 
-# 512 MiB: sixteen times the largest last-level cache among the machines this was written on.
+# 512 MiB, larger than the last cache.
 _STREAM_BYTES = 1 << 29
 
 _PACKAGES = (
@@ -41,7 +41,7 @@ def _read(array):
 
 
 def bandwidth(repeats=9):
-    """Bytes a second that all threads together read from memory: the best of `repeats` sums."""
+    """Return bytes/s that all threads together read from memory: the best of `repeats` sums."""
     array = np.ones(_STREAM_BYTES // 8)
     times = []
     for _ in range(repeats + 1):
@@ -71,7 +71,7 @@ def describe():
 
 
 def versions():
-    """Version of every package that takes part and is installed."""
+    """Return the versions of all installed packages that take part."""
     found = {}
     for package in _PACKAGES:
         try:

@@ -1,15 +1,16 @@
-"""Question: what does the engine itself cost, beside the kernels that it calls.
+"""Question: how much time does the engine add to the kernels that it calls.
 
-A run on one partition is recorded: which arrays it fills, and which kernels it calls with which arguments.
-Then the same is done directly, on the same arrays, brought back to what they held, each answer read as the
-engine reads it. What the engine adds is its supersteps, its timeline, asking for the run's memory, and what
-an algorithm works out between kernels, what it fetches for that included; the rival is the bare loop. Runs
-and loops take turns, each comes after one of its kind that does not count, and with nothing of the graph in
-the last cache, and both end with the same answer; of SSSP, whose steps depend on which thread comes first,
-for all but one vertex in a thousand.
+A run on one partition is recorded: the arrays that it fills, and the kernels that it calls with their
+arguments. The same calls then run directly, on the same arrays with their original values. The rival is this
+bare loop. The engine adds supersteps, the timeline, allocation, and the work of the algorithm between
+kernels.
 
-Each row also says how long the engine was not in kernels: before the first one, where arrays are made, and
-after that.
+Runs and loops take turns. Each follows a run of its kind that does not count, with a cold last cache. Both
+must end with the same answer. In SSSP the order of threads changes steps, so one vertex in a thousand may
+differ.
+
+Each row also has the engine's time outside kernels: before the first kernel, where arrays are allocated, and
+after it.
 
     python benchmarks/own_cost.py --on cpu --scale 20
     python benchmarks/own_cost.py --on cuda:0 --scale 24
@@ -32,9 +33,9 @@ from evener.elements.page_pool import LEAST
 from evener.engine.engine import Engine
 
 ITERATIONS = 10
-# What comes of a search again, or on a CPU, may be so far apart, as sums are taken in another order.
+# Largest relative difference of two runs, whose sums have another order.
 APART = 1e-6
-# More than the last cache of a processor holds: the largest we know of has 1.1 GiB.
+# Bytes, more than the last cache of any processor (1.1 GiB).
 BYTES_OF_CACHES = 1 << 31
 TASKS = {
     "pagerank": lambda placed, _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False),
@@ -46,7 +47,7 @@ TASKS = {
 
 
 class Recorded:
-    """What one run fills and calls on an element, to be filled and called again without the engine."""
+    """The arrays and the kernel calls of one run on an element, to repeat them without the engine."""
 
     def __init__(self, placed, run):
         element = placed.elements[0]
@@ -67,7 +68,7 @@ class Recorded:
             Engine.finish = finish
             for name in ("kernel", "fill", "allocate"):
                 element.__dict__.pop(name, None)
-        # What is asked of an answer once it is there is no part of the run's time.
+        # Work on a finished answer is not part of the run's time.
         del self.calls[counted[0] :]
 
     def _noting_fill(self, fill, args):
@@ -81,7 +82,7 @@ class Recorded:
 
     def _noting(self, kernel):
         if isfunction(kernel):
-            return kernel  # it asks for kernels itself, which are noted
+            return kernel  # it calls kernels itself, which are recorded
 
         def called(*args):
             for arg in args:
@@ -97,12 +98,12 @@ class Recorded:
         return called
 
     def restore(self):
-        """Bring the arrays back to what they held."""
+        """Restore the original values of the arrays."""
         for array, before in self._before.values():
             self._element.run(array.__setitem__, ..., before)
 
     def again(self):
-        """Seconds of the same calls."""
+        """Return seconds of the same calls."""
         start = time.perf_counter()
         self._element.run(self._loop)
         self._element.wait()
@@ -114,7 +115,7 @@ class Recorded:
 
 
 def _arrays_of(partition):
-    """What kernels only read, by identity: it need not be brought back."""
+    """Return the arrays that kernels only read, by identity. They need not be restored."""
     edges = [e for e in (partition.out, partition.in_) if e is not None]
     arrays = [partition.vertices, partition.out_degree]
     arrays += [a for e in edges for a in (e.offsets, e.targets, e.weights, e.blocks)]
@@ -122,7 +123,7 @@ def _arrays_of(partition):
 
 
 class Eviction:
-    """Writes more than the last cache holds, and waits for it: a GPU at rest takes longer to start."""
+    """Writes more than the last cache holds, and waits for it, because an idle GPU starts more slowly."""
 
     def __init__(self, element):
         self._element, self._array = element, element.allocate(BYTES_OF_CACHES // 4, "uint32")
@@ -147,7 +148,7 @@ def main():
     rows = []
     for task in options.only or TASKS:
         rows.append(_row(task, placed, sources, options))
-        if not options.no_record:  # after each task, for the last may take long
+        if not options.no_record:  # after each task, because the last may take long
             harness.record(name, rows=rows, script="own_cost", **about)
     cells = [
         (row["task"], harness.duration(row["kernels_seconds"]), harness.duration(row["engine_seconds"]),
@@ -163,30 +164,30 @@ def _row(task, placed, sources, options):
     run = TASKS[task]
     engine, bare, ratios, kernels = [], [], [], 0
     before, after = [], []
-    # The first run also prepares what belongs to the placement, which no restoring may undo.
+    # The first run also prepares the placement, which restoring must not undo.
     run(placed, int(sources[0]))
     evict, verified = Eviction(placed.elements[0]), {}
     for i in range(options.rounds):
         source = int(sources[i % len(sources)])
         recorded = Recorded(placed, lambda source=source: run(placed, source))
-        name = next(iter(recorded.result))  # parents, which follow, are any of several
+        name = next(iter(recorded.result))  # the other column, parents, has several right answers
         gather = recorded.result._gather[name]  # noqa: SLF001 - for the loop's answer, in the same arrays
         truth = recorded.result[name].copy()
-        for _ in range(2):  # the first brings the interpreter's own caches to what they are in a row of runs
+        for _ in range(2):  # the first run warms the caches of the interpreter
             recorded.restore()
             evict()
             taken = recorded.again()
         again = gather()
-        # Which vertices a thread of SSSP relaxes first differs, so a few may want one more step in the end.
+        # The order of SSSP's threads differs, so a few vertices may need one more step.
         wrong = np.mean(~np.isclose(again, truth, rtol=1e-6, atol=0))
         if wrong > (1e-3 if task == "sssp" else 0):
-            msg = f"the kernels of {task} alone give another answer for {wrong:.2%} of the vertices"
+            msg = f"the bare kernels of {task} give another answer for {wrong:.2%} of the vertices"
             raise ev.VerificationError(msg)
         kernels = len(recorded.calls)
-        del recorded, gather, again  # the engine's run takes their memory, as between two runs
+        del recorded, gather, again  # the run of the engine reuses their memory
         gc.collect()
         for _ in range(2):
-            result = None  # its arrays are the next run's
+            result = None  # the next run reuses its arrays
             evict()
             result = run(placed, source)
         if not options.no_verify and source not in verified:
@@ -216,7 +217,7 @@ def _row(task, placed, sources, options):
 
 
 def _verify(task, result, source, placed):
-    """Betweenness of a GPU against the CPU's, for its verifier is serial."""
+    """Verify an answer; compare betweenness of a GPU with the CPU, because its verifier is serial."""
     if task == "betweenness" and placed.elements[0].kind == "cuda":
         expected = ev.betweenness(_on_cpu(result.graph), sources=[source])["centrality"]
         harness.agree(result, "centrality", expected, apart=APART, of_largest=1e-12)
@@ -234,14 +235,14 @@ def _options():
     parser.add_argument("--on", default="cpu")
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument(
-        "--only", nargs="+", default=[], choices=list(TASKS), help="some tasks, in a record of their own"
+        "--only", nargs="+", default=[], choices=list(TASKS), help="only these tasks, in a separate record"
     )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
         "--sources",
         type=int,
         default=3,
-        help="where searches start by turns: verifying one may take a minute",
+        help="number of sources; verifying one may take a minute",
     )
     return harness.recording(parser)
 

@@ -1,7 +1,7 @@
-"""Question: what do 1, 2 and 4 CPU partitions cost on the same cores.
+"""Question: how much time do 1, 2 and 4 CPU partitions cost on the same cores.
 
-The rival is ourselves with one partition: what a split adds is mirrors, exchanges and barriers. BFS and
-PageRank on R-MAT; elements share the machine's threads, at least one each.
+The rival is Evener with one partition. A split adds mirrors, exchanges and barriers. BFS and PageRank run on
+R-MAT. Elements share the threads of the machine, at least one each.
 
     python benchmarks/partitions.py --scale 20
 """

@@ -1,7 +1,7 @@
-"""Question: what is the regret of plans against the best placement of a sweep, and how fast does it vanish.
+"""Question: how much slower than the best recorded placement are plans, and how fast do they improve.
 
 Recorded sweeps are replayed. The planner chooses among the placements of a sweep, first from hardware facts
-alone. It then observes the run on the chosen placement, and chooses again. The regret of a choice is its time
+only. It then observes the run on the chosen placement, and chooses again. The regret of a choice is its time
 over the best recorded time, less 1. Each sweep is replayed with the prior, and with the prior of one side
 multiplied by 0.5 and by 2.
 
@@ -106,7 +106,7 @@ def table(sweeps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sweeps", nargs="*", type=Path, help="files as those of tests/planning/sweeps")
+    parser.add_argument("sweeps", nargs="*", type=Path, help="files in the format of tests/planning/sweeps")
     options = harness.recording(parser)
     paths = options.sweeps or sorted(SWEEPS.glob("*.json"))
     rows = table([json.loads(path.read_text(encoding="utf-8")) for path in paths])

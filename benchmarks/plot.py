@@ -2,9 +2,9 @@
 
     python benchmarks/plot.py
 
-One panel a graph, one group an algorithm, one bar a contender: its time over ours, on a logarithmic axis, so
-that bars to the right of the line are slower than we are. The card behind it is light by itself, and so
-reads the same on a light page and a dark one.
+A panel for each graph, a group for each algorithm, a bar for each contender: its time over Evener's, on a
+logarithmic axis. Bars to the right of the line are slower than Evener. The background is light, so that the
+plot is readable on light and dark pages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cpu_rivals import TASKS
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
-# Okabe and Ito's colours, told apart by most colour-blind readers too.
+# Okabe and Ito's colours, which most colour-blind readers can distinguish.
 COLOURS = {
     "GAP": "#0072B2",
     "NetworKit": "#E69F00",
@@ -91,7 +91,7 @@ def _panel(panel, spec, rows):
 
 
 class Bar(NamedTuple):
-    """A contender's time over ours, and the ratio that we want, if any."""
+    """A contender's time over Evener's, and the ratio that Evener aims at, if any."""
 
     label: str
     colour: str
@@ -100,14 +100,14 @@ class Bar(NamedTuple):
 
 
 def draw_ratios(panel, groups):
-    """Draw groups of bars below one another, on a logarithmic axis, with marks where we want to be."""
+    """Draw groups of bars below one another, on a logarithmic axis, with marks at the goals."""
     place, ticks = 0.0, []
     for title, bars in groups.items():
         if not bars:
             continue
         ticks.append((place + (len(bars) - 1) / 2, title))
         for label, colour, ratio, wanted in bars:
-            # A bar starts at 1, our own time, and shows by its direction who is faster.
+            # A bar starts at 1, Evener's time; its direction shows which one is faster.
             panel.barh(place, ratio - 1, left=1, height=0.86, color=colour, label=label)
             text = f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x"
             beyond = max(1, ratio, wanted or 1)
@@ -130,7 +130,7 @@ def draw_ratios(panel, groups):
 
 
 def plain(panel, grid):
-    """Leave of a panel's frame what is needed, and draw the grid of one axis behind all else."""
+    """Draw only the needed parts of a frame, and the grid of one axis behind everything."""
     panel.grid(axis=grid, color=FAINT, linewidth=0.6)
     panel.set_axisbelow(True)
     for side in ("top", "right"):

@@ -2,9 +2,10 @@
 
     python benchmarks/plot_gpu.py
 
-The first shows cuGraph's time over ours for each algorithm and size, with a mark where we want to be. The
-second shows, for each task, graph and part of its edges that fits the GPU, the time against the CPU share of
-the edges: one line for each policy, dotted lines for CPU and GPU alone, a cross for the planned placement.
+The first plot shows cuGraph's time over Evener's for each algorithm and size, with marks at the goals. The
+second shows, for each task, graph and part of the edges that fits the GPU, the time by the CPU's share of the
+edges. It has a line for each policy, dotted lines for CPU and GPU alone, and a cross for the planned
+placement.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _read(path):
 def _rivals(documents):
     from gpu_rivals import TASKS
 
-    # Of what was measured more than once the last counts.
+    # If a task was measured several times, the last one counts.
     documents = sorted(documents, key=lambda one: one["when"])
     rows = {(row["task"], row["graph"]): row for document in documents for row in document["rows"]}
     graphs = sorted({graph for _, graph in rows})

@@ -1,20 +1,20 @@
-"""The Python libraries people use, each asked for the same five answers on the very same edges.
+"""Common Python libraries, each with the same five tasks on the same edges.
 
-A rival's clock stops when the answer exists in its own form; turning that into an array (`distances`,
-`labels`) is not charged to it. Ours is charged for the array in id order. `None` for a task says that the
-library does not offer it, or not for sources one can choose.
+A library's clock stops when the answer exists in its own form. Converting the answer to an array
+(`distances`, `labels`) is not timed. Evener's time includes the array in id order. `None` for a task means
+that the library does not offer it, or not for given sources.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# What a search says of a vertex it did not reach, whichever way the library writes it.
+# Distance of an unreached vertex, for all libraries.
 UNREACHED = np.inf
 
 
 def undirected_pairs(graph):
-    """Each undirected edge once, as two int64 arrays, and its weight."""
+    """Return each undirected edge once, as two int64 arrays, and its weight."""
     tails = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
     once = tails <= graph.targets
     weights = None if graph.weights is None else graph.weights[once].astype(np.float64)
@@ -48,7 +48,7 @@ class NetworKit:
         return self.networkit.distance.Dijkstra(self.graph, source, storePaths=False).run()
 
     def betweenness(self, sources):
-        # It chooses the sources itself: as many, not the same.
+        # It chooses as many sources itself.
         estimate = self.networkit.centrality.EstimateBetweenness
         return estimate(self.graph, len(sources), normalized=False, parallel=True).run()
 
@@ -60,14 +60,14 @@ class NetworKit:
         return np.asarray(answer.getPartition().getVector())
 
     def ranks(self, answer):
-        # It drops the rank of vertices without edges; scaled back to one, the others are as elsewhere.
+        # It drops the rank of vertices without edges, so scale the sum to 1.
         found = np.asarray(answer.scores())
         return found / found.sum()
 
 
 class IGraph:
     name = "igraph"
-    # PRPACK solves to convergence by its own method: there is no iteration to time.
+    # PRPACK solves to convergence by another method, without iterations to time.
     pagerank = None
 
     def __init__(self, graph, _threads):
@@ -148,7 +148,7 @@ class SciPy:
 
 class GraphBLAS:
     name = "GraphBLAS"
-    # The package has the algebra, not the algorithms: those that take one line a step are written here.
+    # The package has no algorithms; these need one line a step.
     wcc = betweenness = None
 
     def __init__(self, graph, threads):
@@ -183,7 +183,7 @@ class GraphBLAS:
             outgoing = rank.ewise_mult(self.share, gb.binary.times).new()
             lost = rank.ewise_mult(self.alone, gb.binary.first).reduce(gb.monoid.plus).get(0)
             after = gb.Vector.from_scalar((0.15 + 0.85 * lost) / n, n, dtype=gb.dtypes.FP32)
-            # rank' = jumps + A (damping . rank / degree); the damping is folded into the shares.
+            # rank' = jumps + A (damping . rank / degree); the shares include the damping.
             after(gb.binary.plus) << self.matrix.mxv(outgoing, gb.semiring.plus_second)
             rank = after
         return rank
@@ -194,7 +194,7 @@ class GraphBLAS:
         nearest[source] = 0
         improved = nearest.dup()
         while improved.nvals:
-            # Bellman and Ford, from those vertices only that came nearer in the last step.
+            # Bellman-Ford, from the vertices that improved in the last step.
             through = improved.vxm(self.matrix, gb.semiring.min_plus).new()
             worse = through.ewise_mult(nearest, gb.binary.ge).select("!=", 0).new()
             improved = gb.Vector(gb.dtypes.FP32, size=n)

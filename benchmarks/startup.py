@@ -1,7 +1,7 @@
-"""Question: how long until the first answer, ever and again.
+"""Question: how long does the first answer take, on a new machine and later.
 
-No rival: the user's patience. Each line is a process of its own: importing, asking for help, the first run on
-a machine that never compiled a kernel (an empty compiler cache), and the same run again.
+There is no rival. Each line is a separate process: importing, `--help`, the first run with an empty compiler
+cache, and the same run again.
 
     python benchmarks/startup.py
 """

@@ -1,8 +1,8 @@
 """Question: how fast is a text edge list read and built.
 
-The file: one edge a line, two whole numbers with a tab between them, uncompressed, in the page cache. Rivals:
-pyarrow's CSV reader alone (it stops at two columns: the floor under ours), NetworKit's edge list reader, and
-GAP's `.el` reader (with --gap) by the times its converter reports.
+The file has one edge a line: two integers with a tab between them, uncompressed, in the page cache. Rivals:
+pyarrow's CSV reader, which stops at two columns; NetworKit's edge list reader; and GAP's `.el` reader (with
+--gap), by the times that its converter reports.
 
     python benchmarks/text_input.py --edges 50_000_000
 """
@@ -24,7 +24,7 @@ import evener as ev
 import harness
 from gap import Gap
 
-# As in SNAP's large graphs, 25 edges a vertex.
+# Edges a vertex, as in SNAP's large graphs.
 _EDGES_A_VERTEX = 25
 
 
@@ -83,11 +83,11 @@ def _write(path, edges):
 
 
 def _verify(graph, degrees, edges):
-    """Compare the out-degrees of all vertices with those of the edges written."""
+    """Compare the out-degrees of all vertices with the written edges."""
     found = np.zeros(len(degrees), dtype=np.int64)
     found[graph.ids] = graph.out_degree()
     if graph.m != edges or not np.array_equal(found, degrees):
-        msg = "the graph read from the file is not the one written"
+        msg = "the graph read from the file differs from the written graph"
         raise AssertionError(msg)
 
 
@@ -118,10 +118,10 @@ def _gap(path, options):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edges", type=int, default=50_000_000)
-    parser.add_argument("--rivals", nargs="*", default=[], choices=["networkit"], help="slow: minutes")
+    parser.add_argument("--rivals", nargs="*", default=[], choices=["networkit"], help="slow: takes minutes")
     parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds a contender may take in all")
+    parser.add_argument("--budget", type=float, default=60.0, help="most seconds for one contender")
     parser.add_argument("--threads", type=int, default=numba.get_num_threads())
     parser.add_argument("--scratch", default=None, help="folder for the text file")
     parser.add_argument("--no-record", action="store_true", help="print only")

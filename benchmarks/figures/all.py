@@ -1,16 +1,16 @@
 """Question: what do the figures of T12 and T13 look like on this machine.
 
-All of them in one process: a graph is made once, and a placement and a run that several figures show take
-place once, for most figures are views of one sweep over alpha, policy and algorithm. `--budget` ends it in
-time: placements that are then still to come are left out, and the records say so.
+One process makes all figures. Most figures show parts of one sweep over alpha, policy and algorithm, so each
+graph, placement and run is made once. After `--budget` seconds no new placement starts, and the records list
+what was left out.
 
     python benchmarks/figures/all.py --scale 24 --on cpu,cuda:0 --budget 400
     python benchmarks/figures/all.py --scale 14 --on cpu:1,cpu:1 --only t12_fig7 t13_fig9 --no-record
     python benchmarks/figures/all.py --again
 
-The last makes all figures anew, plots and docs/figures.md included, from the runs recorded last in
-results/figures/runs.json: that file is all that has to come back from a machine with a GPU. The status is 2
-if a figure was asked for that these elements cannot show, and 1 if a run failed or its answer was wrong.
+The last command makes all figures, plots and docs/figures.md from results/figures/runs.json. Only that file
+has to come back from a machine with a GPU. The exit status is 2 if these elements cannot show a figure that
+you name, and 1 if a run failed or an answer was wrong.
 """
 
 from __future__ import annotations

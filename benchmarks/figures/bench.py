@@ -1,9 +1,9 @@
-"""Runs cases: places each graph once, runs the tasks on it, checks every answer, and keeps the times.
+"""Run cases: place each graph once, run the tasks on it, check every answer, and keep the times.
 
-A time is one pass: an iteration of PageRank, one source of the others. Breadth-first search is timed from
-each of some sources drawn with a fixed seed, PageRank in rounds of some iterations, betweenness in one run
-from all sources; a run before them does not count. Where the time of a pass went is taken from the runs'
-timelines, element by element, and is the median over runs as well.
+A time is one pass: an iteration of PageRank, or one source of the others. BFS is timed from several sources,
+drawn with a fixed seed. PageRank is timed in rounds of some iterations. Betweenness is timed in one run from
+all sources. One run before them does not count. The time of each activity comes from the timelines of the
+runs, as a median for each element.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict
 from typing import NamedTuple
 
-import beside  # noqa: F401 - first, so that the others are found
+import search_path  # noqa: F401 - first: it makes the folder above importable
 import sweep
 from cache import counted
 from cache import missing as no_counters
@@ -28,7 +28,7 @@ from evener.partition.sizes import ElementShare
 from evener.planning.place import cost_model
 
 ACTIVITIES = ("compute", "send", "receive", "wait")
-# Ranks and centralities of two runs, each within 1e-6 of the right ones.
+# Relative difference of two runs whose ranks and centralities are each correct to 1e-6.
 _APART = 2e-6
 
 
@@ -38,11 +38,11 @@ class Bench:
     Attributes
     ----------
     rows : list of dict
-        One for each placement and task; `task` is None where a graph was placed only.
+        One for each placement and task; `task` is None if a graph was placed only.
     left_out : dict of str to str
-        What was not run, and why.
+        The cases that did not run, and why.
     failed : bool
-        Whether something was tried and came to nothing, or to a wrong answer.
+        True if a case failed or its answer was wrong.
     """
 
     def __init__(self, options):
@@ -54,7 +54,7 @@ class Bench:
         self._placed_as, self._placed = None, None
 
     def run(self, cases, each=None):
-        """Run what is new among the cases; `each` is called with those that are done, after every one."""
+        """Run each new case. Calls `each` with the finished cases after every case."""
         todo = sweep.merged(cases)
         for number, case in enumerate(todo):
             spent = time.perf_counter() - self._began
@@ -71,7 +71,7 @@ class Bench:
         print(f"{time.perf_counter() - self._began:6.1f} s  {case}", flush=True)
         try:
             self.rows += self._rows(case)
-        except ev.EvenerError as error:  # the other cases are none the worse for it
+        except ev.EvenerError as error:  # the other cases can still run
             self.left_out[str(case)], self.failed = str(error), True
             print(f"          left out: {error}", flush=True)
 
@@ -97,11 +97,11 @@ class Bench:
             self._checked.forget(spec)
 
     def _resolved(self, case, graph, room):
-        """The policy and the share, those of the plan where that is asked for."""
+        """Return the policy and the share, from the plan if the case asks for one."""
         if case.planned is None:
             return case.policy or "random", case.alpha
         if not sweep.has_gpu(case.on):
-            return "random", None  # all elements are alike: each gets what its threads are worth
+            return "random", None  # all elements are alike: shares in proportion to threads
         made = ev.plan(graph, case.planned, on=case.on, gpu_memory=room)
         return made.policy, made.alpha
 
@@ -116,7 +116,7 @@ class Bench:
         return self._placed
 
     def _free(self):
-        """Give the memory of the last placement back, that of GPUs and that locked for them too."""
+        """Free the memory of the last placement: of GPUs, and page-locked host memory."""
         placed, self._placed, self._placed_as = self._placed, None, None
         on_gpu = placed is not None and any(element.kind == "cuda" for element in placed.elements)
         del placed
@@ -131,14 +131,14 @@ class Bench:
 
     def _timed(self, spec, placed, task):
         sources = placed.graph.ids[draw_sources(placed.graph, self.options.sources)].tolist()
-        # Before the runs, which a machine with a GPU records: later predictions learn from them.
+        # Predict before the runs, because later predictions use recorded runs.
         shares = ElementShare.all_of(placed)
         expected = cost_model(find(task), placed.elements).predict(shares)
         tried = {"bfs": self._searches, "pagerank": self._rankings, "betweenness": self._centrality}[task]
         runs = []
         for passes, result in tried(spec, placed, sources):
             runs.append(_Run.of(result, passes))
-            del result  # its arrays are the next run's
+            del result  # the next run reuses its arrays
         gpu = next((element for element in placed.elements if element.kind != "cpu"), None)
         row = {
             "task": task,
@@ -148,7 +148,7 @@ class Bench:
             "edges_per_second": harness.median([run.edges_per_second for run in runs]),
             "predicted_seconds": expected.seconds,
             "shares": [asdict(share) for share in shares],
-            # c of the papers, in values of 4 bytes; elements that share a memory have no bus between them.
+            # c of the papers, in values of 4 bytes; no bus joins elements that share a memory.
             "values_per_second": gpu and gpu_facts(gpu.index).link_bytes_per_second / 4,
             "busy": _medians([run.busy for run in runs]),
         }
@@ -163,7 +163,7 @@ class Bench:
         ev.bfs(placed, source=sources[0])
         for source in sources:
             result = ev.bfs(placed, source=source)
-            # Distances are alike everywhere, parents need not be: the last ones of a placement are verified.
+            # Distances are equal in all runs; parents can differ, so the last ones are verified.
             self._check(result, "distance", (spec, "bfs", source), verify=source == sources[-1])
             yield 1, result
             del result
@@ -184,16 +184,16 @@ class Bench:
         yield len(sources), result
 
     def _check(self, result, name, question, **more):
-        """Verify the first answer on a graph, and compare the others with it: verifying takes long."""
+        """Verify the first answer on a graph, and compare later answers with it."""
         if not self.options.no_verify:
             self._checked.check(result, name, question, **more)
 
 
 def room_for(graph, fits):
-    """Bytes of a GPU in which a share of the edges has room, beside the vertices that come with them.
+    """Return the bytes of a GPU that hold a share of the edges and the vertices that come with them.
 
-    Counted for that share dealt out at random, with a mirror of every other vertex; at least so many that
-    the GPU can hold all vertices by itself, its edges being read from the host's memory.
+    The share is counted for a random split, with a mirror of every other vertex. The GPU can hold at least
+    all vertices, with its edges in host memory.
     """
     directions = 2 if graph.directed else 1
     edges = directions * graph.m
@@ -241,7 +241,7 @@ def _placement(case, policy, alpha, placed):
 
 
 class _Run(NamedTuple):
-    """What is kept of a run: times are of one pass, `busy` has seconds by element and activity."""
+    """A run: times of one pass; `busy` has seconds by element and activity."""
 
     seconds: float
     supersteps: float

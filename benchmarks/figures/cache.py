@@ -1,7 +1,6 @@
-"""Misses of the last cache, counted by `perf stat` while a call runs, where the machine lets it count.
+"""Count misses of the last cache with `perf stat` while a call runs, if the machine allows it.
 
-Virtual machines mostly do not show their processor's counters; then there is a sentence that says so, and no
-number.
+Most virtual machines hide the counters of their processor. The result is then a reason instead of numbers.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ import time
 from functools import cache
 
 _EVENTS = ("LLC-loads", "LLC-load-misses")
-# perf says nothing when it has begun to count: it takes some hundredths of a second.
+# Seconds until perf counts; it does not report when it starts.
 _ATTACHED_SECONDS = 0.2
 
 
 @cache
 def missing():
-    """Why nothing can be counted; None if it can."""
+    """Return why nothing can be counted; None if it can."""
     if shutil.which("perf") is None:
         return "perf is not installed"
     done = subprocess.run([*_perf(), "true"], capture_output=True, text=True, check=False)
@@ -30,7 +29,7 @@ def missing():
 
 
 def counted(call):
-    """Call, and return the loads that reached the last cache and those that missed it, in this process."""
+    """Call a function; return the loads that reached the last cache and its misses, in this process."""
     perf = subprocess.Popen([*_perf(), "-p", str(os.getpid())], stderr=subprocess.PIPE, text=True)
     time.sleep(_ATTACHED_SECONDS)
     try:
@@ -46,7 +45,7 @@ def _perf():
 
 
 def _counts(said):
-    """The counts in what perf wrote, a line an event: count, unit, name; None if one is absent."""
+    """Return the counts in the output of perf (a line an event); None if one is missing."""
     found = {}
     for line in said.splitlines():
         words = line.split(",")

@@ -1,18 +1,18 @@
-"""Draws a figure's panels of lines or bars as an SVG: a light card, for light pages and dark ones.
+"""Draw the panels of a figure, lines or bars, as an SVG on a light card for light and dark pages.
 
-Text stays text in the file, so that it is small, and nothing in it tells when it was drawn.
+Text stays text in the file, so that the file is small. The file has no date.
 """
 
 from __future__ import annotations
 
-import beside  # noqa: F401 - first, so that the others are found
+import search_path  # noqa: F401 - first: it makes the folder above importable
 from matplotlib import pyplot as plt
 
 from plot import CARD, COLOURS, FAINT, IMAGES, INK, STYLE
 
 FOLDER = IMAGES / "figures"
 
-# One colour for one meaning, in all figures.
+# A meaning has the same colour in all figures.
 _BLUE, _ORANGE, _GREEN, _PINK, _RED = COLOURS.values()
 _OWN = {
     "high": _BLUE,
@@ -30,7 +30,7 @@ _OWN = {
 }
 _OTHERS = [_BLUE, _ORANGE, _GREEN, _PINK, _RED, "#56B4E9", "#8c6d31"]
 _MARKS = "os^Dv<>"
-# Inches: of a panel, and of the least figure that a title has room in.
+# Inches: a panel, and the smallest figure that holds a title.
 _PANEL, _LEAST_WIDTH = (4.3, 3.5), 7.0
 
 
@@ -89,7 +89,7 @@ def _lines(axis, panel):
 
 
 def _bars(axis, panel):
-    # Labels in the order in which they first come; a series may lack some.
+    # Labels in order of appearance; a series may lack some.
     labels = list(dict.fromkeys(label for names, _ in panel.series.values() for label in names))
     width = 0.84 / max(len(panel.series), 1)
     for number, (name, (names, values)) in enumerate(panel.series.items()):

@@ -10,13 +10,13 @@ SHOWN = ("graph", "task", "configuration", "on", "policy", "alpha", "edges_per_s
 
 
 def over(rows, configuration):
-    """How many times as fast a configuration is as all of the CPU, over tasks and graphs, in words."""
+    """Return in words how many times as fast a configuration is as all of the CPU, over tasks and graphs."""
     found = [row["over_cpu"] for row in rows if row["configuration"] == configuration and row["over_cpu"]]
     return between(found) if found else ""
 
 
 def panels(rows):
-    """A panel for each task: a group for each graph, a bar for each configuration."""
+    """Return a panel for each task: a group for each graph, a bar for each configuration."""
     found = []
     for task in dict.fromkeys(row["task"] for row in rows):
         series = {}

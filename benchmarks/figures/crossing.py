@@ -1,4 +1,4 @@
-"""What crosses between partitions, with aggregation and without: T12's figure 6 and T13's figure 4."""
+"""Edges that cross between partitions, with and without aggregation: T12's figure 6 and T13's figure 4."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ def counts(rows):
 
 
 def betas(rows, count):
-    """The shares that cross between so many partitions, each once."""
+    """Return the different shares that cross between this number of partitions."""
     found = [round(row["beta"], 3) for row in rows if row["partitions"] == count]
     return sorted(set(found))
 
 
 def spread(rows):
-    """The least and the most that aggregation leaves."""
+    """Return the smallest and the largest share after aggregation."""
     found = [row["beta_aggregated"] for row in rows]
     return min(found), max(found)
 
 
 def panels(rows, label, axis):
-    """A panel for each number of partitions: bars without aggregation and with it."""
+    """Return a panel for each number of partitions: bars with and without aggregation."""
     found = []
     for count in counts(rows):
         own = [row for row in rows if row["partitions"] == count]

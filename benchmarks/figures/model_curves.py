@@ -1,14 +1,14 @@
-"""Curves of the model alone, equation 4, for the figures that predict and do not run."""
+"""Curves of equation 4, for the figures that predict and do not run."""
 
 from __future__ import annotations
 
-import beside  # noqa: F401 - first, so that the others are found
 import projections
+import search_path  # noqa: F401 - first: it makes the folder above importable
 import sweep
 import totem
 from panel import Panel, series_of
 
-# In a share of a hundred each, as the curves are drawn.
+# Alphas of the curves, in percent.
 _STEPS = range(50, 101, 5)
 
 BILLION = 1e9
@@ -20,7 +20,7 @@ def alphas(least):
 
 
 def point(varied, alpha, beta, r_cpu, c, *, paper=None, note=None):
-    """One value of equation 4, rates in billions of edges a second, beside the paper's if its text has it."""
+    """Return a value of equation 4, with rates in billions of edges/s. `paper` is the value in the text."""
     return {
         "varied": varied,
         "alpha": alpha,
@@ -34,7 +34,7 @@ def point(varied, alpha, beta, r_cpu, c, *, paper=None, note=None):
 
 
 def measured(runs, options, beta):
-    """Equation 4 with the rates of this machine, where a run on the CPU and a bus have told them."""
+    """Return equation 4 with the rates of this machine, if a run on the CPU and a bus were measured."""
     found = []
     for task in _TASKS:
         row = projections.cpu_alone(runs, options, task)
@@ -49,12 +49,12 @@ def measured(runs, options, beta):
 
 
 def cases(options):
-    """The runs that tell this machine's rates: none where there is no bus to cross."""
+    """Return the runs that measure this machine's rates: none without a bus."""
     return sweep.alone(options, _TASKS) if sweep.has_gpu(options.on) else []
 
 
 def panels(rows, titles):
-    """A panel for each thing varied, a curve for each of its values."""
+    """Return a panel for each varied quantity, with a curve for each of its values."""
     found = []
     for varied, (title, name) in titles.items():
         own = [{**row, "curve": name(row)} for row in rows if row["varied"] == varied]

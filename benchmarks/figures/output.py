@@ -1,14 +1,14 @@
-"""From measured rows to a figure: its table, its record, its plot, and its line on the page of all figures.
+"""From measured rows to a figure: its table, record, plot, and section of docs/figures.md.
 
 A figure is a module with
 
-    TITLE, PAPER            what it shows, and what the paper says of it
-    NEEDS                   what it takes beside a CPU: "", "two elements", "three elements" or "a GPU"
-    cases(options)          what is to be run
-    rows(runs, options)     what is recorded, from the rows of all runs
-    SHOWN                   the columns that are printed
-    here(rows)              what came of it here, as a clause that follows on "here"
-    KIND, panels(rows)      "lines" or "bars", and what they show
+    TITLE, PAPER            the content of the figure, and the finding of the paper
+    NEEDS                   elements in addition to a CPU: "", "two elements", "three elements" or "a GPU"
+    cases(options)          the cases to run
+    rows(runs, options)     the rows to record, from the rows of all runs
+    SHOWN                   the columns to print
+    here(rows)              the finding here, as a clause
+    KIND, panels(rows)      "lines" or "bars", and the panels to draw
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import beside  # noqa: F401 - first, so that the others are found
 import page
+import search_path  # noqa: F401 - first: it makes the folder above importable
 import sweep
 from bench import Bench
 
@@ -31,7 +31,7 @@ from evener.elements.cuda.discovery import gpus, missing
 FOLDER = "figures"
 RUNS = "runs"
 _MODULES = sorted(Path(__file__).parent.glob("t1[23]_fig*.py"))
-# As the papers count them.
+# In the order of the papers.
 NAMES = sorted((path.stem for path in _MODULES), key=lambda name: (name[:3], int(name.partition("fig")[2])))
 
 
@@ -42,7 +42,7 @@ def main(name):
 
 
 def options_of_all():
-    """The options of the script that runs all figures."""
+    """Return the options of the script that runs all figures."""
     parser = _parser("Run all figures of T12 and T13, each placement and each run once.")
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="FIGURE", help="t12_fig7 t13_fig9 ...")
     parser.add_argument(
@@ -55,7 +55,7 @@ def options_of_all():
 
 
 def names_of(options):
-    """The figures that the script is to make."""
+    """Return the figures that the script makes."""
     return [name for name in options.only or NAMES if name not in options.skip]
 
 
@@ -88,12 +88,12 @@ def _elements():
 
 
 def produce(names, options, *, keep_runs=False):
-    """Run what the figures need, each case once, and make those that can be made; ends the process.
+    """Run the cases that the figures need, each once; make the figures and end the process.
 
-    The status is 2 if none of them can be made on these elements, and 1 if a run failed.
+    The exit status is 2 if these elements can show none of the figures, and 1 if a run failed.
     """
     if sweep.has_gpu(options.on) and missing() is not None:
-        print(f"--on {options.on} names a GPU, and none can be used: {missing()}.", file=sys.stderr)
+        print(f"--on {options.on} names a GPU, but no GPU can be used: {missing()}.", file=sys.stderr)
         sys.exit(2)
     figures = _possible(names, options)
     options.half = _half_of_cpu(options)
@@ -108,10 +108,10 @@ def produce(names, options, *, keep_runs=False):
             left_out = _left_out(cases[name], bench.left_out)
             _publish(name, figures[name], bench.rows, options, left_out, gpu=gpu)
 
-    publish_the_finished([])  # those that run nothing
+    publish_the_finished([])  # figures that need no run
     try:
         bench.run([case for own in cases.values() for case in own], publish_the_finished)
-    finally:  # whatever ends it, for much time may have gone into them
+    finally:  # also after an error, because the runs took long
         if keep_runs and not options.no_record:
             _keep(bench, options, gpu)
     if not options.no_record:
@@ -121,7 +121,7 @@ def produce(names, options, *, keep_runs=False):
 
 
 def again(options):
-    """Make every figure anew from the runs recorded last; the figures keep the machine and date of those."""
+    """Make every figure from the recorded runs. The figures keep the machine and the date of the runs."""
     place = harness.RESULTS / FOLDER / f"{RUNS}.json"
     if not place.exists():
         sys.exit(
@@ -140,12 +140,12 @@ def again(options):
 
 
 def lacking(figure, on):
-    """Why a figure cannot be made on elements of these names, as a clause; None if it can."""
+    """Return why elements of these names cannot show a figure, as a clause; None if they can."""
     title, count = figure.TITLE, len(on.split(","))
     if figure.NEEDS == "a GPU" and not sweep.has_gpu(on):
-        return f'"{title}" needs a GPU, for it compares processors of two kinds; give --on cpu,cuda:0'
+        return f'"{title}" needs a GPU, because it compares two kinds of processors; give --on cpu,cuda:0'
     if figure.NEEDS == "two elements" and count < 2:
-        return f'"{title}" needs a second element beside the CPU; give --on cpu,cuda:0, or cpu:1,cpu:1'
+        return f'"{title}" needs a second element; give --on cpu,cuda:0, or cpu:1,cpu:1'
     if figure.NEEDS == "three elements" and count < 3:
         return f'"{title}" needs two accelerators; give --on cpu,cuda:0,cuda:1, or cpu:1,cpu:1,cpu:1'
     return None
@@ -180,7 +180,7 @@ def _keep(bench, options, gpu):
 
 
 def _without_folders(options):
-    """The options, files by their names: this machine's folders say nothing to others."""
+    """Return the options with file names instead of paths of this machine."""
     graph = options.graph and sweep.name_of(options.graph)
     return {**vars(options), "graph": graph, "real": [sweep.name_of(file) for file in options.real]}
 
@@ -194,10 +194,10 @@ def _left_out(cases, reasons):
 
 
 def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
-    """Print and record one figure; nothing if none of its runs took place."""
+    """Print and record one figure, if any of its runs took place."""
     rows = figure.rows(runs, options)
     if not rows:
-        print(f"{name}: nothing was run for it")
+        print(f"{name}: no run")
         return
     here = figure.here(rows)
     cells = [[_cell(row.get(column)) for column in figure.SHOWN] for row in rows]
@@ -234,13 +234,11 @@ def _cell(value):
 
 
 def draw(names):
-    """Draw the figures that have been recorded."""
+    """Draw the recorded figures."""
     try:
         import charts
     except ModuleNotFoundError as error:
-        print(
-            f"no plot is drawn, for {error.name} is not installed; later: benchmarks/figures/all.py --again"
-        )
+        print(f"no plot is drawn: {error.name} is not installed; later: benchmarks/figures/all.py --again")
         return
     for name in names:
         place = harness.RESULTS / FOLDER / f"{name}.json"

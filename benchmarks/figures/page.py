@@ -1,4 +1,4 @@
-"""The page of all figures, docs/figures.md, written from the records so that it says what they say."""
+"""The page of all figures, docs/figures.md, written from the recorded rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from importlib import import_module
 from pathlib import Path
 
-import beside  # noqa: F401 - first, so that the others are found
+import search_path  # noqa: F401 - first: it makes the folder above importable
 
 import harness
 
@@ -14,17 +14,18 @@ PLACE = Path(__file__).resolve().parent.parent.parent / "docs" / "figures.md"
 _IMAGES = "images/figures"
 _HEAD = """# The papers' figures
 
-What TOTEM's papers show in their figures, and what the same measurement gives here. T12 is Gharaibeh,
-Beltrão Costa, Santos-Neto and Ripeanu: *A Yoke of Oxen and a Thousand Chickens for Heavy Lifting Graph
-Processing* (2012), T13 is *Efficient Large-Scale Graph Processing on Hybrid CPU and GPU Systems* (2013). α is
-the share of the edges on the CPU, β the share that crosses; HIGH, RAND and LOW are the policies `high`,
-`random` and `low`.
+This page compares figures of the TOTEM papers with measurements of Evener. Gharaibeh, Beltrão Costa, Santos-
+Neto and Ripeanu wrote both papers:
 
-Where the command names two GPUs, searches, also those on one, and Evener's model of them are from before GPUs
-kept the first edges of rows that lie in the host's memory, and before a CPU's rows began with hubs.
+- **T12**: *A Yoke of Oxen and a Thousand Chickens for Heavy Lifting Graph Processing* (2012)
+- **T13**: *Efficient Large-Scale Graph Processing on Hybrid CPU and GPU Systems* (2013)
 
-This page is written, by the scripts that make the figures, from the records in `benchmarks/results/figures`.
-What has no record has not been measured. How times are taken is told in `benchmarks/README.md`.
+α is the share of the edges on the CPU. β is the share of the edges that cross partitions. HIGH, RAND and LOW
+are the policies `high`, `random` and `low`. Equation 4 is the cost model of T12. In 2S1G, S counts halves of
+the CPU and G counts GPUs.
+
+The scripts in `benchmarks/figures` write this page from the records in `benchmarks/results/figures`.
+`benchmarks/README.md` describes the method. The records with two GPUs are older: BFS has become faster since.
 """
 
 
@@ -35,18 +36,10 @@ def write(names):
 
 
 def text(names):
-    records = {name: _record(name) for name in names}
-    rows = ["| figure | the paper | here |", "|---|---|---|"]
-    for name, record in records.items():
-        title, paper, here = _said(name, record)
-        link = (
-            f"[{numbered(name)}](#{name.replace('_', '-')}): {title}"
-            if record
-            else f"{numbered(name)}: {title}"
-        )
-        rows.append(f"| {link} | {paper} | {here} |")
-    sections = [_section(name, record) for name, record in records.items() if record]
-    return "\n".join([_HEAD, *rows, "", *sections])
+    """Return the page for these figures, in this order."""
+    notes: dict[str, int] = {}
+    sections = [_section(name, notes) for name in names]
+    return "\n".join([_HEAD, *sections, *(f"[^{number}]: {note}" for note, number in notes.items()), ""])
 
 
 def numbered(name):
@@ -60,26 +53,30 @@ def _record(name):
     return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
 
 
-def _said(name, record):
-    figure = import_module(name)
-    if record is None:
-        return figure.TITLE, figure.PAPER, "not measured"
-    return record["title"], record["paper"], record["here"]
+def _section(name, notes):
+    """Return the heading, plot and findings of a figure; `notes` numbers where it was measured."""
+    figure, record = import_module(name), _record(name)
+    title = f"{numbered(name)}: {figure.TITLE}"
+    lines = [f"## {title}", ""]
+    if record and _drawn(name):
+        lines += [f"![{title}]({_IMAGES}/{name}.svg)", ""]
+    lines.append(f"- **Paper**: {figure.PAPER}.")
+    if record:
+        number = notes.setdefault(_where(record), len(notes) + 1)
+        found = figure.here(record["rows"]).split("; ")
+        lines += [f"- **Evener**[^{number}]:", *(f"    - {clause}" for clause in found)]
+    else:
+        lines.append("- **Evener**: not measured.")
+    return "\n".join([*lines, ""])
 
 
-def _section(name, record):
-    """A figure's heading, plot, sentence, and where it was measured."""
-    title = f"{numbered(name)}: {record['title']}"
-    image = f"![{title}]({_IMAGES}/{name}.svg)\n" if _drawn(name) else ""
+def _where(record):
+    """Return machine, date and command of a record."""
     machine = record["machine"]
     where = f"{machine['processor']}, {machine['threads used']} threads"
     where += f", {record['gpu']}" if record["gpu"] else ""
     part = "; some runs were left out" if record["left out"] else ""
-    return (
-        f'<a id="{name.replace("_", "-")}"></a>\n\n## {title}\n\n{image}\n'
-        f"The paper: {record['paper']}. Here: {record['here']}.\n\n"
-        f"{where}, {record['when'][:10]}: `{record['command']}`{part}.\n"
-    )
+    return f"{where}, {record['when'][:10]}: `{record['command']}`{part}."
 
 
 def _drawn(name):

@@ -1,4 +1,4 @@
-"""What a part of a figure shows, apart from how it is drawn, which takes matplotlib."""
+"""The content of one part of a figure, without the drawing, which needs matplotlib."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class Panel:
     Attributes
     ----------
     title, x, y : str
-        What it shows, and what its axes say.
+        The title and the names of the axes.
     series : dict of str to tuple
         For lines, the places and the values of each; for bars, the labels and the values.
     line : float or None
-        A value to draw a line at: the CPU alone, or neither faster nor slower.
+        A value to draw a line at: the CPU alone, or equal speed.
     log : bool
-        Whether values are spread over orders of magnitude.
+        Whether the axis of values is logarithmic.
     dashed : tuple of str
-        The series that are predicted.
+        The predicted series.
     """
 
     title: str
@@ -33,7 +33,7 @@ class Panel:
 
 
 def series_of(rows, key, x, y):
-    """The series of the rows that have one value of `key` each: places and values."""
+    """Return the series of the rows with the same value of `key`: places and values."""
     found = {}
     for row in rows:
         if row[y] is not None:

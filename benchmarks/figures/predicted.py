@@ -1,4 +1,4 @@
-"""Speed-ups as predicted and as achieved, for the figures that hold the model against the engine."""
+"""Predicted and achieved speed-ups, for the figures that compare a model with the engine."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SHOWN = (
     "achieved",
     "paper",
 )
-# The share of the edges on the CPU from which on T12 takes it to be the last to finish (T13: from 60% on).
+# Equation 4 assumes that the CPU finishes last. T12 assumes this from this alpha on (T13: from 60% on).
 _CPU_IS_LAST = 0.5
 _DRAWN = {"achieved": "achieved", "equation_4": "equation 4", "evener_model": "Evener's model"}
 
 
 def best(rows):
-    """What was achieved at most, by task, in words."""
+    """Return in words the largest speed-up of each task."""
     said = []
     for task in dict.fromkeys(row["task"] for row in rows):
         top = max((row for row in rows if row["task"] == task), key=lambda row: row["achieved"])
@@ -33,37 +33,35 @@ def best(rows):
 
 
 def at_half(rows):
-    """What was achieved with half of the edges on the CPU, and what equation 4 says, by task, in words."""
+    """Return in words the achieved and predicted speed-ups with half of the edges on the CPU."""
     return "; ".join(
-        f"{sweep.TITLES[row['task']]} {row['achieved']:.2f}x of {row['equation_4']:.2f}x predicted"
+        f"{sweep.TITLES[row['task']]} {row['achieved']:.2f}x of predicted {row['equation_4']:.2f}x"
         for row in rows
         if row["alpha"] == 0.5
     )
 
 
 def errors(rows):
-    """How well the models agree with what was achieved, by task, in words."""
+    """Return in words the mean errors of the models, by task."""
     said = []
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
-        four = _off(own, "equation_4")
-        meant = [row for row in own if row["alpha"] >= _CPU_IS_LAST]
-        if meant and len(meant) < len(own):
-            four += f"; where α is {_CPU_IS_LAST:.0%} or more, as it assumes, {_off(meant, 'equation_4')}"
-        ours = _off(own, "evener_model")
-        said.append(f"{sweep.TITLES[task]}: mean error of equation 4 {four}; of Evener's model {ours}")
+        valid = [row for row in own if row["alpha"] >= _CPU_IS_LAST]
+        four = f"{_off(valid, 'equation_4')} for α of {_CPU_IS_LAST:.0%} or more, " if valid else ""
+        said.append(
+            f"{sweep.TITLES[task]}: mean error of equation 4 {four}{_off(own, 'equation_4')} for all α, of "
+            f"Evener's model {_off(own, 'evener_model')}"
+        )
     return "; ".join(said)
 
 
 def _off(rows, model):
-    """The mean error of a model, and its correlation with what was achieved if there is one."""
-    found = projections.agreement(rows, model)
-    pearson = "" if found["pearson"] is None else f", correlation {found['pearson']:.2f}"
-    return f"{found['mean_error']:.0%}{pearson}"
+    """Return the mean error of a model."""
+    return f"{projections.agreement(rows, model)['mean_error']:.0%}"
 
 
 def panels(rows, *, x="alpha", name="α"):
-    """A panel for each task and set of elements."""
+    """Return a panel for each task and set of elements."""
     found = []
     for task, on in dict.fromkeys((row["task"], row["on"]) for row in rows):
         own = sorted((row for row in rows if (row["task"], row["on"]) == (task, on)), key=lambda row: row[x])

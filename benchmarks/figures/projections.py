@@ -1,36 +1,36 @@
-"""What the figures show, derived from measured rows alone: speed-ups, rates, shares of time, what crosses."""
+"""Values of the figures, derived from measured rows: speed-ups, rates, shares of time, crossing edges."""
 
 from __future__ import annotations
 
-import beside  # noqa: F401 - first, so that the others are found
 import numpy as np
+import search_path  # noqa: F401 - first: it makes the folder above importable
 import sweep
 import totem
 
-# Edges that a GPU reads from the host's memory though its partition is said to fit: less than this share.
+# Largest share of edges in host memory for a partition that counts as fitting the GPU.
 _FITS = 0.01
 
 
 def number(value):
-    """A ratio, written for people."""
+    """Return a ratio as text."""
     return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
 
 
 def between(values):
-    """From the least to the most, written for people."""
+    """Return the smallest and the largest value as text."""
     least, most = number(min(values)), number(max(values))
     return least if least == most else f"{least} to {most}"
 
 
 def chosen(rows, **wanted):
-    """The rows that have these values."""
+    """Return the rows with these values."""
     if "graph" in wanted:
         wanted["graph"] = sweep.name_of(wanted["graph"])
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def one(rows, **wanted):
-    """The row that has these values; None if there is none."""
+    """Return the row with these values; None if there is none."""
     return next(iter(chosen(rows, **wanted)), None)
 
 
@@ -39,7 +39,7 @@ def cpu_alone(rows, options, task, graph=None):
 
 
 def swept(rows, options, task, *, on=None, policy=None):
-    """The rows of the sweep, by ascending alpha."""
+    """Return the rows of the sweep, by ascending alpha."""
     found = chosen(rows, graph=sweep.main_graph(options), task=task, planned=False)
     found = [row for row in found if row["alpha"] is not None]
     found = [row for row in found if on in (None, row["on"]) and policy in (None, row["policy"])]
@@ -50,7 +50,7 @@ def swept(rows, options, task, *, on=None, policy=None):
 
 
 def speedup(row, cpu):
-    """What was achieved, over the CPU alone, beside what equation 4 and Evener's model say of it."""
+    """Return the achieved speed-up over the CPU alone, and both predictions."""
     edges, alone = row["stored_edges"], cpu["median_seconds"]
     c = row["values_per_second"]
     return {
@@ -62,7 +62,7 @@ def speedup(row, cpu):
         "beta": row["beta"],
         "beta_aggregated": row["beta_aggregated"],
         "achieved": alone / row["median_seconds"],
-        # With no bus nothing is lost to it.
+        # Without a bus, communication has no cost.
         "equation_4": totem.speedup(
             row["alpha_placed"], row["beta_aggregated"], edges / alone, float("inf") if c is None else c
         ),
@@ -71,7 +71,7 @@ def speedup(row, cpu):
 
 
 def speedups(rows, options, tasks, *, on=None, policy="random"):
-    """`speedup` for each row of the sweep that has a run on the CPU alone beside it."""
+    """Return `speedup` for each row of the sweep that has a run on the CPU alone to compare with."""
     return [
         speedup(row, cpu)
         for task in tasks
@@ -81,7 +81,7 @@ def speedups(rows, options, tasks, *, on=None, policy="random"):
 
 
 def agreement(rows, model):
-    """Pearson's coefficient and the mean error of a model's speed-ups, as T13's figure 7 has them."""
+    """Return Pearson's coefficient and the mean error of a model's speed-ups, as in T13's figure 7."""
     predicted = np.array([row[model] for row in rows])
     achieved = np.array([row["achieved"] for row in rows])
     varied = len(rows) > 1 and predicted.std() > 0 and achieved.std() > 0
@@ -95,7 +95,10 @@ def agreement(rows, model):
 
 
 def sides(row):
-    """Names of the elements on the CPU's side, and of the accelerators; of CPUs, the first is the CPU."""
+    """Return the names of the CPU's elements and of the accelerators.
+
+    The first of several CPUs is the CPU.
+    """
     names = [each["element"] for each in row["elements"]]
     on_cpu = [each["element"] for each in row["elements"] if each["kind"] == "cpu"]
     cpu = names[:1] if len(on_cpu) == len(names) else on_cpu
@@ -103,7 +106,7 @@ def sides(row):
 
 
 def breakdown(row):
-    """Seconds of a pass: computing on the CPU, on the accelerator, and communicating, each the slowest's."""
+    """Return seconds of a pass on the slowest element: CPU, accelerator, communicating."""
     cpu, accelerators = sides(row)
     busy = row["busy"]
     compute = {side: max((busy[name]["compute"] for name in names), default=0.0)
@@ -124,14 +127,14 @@ def breakdown(row):
 
 
 def mapped_share(row):
-    """The share of the edges that a GPU reads from the host's memory."""
+    """Return the share of the edges that a GPU reads from host memory."""
     return sum(each["mapped_edges"] for each in row["elements"]) / max(row["stored_edges"], 1)
 
 
 def largest_fitting(rows):
-    """The row with the largest part of the graph on an accelerator that has room for all of it.
+    """Return the row with the largest part of the graph on an accelerator that holds all of its part.
 
-    Where none has, the one that is nearest to it.
+    If no accelerator holds its part, return the nearest row.
     """
     fitting = [row for row in rows if mapped_share(row) <= _FITS]
     if fitting:
@@ -143,7 +146,7 @@ def largest_fitting(rows):
 
 
 def rates(rows, options, task):
-    """Edges a second of the sweep, and over the CPU alone."""
+    """Return the edges/s of the sweep, also over the CPU alone."""
     cpu = cpu_alone(rows, options, task)
     return [
         {
@@ -160,7 +163,7 @@ def rates(rows, options, task):
 
 
 def configurations(rows, options, graphs, tasks):
-    """The best rate of each configuration on each graph, and over all of the CPU."""
+    """Return the best rate of each configuration on each graph, also over all of the CPU."""
     found = []
     for graph in graphs:
         for task in tasks:
@@ -186,7 +189,7 @@ def configurations(rows, options, graphs, tasks):
 
 
 def crossings(rows, graph):
-    """The share of the edges that cross, and of values that travel, by the number of partitions."""
+    """Return the share of the edges that cross, and of values that travel, by number of partitions."""
     found = {}
     for row in chosen(rows, graph=graph, policy="random", alpha=0.5, planned=False):
         count = len(row["elements"])

@@ -8,13 +8,13 @@ from panel import Panel
 SHOWN = ("on", "task", "policy", "alpha", "mapped_share", "edges_per_second", "over_cpu", "paper")
 
 
-def beside(rows, paper):
-    """The same with the paper's value where its text gives one for the policy and alpha."""
+def with_paper(rows, paper):
+    """Return the rows with the paper's value, if its text has one for the policy and alpha."""
     return [{**row, "paper": paper.get((row["policy"], row["alpha"]))} for row in rows]
 
 
 def best(rows):
-    """The fastest for each set of elements, over the CPU alone, in words."""
+    """Return in words the fastest policy and alpha for each set of elements."""
     said = []
     for on in dict.fromkeys(row["on"] for row in rows if row["policy"]):
         own = [row for row in rows if row["on"] == on]
@@ -25,7 +25,7 @@ def best(rows):
 
 
 def at(rows, policy, alpha):
-    """What a policy gave at one share, over the CPU alone, in words; nothing if that was not run."""
+    """Return in words the speed of a policy at one share, over the CPU alone; empty without such a run."""
     found = [row for row in rows if (row["policy"], row["alpha"]) == (policy, alpha) and row["over_cpu"]]
     return "".join(
         f"{row['over_cpu']:.2f}x with {policy} at α = {alpha:.0%} on {row['on']}; " for row in found
@@ -33,7 +33,7 @@ def at(rows, policy, alpha):
 
 
 def panels(rows):
-    """A panel for each set of elements: billions of edges a second, a bar for each policy."""
+    """Return a panel for each set of elements: billions of edges/s, a bar for each policy."""
     cpu = next((row["edges_per_second"] / 1e9 for row in rows if row["policy"] is None), None)
     found = []
     for on in dict.fromkeys(row["on"] for row in rows if row["policy"]):
@@ -44,5 +44,5 @@ def panels(rows):
                 labels.append(f"{row['alpha']:.0%}")
                 values.append(row["edges_per_second"] / 1e9)
         title = f"{sweep.TITLES[rows[0]['task']]} on {on}; the line is the CPU alone"
-        found.append(Panel(title, "α", "billion edges a second", series, line=cpu))
+        found.append(Panel(title, "α", "billion edges/s", series, line=cpu))
     return found

@@ -1,4 +1,4 @@
-"""Where the time of a pass went, for the figures that break it down."""
+"""Time of a pass by activity, for the figures that show where the time goes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DRAWN = {
 
 
 def told(breakdowns):
-    """The same with the side that computes longest."""
+    """Return the rows with the side that computes longest."""
     return [
         {**row, "bottleneck": "CPU" if row["cpu_compute"] >= row["accelerator_compute"] else "accelerator"}
         for row in breakdowns
@@ -34,7 +34,7 @@ def told(breakdowns):
 
 
 def ratios(rows):
-    """The CPU's computing over the accelerator's, and the slower's over communicating, in words."""
+    """Return in words the ratios of computing on CPU and accelerator, and of communicating."""
     said = []
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
@@ -50,19 +50,19 @@ def ratios(rows):
         if faster:
             words.append(f"the CPU computes {between(faster)} times as long as the accelerator")
         if travel:
-            words.append(f"the slower of them {between(travel)} times as long as they communicate")
-        said.append(f"{sweep.TITLES[task]}: {' and '.join(words)}")
+            words.append(f"the slower one computes {between(travel)} times as long as both communicate")
+        said.append(f"{sweep.TITLES[task]}: {'; '.join(words)}")
     return "; ".join(said)
 
 
 def bottlenecks(rows):
-    """Which side is the last to finish, in words."""
+    """Return in words how often the CPU finishes last."""
     on_cpu = sum(row["bottleneck"] == "CPU" for row in rows)
-    return f"the CPU computes longest in {on_cpu} of {len(rows)}"
+    return f"the CPU computes longest in {on_cpu} of {len(rows)} runs"
 
 
 def panels(rows, label, axis):
-    """A panel for each task and set of elements: milliseconds of a pass."""
+    """Return a panel for each task and set of elements: milliseconds of a pass."""
     found = []
     for task, on in dict.fromkeys((row["task"], row["on"]) for row in rows):
         own = [row for row in rows if (row["task"], row["on"]) == (task, on)]

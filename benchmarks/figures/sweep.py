@@ -1,7 +1,7 @@
-"""What the figures ask to be run: a graph, how it is placed, and the algorithms on it.
+"""Cases that the figures run: a graph, its placement, and the algorithms on it.
 
-Many figures look at the same runs from different sides: alpha x policy x algorithm on one graph. Each figure
-names the cases it needs, built here from the options alone, so that a case that several name is run once.
+Many figures show the same runs: alpha x policy x algorithm on one graph. Each figure lists its cases, which
+are built from the options alone. A case of several figures runs once.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from dataclasses import dataclass, field, replace
 TASKS = ("bfs", "pagerank", "betweenness")
 TITLES = {"bfs": "BFS", "pagerank": "PageRank", "betweenness": "Betweenness"}
 
-# What is run first, so that a budget that ends early leaves whole figures behind rather than parts of all.
+# The order of stages. A budget that ends early then leaves whole figures, not parts of all.
 ALONE, SWEEP, SEVERAL, DENSITY, SMALLER, LARGEST, CROSSING = range(7)
 
-# Of the main graph's edges, the graphs of other densities have a quarter, the smaller graphs a quarter and a
-# half: together they cost about what the main graph costs.
+# Graphs of other densities have a quarter of the main graph's edges, smaller graphs a quarter and a half.
+# Together they need about the time of the main graph.
 _FEWER = 2
-# Edges drawn for each vertex of those graphs; stored, they are twice as many: 16, 8, 4 and 2, as in T12.
+# Edges drawn for each vertex of these graphs. Twice as many are stored: 16, 8, 4 and 2, as in T12.
 DENSITIES = (8, 4, 2, 1)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One placement, and what is to be run on it.
+    """One placement, and the tasks that run on it.
 
     Attributes
     ----------
     graph : str
-        A file or a spec.
+        A file or a specification.
     on : str
         Elements, the CPU's first.
     policy : str or None
-        None for one element alone, "plan" for what the plan chooses for the one task there is.
+        None for one element alone, "plan" for the choice of a plan for the only task.
     alpha : float or None
         Share of the edges on the CPU side.
     fits : float or None
-        Share of the edges for which a GPU has room; None without a GPU.
+        Share of the edges that fit a GPU; None without a GPU.
     directions : str
-        Which edges are stored.
+        The edges that are stored.
     planned : str or None
         The task that a plan is made for.
     tasks : tuple of str
-        May be empty: then it is placed and counted, and nothing runs.
+        Empty for a case that is placed and counted only.
     stage : int
-        When its turn comes.
+        Cases run by ascending stage.
     """
 
     graph: str
@@ -65,7 +65,7 @@ class Case:
 
 
 def merged(cases):
-    """Each placement once, with all tasks that anyone wants on it, stage by stage and graph by graph."""
+    """Return each placement once, with all tasks of all cases, by stage and graph."""
     found = {}
     for case in cases:
         known = found.get(case, case)
@@ -77,7 +77,7 @@ def merged(cases):
 
 
 def only(cases, tasks):
-    """The cases with these tasks alone, and those that have none to run anyhow."""
+    """Return the cases with these tasks only, and the cases without tasks."""
     found = [replace(case, tasks=tuple(task for task in case.tasks if task in tasks)) for case in cases]
     return [case for case, was in zip(found, cases, strict=True) if case.tasks or not was.tasks]
 
@@ -86,7 +86,7 @@ def only(cases, tasks):
 
 
 def name_of(graph):
-    """What rows call a graph: its spec, or its file's name without the folders of one machine."""
+    """Return the name of a graph in rows: its specification, or its file name without folders."""
     return graph.rpartition(os.sep)[2]
 
 
@@ -95,12 +95,12 @@ def main_graph(options):
 
 
 def cpu_of(options):
-    """The element that stands for the CPU: the first."""
+    """Return the element that is the CPU: the first."""
     return options.on.split(",")[0]
 
 
 def hybrids(options):
-    """The CPU with one accelerator and, if there are more, with all of them."""
+    """Return the CPU with one accelerator and, if there are more, with all of them."""
     names = options.on.split(",")
     return [",".join(names[:count]) for count in sorted({2, len(names)}) if count <= len(names)]
 
@@ -110,13 +110,13 @@ def has_gpu(on):
 
 
 def density_graphs(options):
-    """Graphs of one number of edges and ever more vertices, the densest first."""
+    """Return graphs with the same number of edges and more and more vertices, the densest first."""
     edges = options.scale + 4 - _FEWER  # the main graph has 2^4 edges drawn for each vertex
     return [f"rmat:{edges - each.bit_length() + 1},edge_factor={each}" for each in DENSITIES]
 
 
 def sized_graphs(options):
-    """Graphs of a quarter and a half of the main graph, and that graph."""
+    """Return graphs of a quarter and a half of the main graph, and the main graph."""
     return [*(f"rmat:{options.scale - less}" for less in range(_FEWER, 0, -1)), main_graph(options)]
 
 
@@ -124,12 +124,12 @@ def sized_graphs(options):
 
 
 def alone(options, tasks, graph=None, *, stage=ALONE):
-    """The CPU by itself: what speed-ups are over."""
+    """Return a case of the CPU alone, which speed-ups compare with."""
     return [Case(graph or main_graph(options), cpu_of(options), tasks=tuple(tasks), stage=stage)]
 
 
 def shares(options, tasks, *, policies=None, alphas=None, several=True):
-    """The sweep: every policy and share on CPU and accelerators; alphas nearest to a half come first."""
+    """Return the sweep: every policy and share on CPU and accelerators, alphas near a half first."""
     steps = sorted(alphas or options.alphas, key=lambda alpha: abs(alpha - 0.5))
     ons = hybrids(options) if several else hybrids(options)[:1]
     return [
@@ -149,7 +149,7 @@ def shares(options, tasks, *, policies=None, alphas=None, several=True):
 
 
 def densities(options, tasks=()):
-    """One share, half of the edges, dealt at random, on graphs of other densities."""
+    """Return half of the edges on the CPU, split at random, on graphs of several densities."""
     on = hybrids(options)[0]
     fits = options.fits if has_gpu(on) else None
     found = []
@@ -161,13 +161,13 @@ def densities(options, tasks=()):
 
 
 def crossings(graph, *, elements, directions="both", stage=CROSSING):
-    """Half of the edges on the first CPU element, the others evenly on the rest, to count what crosses."""
+    """Return half of the edges on the first CPU element, the rest evenly on the others."""
     on = ",".join(["cpu:1"] * elements)
     return Case(graph, on, "random", 0.5, directions=directions, stage=stage)
 
 
 def configurations(options):
-    """Names of T13's configurations, as near as this machine comes, and their elements.
+    """Return the names of T13's configurations on this machine, and their elements.
 
     `options.half` is half of the CPU's threads, T13's one socket of two; None if they cannot be halved.
     """
@@ -184,7 +184,7 @@ def configurations(options):
 
 
 def sizes(options, tasks, graphs=None):
-    """Every configuration on every graph; where CPU and accelerators share it, as the plan has it."""
+    """Return every configuration on every graph, with a plan where CPU and accelerators share it."""
     found = []
     for graph in graphs or sized_graphs(options):
         stage = LARGEST if graph == main_graph(options) else SMALLER

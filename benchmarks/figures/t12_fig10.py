@@ -1,12 +1,11 @@
 """Question: how long do communicating and computing take on the sparsest graph (T12, figure 10).
 
-The paper takes the point of figure 9 that is farthest from the model, 512 million edges on 256 million
-vertices. In BFS communicating takes almost an order of magnitude longer than equation 1 says, for every
-boundary edge's value travels in every superstep and has to be delivered; in PageRank computing dominates. The
-bars are read from a plot, these words from its text.
+The paper takes the point of figure 9 that is farthest from the model: 512 million edges, 256 million
+vertices. BFS communicates for almost ten times as long as equation 1 predicts. The value of every boundary
+edge travels in every superstep. In PageRank, computing dominates. The bars are read from a plot.
 
-Here: equation 1 with the CPU's rate and the bus measured on this machine, beside the run's timeline. Elements
-that share a memory have no bus, and so no time is predicted for it.
+Here: equation 1 with the CPU's rate and the bus of this machine, and the timeline of the run. Elements that
+share a memory have no bus, so no time is predicted for it.
 
     python benchmarks/figures/t12_fig10.py --scale 24 --on cpu,cuda:0
 """
@@ -47,7 +46,7 @@ def rows(runs, options):
 
 
 def _phases(shared, cpu):
-    """Equation 1 by its two terms, B / c + E / r, for the CPU's partition."""
+    """The two terms of equation 1, B / c + E / r, for the CPU's partition."""
     spent, c = projections.breakdown(shared), shared["values_per_second"]
     predicted = {
         "communicating": shared["beta_aggregated"] * shared["stored_edges"] / c if c else None,
@@ -74,7 +73,7 @@ def here(rows):
         for row in rows
         if (ratio := row["measured_over_predicted"]) is not None
     ]
-    return f"measured over predicted, {', '.join(said)}"
+    return f"measured time over predicted time: {', '.join(said)}"
 
 
 def panels(rows):

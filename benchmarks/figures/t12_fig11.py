@@ -1,10 +1,10 @@
 """Question: what does a second GPU add, predicted and achieved (T12, figure 11).
 
-The paper deals an R-MAT graph of 1.5 billion edges out at random to two CPUs and two GPUs; alpha goes down to
-30%, where both GPUs are full. PageRank's speed-up is linear and matches the prediction, that of BFS is less
-than linear. The values are read from a plot, not from the text.
+The paper splits an R-MAT graph of 1.5 billion edges at random between two CPUs and two GPUs. Alpha goes down
+to 30%, where both GPUs are full. The speed-up of PageRank is linear and matches the prediction. The speed-up
+of BFS is less than linear. The values are read from a plot.
 
-Here: the same with two accelerators beside the CPU, each with room for half of the edges.
+Here: the same with a CPU and two accelerators. Each accelerator has memory for half of the edges.
 
     python benchmarks/figures/t12_fig11.py --scale 24 --on cpu,cuda:0,cuda:1
 """
@@ -18,8 +18,8 @@ import predicted
 import projections
 import sweep
 
-TITLE = "speed-up with two GPUs beside the CPU, predicted and achieved"
-PAPER = "PageRank's speed-up is linear and as predicted, that of BFS less than linear (no number in the text)"
+TITLE = "speed-up of a CPU with two GPUs, predicted and achieved"
+PAPER = "PageRank speeds up linearly, as predicted; BFS less than linearly (no number in the text)"
 NEEDS = "three elements"
 KIND = "lines"
 SHOWN = predicted.SHOWN

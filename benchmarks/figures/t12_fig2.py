@@ -1,13 +1,11 @@
 """Question: what speed-up does the model predict, by the CPU's rate and by what crosses (T12, figure 2).
 
-The paper draws equation 4 for a bus of 1 billion edges a second: on the left for CPUs of several rates with
-beta at 20%, on the right for several beta with a CPU of 0.5 billion. The curves are read from a plot; its
-text says that with half of the edges on the CPU and all of them crossing nothing is lost, and its table 1
-gives two values for beta at 3% and alpha at 70%: 1.39 for a CPU of 650 million edges a second, and 1.37 for
-1,050 million.
+The paper draws equation 4 for a bus of 1 billion edges/s. Left: CPUs of several rates, with beta at 20%.
+Right: several beta, with a CPU of 0.5 billion edges/s. The curves are read from a plot. The text says that
+nothing is lost with half of the edges on the CPU and all edges crossing. Table 1 has two values for beta at
+3% and alpha at 70%: 1.39 for a CPU of 650 million edges/s, and 1.37 for 1,050 million.
 
-Here the same curves come from `totem.speedup`, beside those values; with a GPU also for
-the rates measured on this machine.
+Here: the same curves and values from `totem.speedup`. With a GPU, also for the rates of this machine.
 
     python benchmarks/figures/t12_fig2.py
 """
@@ -20,15 +18,15 @@ import model_curves
 import output
 from model_curves import alphas, point
 
-TITLE = "the speed-up that the model predicts, by the CPU's rate and by what crosses"
+TITLE = "predicted speed-up, by the CPU's rate and by β"
 PAPER = (
-    "no slowdown for α = 50% even if all edges cross; 1.39 and 1.37 for CPUs of 650 and 1,050 million edges "
-    "a second with α = 70% and β = 3%"
+    "no slowdown for α = 50% even if all edges cross; 1.39 and 1.37 for CPUs of 650 and 1,050 million "
+    "edges/s with α = 70% and β = 3%"
 )
 NEEDS = ""
 KIND = "lines"
 SHOWN = ("varied", "alpha", "beta", "r_cpu", "c", "speedup", "paper", "note")
-# Which values have curves is not in the text: these span what it speaks of.
+# The text does not list the values of the curves; these span the values that it names.
 _RATES, _BETAS = (0.25, 0.5, 1.0, 2.0), (0.05, 0.2, 0.4, 0.6, 1.0)
 
 
@@ -54,7 +52,7 @@ def here(rows):
     said = ", ".join(f"{row['speedup']:.2f}" for row in rows if row["paper"] is not None)
     own = [row for row in rows if row["varied"] == "here" and row["alpha"] == 0.5]
     more = ", ".join(f"{row['speedup']:.2f} for {row['note']}" for row in own)
-    return f"equation 4 gives {said} for these" + (
+    return f"equation 4 gives {said} for the same values" + (
         f"; with this machine's rates at α = 50%, {more}" if own else ""
     )
 

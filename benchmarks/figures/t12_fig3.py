@@ -1,10 +1,11 @@
 """Question: what does the model predict if more bytes travel for each edge (T12, figure 3).
 
 The paper draws equation 4 at alpha = 50% over a bus of 4 GB/s, for 4 bytes an edge and more. The curves are
-read from a plot; its text has no number: the speed-up drops significantly as the bytes double, and a low beta
-helps. The CPU's rate is not said either; 0.5 billion edges a second, as on the right of figure 2, is taken.
+read from a plot. The text has no number: the speed-up drops significantly as the bytes double, and a low beta
+helps. The text does not give the CPU's rate. This script uses 0.5 billion edges/s, as on the right of figure
+2.
 
-Here the same curves come from `totem.speedup`.
+Here: the same curves from `totem.speedup`.
 
     python benchmarks/figures/t12_fig3.py
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 import output
 import traffic
 
-TITLE = "what the model predicts if more bytes travel for each edge"
+TITLE = "predicted speed-up if more bytes travel for each edge"
 PAPER = (
     "the speed-up drops significantly as the bytes of an edge double; a low β helps (no number in the text)"
 )
@@ -37,7 +38,7 @@ def rows(runs, options):  # noqa: ARG001 - as in the other figures
 
 def here(rows):
     high, low = traffic.fall(rows, 0.2, 4, 8), traffic.fall(rows, 0.02, 4, 8)
-    return f"with twice the bytes equation 4 goes {high} at β = 20% and {low} at β = 2%"
+    return f"with twice the bytes equation 4 goes {high} at β = 20%; {low} at β = 2%"
 
 
 def panels(rows):

@@ -1,11 +1,12 @@
 """Question: how many edges cross, and how many values travel once aggregated, by density (T12, figure 6).
 
-The paper deals an R-MAT graph of 512 million edges out at random, over ever more vertices. With two
-partitions 50% of the edges cross, with three 62%; aggregation leaves 3% to 16%, and even where there are but
-two edges a vertex a fourth of what it was. (62% is what comes of a half and two fourths.)
+The paper splits R-MAT graphs of 512 million edges at random, with more and more vertices. With two partitions
+50% of the edges cross, with three 62%: a half and two quarters. Aggregation leaves 3% to 16%. With only two
+edges a vertex, it leaves a quarter of the values.
 
-Here: graphs of one number of edges, undirected, with 16 to 2 stored edges a vertex; one half of the edges on
-the first element, the rest shared by the others. Nothing runs, and nothing of it depends on the machine.
+Here: undirected graphs with the same number of edges, and 16 to 2 stored edges a vertex. The first element
+has half of the edges. The other elements have equal parts of the rest. Nothing runs, so the result does not
+depend on the machine.
 
     python benchmarks/figures/t12_fig6.py --scale 18 --on cpu:1,cpu:1
 """
@@ -19,7 +20,7 @@ import output
 import projections
 import sweep
 
-TITLE = "edges that cross, without aggregation and with it, by density"
+TITLE = "edges that cross, with and without aggregation, by density"
 PAPER = (
     "50% of the edges cross between two partitions and 62% between three; aggregation leaves 3% to 16%, 4 "
     "times fewer at worst"

@@ -1,10 +1,10 @@
-"""Question: where does the time go when CPU and GPU share a graph dealt at random (T12, figure 8).
+"""Question: where does the time go when CPU and GPU share a graph at random (T12, figure 8).
 
-The paper shows percentages of the whole time for the points of figure 7: in BFS the GPU computes 5 to 20
-times faster than the CPU, which stays the bottleneck, and communicating takes almost 20 times less than
-computing. The bars are read from a plot, these numbers from its text.
+The paper shows shares of the time for the points of figure 7. In BFS the GPU computes 5 to 20 times faster
+than the CPU, which is the bottleneck. Communicating is almost 20 times shorter than computing. The bars are
+read from a plot.
 
-Here: seconds of a pass, from the run's timeline, on either side: kernels, and sending and receiving.
+Here: seconds of a pass from the timeline, for kernels, sending and receiving on each side.
 
     python benchmarks/figures/t12_fig8.py --scale 24 --on cpu,cuda:0
 """
@@ -18,8 +18,8 @@ import projections
 import spent
 import sweep
 
-TITLE = "where the time goes, the graph dealt at random"
-PAPER = "in BFS the GPU is 5 to 20 times faster; communicating takes almost 20 times less than computing"
+TITLE = "where the time goes, with a random split"
+PAPER = "in BFS the GPU is 5 to 20 times faster; communicating is almost 20 times shorter than computing"
 NEEDS = "two elements"
 KIND = "bars"
 SHOWN = spent.SHOWN

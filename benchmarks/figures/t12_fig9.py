@@ -1,11 +1,11 @@
-"""Question: what speed-up does a GPU beside the CPU bring on ever sparser graphs (T12, figure 9).
+"""Question: what speed-up does a CPU with a GPU reach on sparser and sparser graphs (T12, figure 9).
 
-The paper keeps 512 million edges and has ever more vertices; the sparser the graph, the more values travel
-and the more both algorithms fall behind the model, most of all at 256 million vertices (2 edges each), where
-PageRank's error stays below 10%. The speed-ups, and the alpha they were taken at, are not in the text.
+The paper keeps 512 million edges and adds vertices. On sparser graphs more values travel, and both algorithms
+are farther below the model. The largest graph has 256 million vertices (2 edges each). There the error of
+PageRank is below 10%. The text has no speed-ups, and no alpha.
 
-Here: graphs of one number of edges, undirected, with 16 to 2 stored edges a vertex; half of the edges on the
-CPU, dealt at random.
+Here: undirected graphs with the same number of edges, and 16 to 2 stored edges a vertex. Half of the edges
+are on the CPU, split at random.
 
     python benchmarks/figures/t12_fig9.py --scale 24 --on cpu,cuda:0
 """
@@ -19,10 +19,8 @@ import predicted
 import projections
 import sweep
 
-TITLE = "speed-up on ever sparser graphs, predicted and achieved"
-PAPER = (
-    "the sparser the graph, the farther behind the model; at 2 edges a vertex PageRank is less than 10% off"
-)
+TITLE = "speed-up on sparser graphs, predicted and achieved"
+PAPER = "sparser graphs are farther below the model; at 2 edges a vertex PageRank is less than 10% off"
 NEEDS = "two elements"
 KIND = "lines"
 SHOWN = ("edges_a_vertex", *predicted.SHOWN)

@@ -1,10 +1,10 @@
 """Question: where does the time of BFS go under each policy (T13, figure 10).
 
-The paper shows percentages of the whole time for BFS on R-MAT 28 with 50% of the edges on the CPU (and two
-GPUs) and with 80% (and one): the CPU is the bottleneck under every policy, and communicating is negligible.
-The bars are read from a plot; the text has no number.
+The paper shows shares of the time for BFS on R-MAT 28: with 50% of the edges on the CPU and two GPUs, and
+with 80% and one GPU. The CPU is the bottleneck under every policy, and communicating is negligible. The bars
+are read from a plot. The text has no number.
 
-Here: seconds of a search, from the run's timeline, at those two shares.
+Here: seconds of a search from the timeline, at these two shares.
 
     python benchmarks/figures/t13_fig10.py --scale 24 --on cpu,cuda:0
 """

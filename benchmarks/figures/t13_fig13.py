@@ -1,12 +1,12 @@
 """Question: how many vertices has the CPU under each policy, and what of its cache (T13, figure 13).
 
-The paper shows the share of R-MAT 28's vertices on the CPU by alpha: under HIGH two orders of magnitude fewer
-than under RAND or LOW for the same edges. With figure 12 it says why HIGH is fast: so small a bitmap of
-visited vertices stays in the last cache, 40 MB there, and misses fall. The curves are read from a plot.
+The paper shows the share of the vertices of R-MAT 28 on the CPU, by alpha. For the same edges, HIGH has two
+orders of magnitude fewer vertices than RAND or LOW. Figure 12 explains why HIGH is fast: the small bitmap of
+visited vertices stays in the last cache (40 MB), so misses fall. The curves are read from a plot.
 
-Here: the vertices that the CPU owns, the bytes of the bitmap and of all state that BFS keeps for them and
-their mirrors, and the CPU's seconds an edge in BFS. Misses of the last cache are counted where `perf stat`
-can, in a search that is not timed, on all threads of the process.
+Here: the vertices that the CPU owns, the bytes of the bitmap, the bytes of the state of BFS with mirrors, and
+the CPU's seconds for each edge. If `perf stat` can count misses of the last cache, a separate search counts
+them on all threads of the process.
 
     python benchmarks/figures/t13_fig13.py --scale 24 --on cpu,cuda:0
 """

@@ -1,12 +1,11 @@
 """Question: how fast is PageRank under each policy, by alpha (T13, figure 15).
 
-The paper ranks UK-Web, 3.7 billion edges. One GPU improves it little, for little fits; with two it is up to
-2.3 times as fast as on the CPUs alone, by HIGH, while LOW fits the most edges on a GPU. The bars are read
-from a plot, this number from its text.
+The paper ranks UK-Web with 3.7 billion edges. One GPU improves it little, because little fits. Two GPUs with
+HIGH are up to 2.3 times as fast as the CPUs alone. LOW fits the most edges on a GPU. The bars are read from a
+plot.
 
-Here: stored edges a second of an iteration on R-MAT, or on the graph given with --graph, over the CPU alone.
-The GPU has room for half of the edges; what does not fit it reads from the host's memory, so no bar is
-missing.
+Here: stored edges/s of an iteration on R-MAT, or on the graph of --graph, over the CPU alone. The GPU has
+memory for half of the edges and reads other edges from host memory, so no bar is missing.
 
     python benchmarks/figures/t13_fig15.py --scale 24 --on cpu,cuda:0
 """
@@ -32,7 +31,7 @@ def cases(options):
 
 
 def rows(runs, options):
-    return rated.beside(projections.rates(runs, options, "pagerank"), {})
+    return rated.with_paper(projections.rates(runs, options, "pagerank"), {})
 
 
 def here(rows):

@@ -1,10 +1,10 @@
 """Question: where does the time of PageRank go under each policy (T13, figure 16).
 
-The paper shows five iterations on UK-Web, the largest part that fits on one or two GPUs: communicating is
-negligible, the CPU is the bottleneck under every policy, and HIGH is the fastest because the CPU is. With two
-GPUs 30%, 35% and 40% of the edges stay on the CPU for LOW, RAND and HIGH. The bars are read from a plot.
+The paper shows five iterations on UK-Web, with the largest part that fits one or two GPUs. Communicating is
+negligible, and the CPU is the bottleneck under every policy. HIGH is the fastest, because the CPU is. With
+two GPUs, LOW, RAND and HIGH leave 30%, 35% and 40% of the edges on the CPU. The bars are read from a plot.
 
-Here: an iteration at the least alpha of the sweep at which the GPU reads no edges from the host's memory.
+Here: an iteration at the smallest alpha of the sweep at which the GPU reads no edges from host memory.
 
     python benchmarks/figures/t13_fig16.py --scale 24 --on cpu,cuda:0
 """
@@ -18,7 +18,7 @@ import projections
 import spent
 import sweep
 
-TITLE = "where the time of PageRank goes, with as much on the GPU as fits"
+TITLE = "where the time of PageRank goes, with a full GPU"
 PAPER = (
     "communicating is negligible, the CPU is the bottleneck, and HIGH is the fastest (no time in the text)"
 )

@@ -1,12 +1,11 @@
 """Question: how fast is betweenness under each policy, and where does its time go (T13, figure 19).
 
-The paper counts on the Twitter network, 1.9 billion edges, with two CPUs and a GPU. At a given alpha HIGH is
-the fastest, but LOW fits 20% more of the edges on the GPU and wins by that: up to 5 times as fast as the CPUs
-alone. Communicating has little part in it, and the CPU is the bottleneck. The bars are read from a plot,
-these numbers from its text.
+The paper uses the Twitter network with 1.9 billion edges, two CPUs and a GPU. At the same alpha HIGH is the
+fastest. LOW fits 20% more of the edges on the GPU, so it wins: up to 5 times as fast as the CPUs alone.
+Communicating is a small part, and the CPU is the bottleneck. The bars are read from a plot.
 
-Here: edges of the reached vertices a second on R-MAT, or on the graph given with --graph, over the CPU alone;
-and the breakdown at the least alpha of the sweep at which the GPU reads no edges from the host's memory.
+Here: edges of the reached vertices/s on R-MAT, or on the graph of --graph, over the CPU alone. The time is
+broken down at the smallest alpha at which the GPU reads no edges from host memory.
 
     python benchmarks/figures/t13_fig19.py --scale 24 --on cpu,cuda:0
 """
@@ -22,7 +21,7 @@ import spent
 import sweep
 
 TITLE = "betweenness under each policy, and where its time goes"
-PAPER = "at a given α HIGH is the fastest, but LOW fits 20% more on the GPU and wins: up to 5x the CPUs alone"
+PAPER = "HIGH is the fastest at a given α; LOW fits 20% more on the GPU and wins: up to 5x the CPUs alone"
 NEEDS = "two elements"
 KIND = "bars"
 SHOWN = ("view", *rated.SHOWN[:-1], *spent.SHOWN[5:])

@@ -1,12 +1,12 @@
 """Question: what speed-up does the model predict on the machine of T13 (T13, figure 2).
 
-The paper draws equation 4 for a bus of 3 billion edges a second: on the left for CPUs of several rates with
-beta at 5%, on the right for several beta with a CPU of 1 billion. The curves are read from a plot; its text
-says that the model predicts speed-ups while beta is below 40%, and, if all edges cross, a slowdown only above
-alpha at 70%.
+The paper draws equation 4 for a bus of 3 billion edges/s. Left: CPUs of several rates, with beta at 5%.
+Right: several beta, with a CPU of 1 billion edges/s. The curves are read from a plot. The text says that the
+model predicts speed-ups if beta is below 40%. If all edges cross, it predicts a slowdown only for alpha above
+70%.
 
-Here the same curves come from `totem.speedup`, with the alpha from which on they fall
-below one; with a GPU also for the rates measured on this machine.
+Here: the same curves from `totem.speedup`, and the alpha above which they are below one. With a GPU, also for
+the rates of this machine.
 
     python benchmarks/figures/t13_fig2.py
 """
@@ -19,13 +19,13 @@ import model_curves
 import output
 from model_curves import alphas, point
 
-TITLE = "the speed-up that the model predicts on the later machine"
-PAPER = "speed-ups while β is below 40%; if all edges cross, a slowdown only for α above 70%"
+TITLE = "predicted speed-up on the later machine"
+PAPER = "speed-ups if β is below 40%; if all edges cross, a slowdown only for α above 70%"
 NEEDS = ""
 KIND = "lines"
 SHOWN = ("varied", "alpha", "beta", "r_cpu", "c", "speedup", "paper", "note")
 _LEAST_ALPHA, _R_CPU, _C = 0.6, 1.0, 3.0
-# Which values have curves is not in the text: these span what it speaks of.
+# The text does not list the values of the curves; these span the values that it names.
 _RATES, _BETAS = (0.5, 1.0, 2.0, 4.0), (0.05, 0.2, 0.4, 0.6, 1.0)
 
 

@@ -1,10 +1,10 @@
 """Question: what does the model predict on the machine of T13 if more bytes travel (T13, figure 3).
 
-The paper draws equation 4 at alpha = 60% for a CPU of 1 billion edges a second, over a bus of 12 GB/s. The
-curves are read from a plot; its text says that with a reasonably low beta speed-ups are tangible even when
-three times as many bytes travel for each edge.
+The paper draws equation 4 at alpha = 60% for a CPU of 1 billion edges/s, over a bus of 12 GB/s. The curves
+are read from a plot. The text says that speed-ups are tangible with a reasonably low beta, even if three
+times as many bytes travel for each edge.
 
-Here the same curves come from `totem.speedup`.
+Here: the same curves from `totem.speedup`.
 
     python benchmarks/figures/t13_fig3.py
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import output
 import traffic
 
-TITLE = "what the later machine's model predicts if more bytes travel"
+TITLE = "predicted speed-up on the later machine if more bytes travel"
 PAPER = "tangible speed-ups even with three times the bytes, if β is reasonably low (no number in the text)"
 NEEDS = ""
 KIND = "lines"
@@ -35,7 +35,7 @@ def rows(runs, options):  # noqa: ARG001 - as in the other figures
 
 def here(rows):
     return (
-        f"with three times the bytes equation 4 goes {traffic.fall(rows, 0.05, 4, 12)} at β = 5% and "
+        f"with three times the bytes equation 4 goes {traffic.fall(rows, 0.05, 4, 12)} at β = 5%; "
         f"{traffic.fall(rows, 0.2, 4, 12)} at β = 20%"
     )
 

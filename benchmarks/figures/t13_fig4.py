@@ -1,12 +1,12 @@
 """Question: how many edges cross, and how many values travel, by kind of graph (T13, figure 4).
 
-The paper deals two real graphs (Twitter, UK-Web), R-MAT 28 and a uniform graph of that size out at random, to
-two and to three partitions. Aggregation leaves less than 5% where degrees are skewed; the worst is the
-uniform graph, whose bars are read from a plot: the text has no number for it.
+The paper splits four graphs at random into two and three partitions: Twitter, UK-Web, R-MAT 28 and a uniform
+graph. Aggregation leaves less than 5% if degrees are skewed. The uniform graph is the worst case. Its bars
+are read from a plot.
 
-Here: R-MAT and uniform graphs of a quarter of the main graph, directed as the paper's are, and the files
-given with --real; one half of the edges on the first element, the rest shared by the others. Nothing runs,
-and nothing of it depends on the machine.
+Here: R-MAT and uniform graphs of a quarter of the main graph, directed as in the paper, and the files of
+--real. The first element has half of the edges. The other elements have equal parts of the rest. Nothing
+runs, so the result does not depend on the machine.
 
     python benchmarks/figures/t13_fig4.py --scale 20 --real soc-Epinions1.txt.gz web-NotreDame.txt.gz
 """
@@ -20,7 +20,7 @@ import output
 import projections
 import sweep
 
-TITLE = "edges that cross, without aggregation and with it, by kind of graph"
+TITLE = "edges that cross, with and without aggregation, by kind of graph"
 PAPER = "aggregation leaves less than 5% on R-MAT and on real graphs; uniform degrees are the worst case"
 NEEDS = ""
 KIND = "bars"
@@ -55,7 +55,7 @@ def here(rows):
         if own:
             least, most = crossing.spread(own)
             said.append(f"{least:.1%} to {most:.1%} on {name} ({_density(own):.0f} edges a vertex)")
-    return f"aggregation leaves {', '.join(said)}"
+    return f"aggregation leaves {'; '.join(said)}"
 
 
 def _density(rows):

@@ -1,11 +1,10 @@
 """Question: how well does the model predict three algorithms on one and two GPUs (T13, figure 7).
 
-The paper deals R-MAT 28 out at random and tells each plot's Pearson coefficient, which is read from the plot:
-the text says that achieved and predicted speed-ups correlate strongly, that the mean error is low, and that
-the model promises too little for BFS, whose bitmap fits the cache better when part of the graph is elsewhere.
+The paper splits R-MAT 28 at random. Each plot has its Pearson coefficient, which is read from the plot. The
+text says that achieved and predicted speed-ups correlate strongly, and that the mean error is low. The model
+predicts too little for BFS, whose bitmap fits the cache better if the CPU has only part of the graph.
 
-Here: the same, with equation 4 on rates measured on this machine, and Evener's own model, which knows that an
-edge is cheaper where fewer values are touched.
+Here: the same, with equation 4 on rates of this machine, and with Evener's cost model.
 
     python benchmarks/figures/t13_fig7.py --scale 24 --on cpu,cuda:0
 """
@@ -21,7 +20,7 @@ import sweep
 
 TITLE = "model and engine, for three algorithms"
 PAPER = (
-    "strong correlation and a low mean error; the model promises too little for BFS (no number in the text)"
+    "strong correlation and a low mean error; the model predicts too little for BFS (no number in the text)"
 )
 NEEDS = "two elements"
 KIND = "lines"

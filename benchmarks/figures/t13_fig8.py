@@ -1,10 +1,10 @@
 """Question: where does the time of BFS go when CPU and GPUs share a graph (T13, figure 8).
 
-The paper shows percentages of the whole time for BFS on R-MAT 28, with one GPU and with two: the CPU remains
-the bottleneck, the GPU is 2 to 20 times faster, and communicating takes significantly less than computing.
-The bars are read from a plot, these numbers from its text.
+The paper shows shares of the time for BFS on R-MAT 28, with one GPU and with two. The CPU is the bottleneck.
+The GPU is 2 to 20 times faster. Communicating is significantly shorter than computing. The bars are read from
+a plot.
 
-Here: seconds of a search, from the run's timeline, on either side: kernels, and sending and receiving.
+Here: seconds of a search from the timeline, for kernels, sending and receiving on each side.
 
     python benchmarks/figures/t13_fig8.py --scale 24 --on cpu,cuda:0
 """
@@ -18,8 +18,8 @@ import projections
 import spent
 import sweep
 
-TITLE = "where the time of BFS goes, the graph dealt at random"
-PAPER = "the CPU is the bottleneck, the GPU 2 to 20 times faster, and communicating far less than computing"
+TITLE = "where the time of BFS goes, with a random split"
+PAPER = "the CPU is the bottleneck, the GPU 2 to 20 times faster, and communicating is short"
 NEEDS = "two elements"
 KIND = "bars"
 SHOWN = spent.SHOWN

@@ -1,10 +1,11 @@
 """Question: how fast is BFS under each policy, by alpha (T13, figure 9).
 
-The paper searches R-MAT 28 on two CPUs and one or two GPUs. HIGH, which leaves the vertices of high degree to
-the CPU, is the fastest: with 50% of the edges on two GPUs 2.8 times as fast as the CPUs alone, with 25% on
-one GPU up to 2.5 times, and with 5% 2 times. The bars are read from a plot, these numbers from its text.
+The paper searches R-MAT 28 on two CPUs and one or two GPUs. HIGH gives the vertices of high degree to the CPU
+and is the fastest. Compared with the CPUs alone it is 2.8 times as fast with 50% of the edges on two GPUs.
+With one GPU it is up to 2.5 times as fast with 25% of the edges, and 2 times with 5%. The bars are read from
+a plot.
 
-Here: edges of the reached vertices a second, over the CPU alone, the GPU having room for half of the edges.
+Here: edges of the reached vertices/s, over the CPU alone. The GPU has memory for half of the edges.
 
     python benchmarks/figures/t13_fig9.py --scale 24 --on cpu,cuda:0 --alphas 0.1 0.3 0.5 0.75 0.95
 """
@@ -31,7 +32,7 @@ def cases(options):
 
 
 def rows(runs, options):
-    return rated.beside(projections.rates(runs, options, "bfs"), _PAPER)
+    return rated.with_paper(projections.rates(runs, options, "bfs"), _PAPER)
 
 
 def here(rows):

@@ -1,4 +1,4 @@
-"""Equation 4 of T12, with which the papers draw their predictions."""
+"""Equation 4 of T12, which the papers use for their predictions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def speedup(alpha, beta, r_cpu, c):
     beta : float
         Share of the edges that cross, after aggregation.
     r_cpu, c : float
-        Edges a second on the CPU, and between the two.
+        Edges/s on the CPU, and edges/s between CPU and GPU.
     """
     return (1 / r_cpu) / (beta / c + alpha / r_cpu)

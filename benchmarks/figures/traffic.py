@@ -1,8 +1,8 @@
-"""Equation 4 over the bytes that travel for an edge, for figure 3 of either paper."""
+"""Equation 4 over the bytes that travel for an edge: figure 3 of both papers."""
 
 from __future__ import annotations
 
-import beside  # noqa: F401 - first, so that the others are found
+import search_path  # noqa: F401 - first: it makes the folder above importable
 import totem
 from panel import Panel, series_of
 
@@ -26,7 +26,7 @@ def rows(alpha, r_cpu, bus, betas):
 
 
 def fall(rows, beta, first, last):
-    """What more bytes do at one beta, in words."""
+    """Return in words how the speed-up falls with more bytes, at one beta."""
     found = {row["bytes"]: row["speedup"] for row in rows if row["beta"] == beta}
     return f"from {found[first]:.2f} to {found[last]:.2f}"
 

@@ -74,6 +74,7 @@ class EdgeSource(Protocol):
 # ---- building ---------------------------------------------------------------------------------------
 
 
+@memory.translate_errors("building a graph")
 def from_edges(
     src: ArrayLike,
     dst: ArrayLike,
@@ -95,6 +96,7 @@ def from_edges(
     return _build(edges, symmetrise, self_loops, duplicates, _STORED_SHARE)._replace(ids=edges.ids)
 
 
+@memory.translate_errors("building a graph")
 def from_source(
     source: EdgeSource, *, symmetrise: bool, self_loops: str = "keep", duplicates: str = "keep"
 ) -> CSR:
@@ -295,6 +297,7 @@ def _check_choice(name: str, value: str) -> str:
 # ---- operations on CSR ------------------------------------------------------------------------------
 
 
+@memory.translate_errors("counting the edges of a graph")
 def in_degree(targets: NDArray[np.uint32], n: int) -> NDArray[np.uint64]:
     """Return the number of in-edges of each of `n` vertices, shape (n,)."""
     import numba
@@ -329,6 +332,7 @@ def rows_at(offsets: NDArray[np.uint64], work: NDArray[np.uint64]) -> NDArray[np
     return low
 
 
+@memory.translate_errors("reversing a graph")
 def transpose(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], weights: NDArray[Any] | None = None
 ) -> CSR:

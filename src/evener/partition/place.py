@@ -20,7 +20,7 @@ from evener.partition.policies import POLICIES, edge_shares, owners
 from evener.partition.route import place as place_route
 from evener.partition.route import routes_of
 from evener.partition.suggest import with_placement_hint
-from evener.system.memory import parse_bytes, require
+from evener.system.memory import parse_bytes, require, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,7 @@ LONGEST_ROW = (1 << 31) - (1 << 13)
 _ROWS_COMPARED = 1 << 22
 
 
+@translate_errors("placing a graph")
 def partition(
     graph: Graph,
     on: str | Sequence[str] | Sequence[Element] | None = None,

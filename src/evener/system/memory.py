@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError, OutOfMemoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "MIN_CHECKED_BYTES",
@@ -21,6 +22,8 @@ __all__ = [
     "parse_bytes",
     "require",
     "require_for_run",
+    "shortage_error",
+    "translate_errors",
 ]
 
 # Functions that release memory kept for reuse.
@@ -119,6 +122,33 @@ def allocation_error(nbytes: int) -> OutOfMemoryError:
         f"{format_bytes(free)} available; use a smaller graph, or raise the limits of the process"
     )
     return OutOfMemoryError(msg, needed=nbytes, available=free)
+
+
+def shortage_error(what: str, *, needed: int = 0) -> OutOfMemoryError:
+    """Return the error for work whose memory the system refused, such as "reading g.csv"."""
+    free = available()
+    msg = (
+        f"{what} needs more memory than the {format_bytes(free)} available; "
+        "use a smaller graph or a machine with more memory"
+    )
+    return OutOfMemoryError(msg, needed=max(needed, free + 1), available=free)
+
+
+@contextmanager
+def translate_errors(what: str) -> Iterator[None]:
+    """Convert a `MemoryError` of a block or a decorated function into an `OutOfMemoryError`.
+
+    Parameters
+    ----------
+    what : str
+        The work, as the subject of the error sentence: "placing a graph".
+    """
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError as error:
+        raise shortage_error(what) from error
 
 
 def on_shortage(release: Callable[[], None], *, kept: Callable[[], int] | None = None) -> None:

@@ -28,6 +28,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,6 +218,7 @@ class _Pace:
             self._engine.superstep(phase, edges=edges, fraction=self._done / self._sources)
 
 
+@translate_errors("computing betweenness")
 def _accumulate(
     engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:

@@ -29,6 +29,7 @@ from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -181,6 +182,7 @@ def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray
     ]
 
 
+@translate_errors("joining the components of partitions")
 def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the labels that are in pairs, ascending, and the smallest label of the component of each."""
     from scipy.sparse import coo_array

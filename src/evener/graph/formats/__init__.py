@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
 from evener.graph.checks import check_file_name, check_path, type_name
+from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,8 @@ def read(
         if options != ReadOptions():
             msg = f"{path} is a spec; put the options into the spec, as in 'rmat:20,directed'"
             raise ArgumentError(msg)
-        return from_spec(path)
+        with translate_errors(f"generating {path}"):
+            return from_spec(path)
     file = Path(path)
     if format is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))
@@ -166,7 +168,8 @@ def write(
         graph = Graph(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
-    kind.write(graph, target, compression)
+    with translate_errors(f"writing {target}"):
+        kind.write(graph, target, compression)
     if not graph.directed and not kind.stores_direction:
         _log.warning(
             "%s: %s files do not store that edges are undirected; read it with directed=False",

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import EvenerError, FileError, FormatError, OutOfMemoryError
+from evener.errors import EvenerError, FileError, FormatError
 from evener.system import memory
 from evener.system.files import NOT_UTF8, has_utf8_path
 
@@ -109,12 +109,7 @@ class Source:
         except EvenerError:
             raise
         except MemoryError as error:
-            free = memory.available()
-            msg = (
-                f"reading {self.path} needs more memory than the {memory.format_bytes(free)} available; "
-                "use a smaller graph or a machine with more memory"
-            )
-            raise OutOfMemoryError(msg, needed=max(self.size, free + 1), available=free) from error
+            raise memory.shortage_error(f"reading {self.path}", needed=self.size) from error
         except UnicodeEncodeError as error:
             if has_utf8_path(self.path):
                 raise

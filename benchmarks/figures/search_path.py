@@ -1,4 +1,4 @@
-"""The folder above, on whose modules the figures stand; imported first, so that they are found."""
+"""Add the folder above to the search path, because the figures import its modules. Import this first."""
 
 from __future__ import annotations
 

@@ -1,0 +1,204 @@
+"""Each host allocation fails once: one clear error, nothing is leaked, and the next run is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.algorithms.registry import builtin_names, find
+from evener.elements import cpu
+from evener.elements.page_pool import PagePool
+from evener.errors import DeviceOutOfMemory
+from evener.graph.formats.registry import all_formats
+from evener.testing.graphs import SHAPES, build
+from failing_allocations import FailingAllocations, fail_numpy
+from fake_gpu import FakeGpu
+from kernel_inventory import find_kernels_of_gpus
+
+ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
+ELEMENTS = [["cpu:1"], ["cpu:1", "cpu:1"]]
+GRAPH = build(SHAPES["rmat"](), directed=True)
+SUFFIXES = sorted(one.suffixes[0] for one in all_formats())
+
+
+@pytest.fixture
+def allocations(monkeypatch):
+    for name in builtin_names():  # their modules are imported with their first use
+        find(name).function()(ev.read("grid:3x3"), on=["cpu:1", "cpu:1"])
+    return fail_numpy(monkeypatch)
+
+
+@pytest.fixture
+def pooled(monkeypatch):
+    """Small arrays come from the pool of pages, as large ones do."""
+    monkeypatch.setattr(cpu, "LEAST", 256)
+    monkeypatch.setattr(cpu, "_pool", PagePool(lambda length: cpu.np.empty(length, np.uint64)))
+
+
+def graph_for(suffix):
+    """A graph that a format can store: some store integer weights only, or none, or simple graphs."""
+    src, dst, n = SHAPES["rmat"]()
+    weights = None if suffix == ".sg" else np.random.default_rng(1).integers(1, 9, len(src), dtype=np.int32)
+    return ev.Graph.from_edges(src, dst, weights, directed=False, n=n, self_loops="drop", duplicates="drop")
+
+
+def is_graph(expected):
+    def check(found):
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert np.array_equal(found.targets, expected.targets)
+
+    return check
+
+
+def values_of(result):
+    return {name: np.array(values) for name, values in result.items()}
+
+
+def are(expected):
+    def check(found):
+        for name in expected.keys() - {"parent"}:  # there are several right ones
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-6)
+
+    return check
+
+
+@pytest.mark.parametrize("on", ELEMENTS, ids=len)
+@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.usefixtures("pooled")
+def test_a_run(allocations, name, on):
+    function, arguments = find(name).function(), ARGUMENTS.get(name, {})
+    placed = ev.partition(GRAPH, on)
+    result = function(placed, **arguments)
+    ev.verify(result)
+    expected = values_of(result)
+    failed = allocations.check_each(lambda: values_of(function(placed, **arguments)), are(expected))
+    assert failed > 3
+
+
+@pytest.mark.parametrize("on", ELEMENTS, ids=len)
+def test_a_placement(allocations, on):
+    expected = values_of(ev.bfs(GRAPH, source=1, on="cpu:1"))["distance"]
+
+    def check(placed):
+        assert np.array_equal(ev.bfs(placed, source=1)["distance"], expected)
+
+    assert allocations.check_each(lambda: ev.partition(GRAPH, on), check) > 3
+
+
+def test_a_graph_from_edges(allocations):
+    src, dst, n = SHAPES["gaps"]()
+    expected = ev.Graph.from_edges(src, dst, directed=False, n=n)
+    failed = allocations.check_each(
+        lambda: ev.Graph.from_edges(src, dst, directed=False, n=n), is_graph(expected)
+    )
+    assert failed > 3
+
+
+@pytest.mark.parametrize("spec", ["rmat:5", "kronecker:11/10,power=5"])
+def test_a_generated_graph(allocations, spec):
+    assert allocations.check_each(lambda: ev.read(spec), is_graph(ev.read(spec))) > 1
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_is_read(allocations, tmp_path, suffix):
+    file = tmp_path / f"g{suffix}"
+    ev.write(graph_for(suffix), file)
+    allocations.check_each(lambda: ev.read(file), is_graph(ev.read(file)))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_is_written(allocations, tmp_path, suffix):
+    """A failed write leaves the old file and no other."""
+    file = tmp_path / f"g{suffix}"
+    graph = graph_for(suffix)
+    ev.write(graph, file)
+    before = names_and_bytes(tmp_path)
+
+    def write():
+        try:
+            ev.write(graph, file)
+        finally:
+            assert names_and_bytes(tmp_path) == before
+
+    allocations.check_each(write, lambda _: None)
+
+
+def names_and_bytes(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_command(allocations, evener, tmp_path):
+    """The command ends with status 2 and one sentence, and leaves no temporary file."""
+    table = tmp_path / "t.csv"
+
+    def run():
+        done = evener("run", "wcc", "grid:8x8", "--on", "cpu:1", "-o", table)
+        assert set(tmp_path.iterdir()) <= {table}
+        assert "Traceback" not in done.err
+        assert "bug" not in done.err
+        if done.status == 2:
+            assert done.err.count("\n") == 1
+            raise MemoryError(done.err.strip())
+        return done.status
+
+    def check(status):
+        assert status == 0
+
+    assert allocations.check_each(run, check, error=MemoryError) > 3
+
+
+# ---- devices -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def device_allocations(monkeypatch):
+    """Allocations on fake GPUs."""
+    allocations = FailingAllocations()
+    find_kernels_of_gpus(monkeypatch)
+    monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
+
+    def fallible(allocate):
+        def call(element, *args, **kwargs):
+            array = allocate(element, *args, **kwargs)
+            if allocations.fails(array.nbytes):
+                raise DeviceOutOfMemory("cuda:0 is full", needed=array.nbytes, available=0)
+            return array
+
+        return call
+
+    for name in ("allocate", "upload"):
+        monkeypatch.setattr(FakeGpu, name, fallible(getattr(FakeGpu, name)))
+    return allocations
+
+
+def devices(mixed):
+    gpu = FakeGpu("cuda:0", 0)
+    return [cpu.CpuElement("cpu:1", 1, pinned=True), gpu] if mixed else [gpu]
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
+@pytest.mark.parametrize("name", builtin_names())
+def test_a_run_on_a_device(device_allocations, name, mixed):
+    function, arguments = find(name).function(), ARGUMENTS.get(name, {})
+    expected = values_of(function(GRAPH, **arguments, on="cpu:1"))
+    placed = ev.partition(GRAPH, devices(mixed), alpha=0.5 if mixed else None)
+    failed = device_allocations.check_each(
+        lambda: values_of(function(placed, **arguments)),
+        are(expected),
+        error=DeviceOutOfMemory,
+    )
+    assert failed > 1
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
+def test_a_placement_on_a_device(device_allocations, mixed):
+    expected = values_of(ev.bfs(GRAPH, source=1, on="cpu:1"))["distance"]
+
+    def check(placed):
+        assert np.array_equal(ev.bfs(placed, source=1)["distance"], expected)
+
+    def place():
+        return ev.partition(GRAPH, devices(mixed), alpha=0.5 if mixed else None)
+
+    assert device_allocations.check_each(place, check, error=DeviceOutOfMemory) > 3

@@ -1,0 +1,65 @@
+"""Each allocation on a GPU fails once: one clear error, nothing is leaked, and the next run is right."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.algorithms.registry import builtin_names, find
+from evener.errors import DeviceOutOfMemory
+from evener.testing.graphs import SHAPES, build
+from failing_allocations import FailingAllocations
+
+ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
+SPLITS = [["cuda:0"], ["cpu:1", "cuda:0"]]
+GRAPH = build(SHAPES["rmat"](), directed=True)
+
+
+@pytest.fixture
+def allocations():
+    """Allocations of CuPy."""
+    pool, failing = cupy.get_default_memory_pool(), FailingAllocations()
+
+    def allocate(nbytes):
+        if failing.fails(nbytes):
+            raise cupy.cuda.memory.OutOfMemoryError(nbytes, pool.used_bytes(), 0)
+        return pool.malloc(nbytes)
+
+    cupy.cuda.set_allocator(allocate)
+    yield failing
+    cupy.cuda.set_allocator(pool.malloc)
+
+
+def used():
+    with cupy.cuda.Device(0) as device:
+        device.synchronize()
+        return cupy.get_default_memory_pool().used_bytes()
+
+
+@pytest.mark.parametrize("on", SPLITS, ids=len)
+@pytest.mark.parametrize("name", builtin_names())
+def test_a_run(allocations, name, on):
+    function, arguments = find(name).function(), ARGUMENTS.get(name, {})
+    placed = ev.partition(GRAPH, on, alpha=0.5 if len(on) > 1 else None)
+
+    def run():
+        result = function(placed, **arguments)
+        assert all(len(values) == GRAPH.n for values in result.values())
+        return result
+
+    assert allocations.check_each(run, ev.verify, error=DeviceOutOfMemory, used=used) > 1
+
+
+@pytest.mark.parametrize("on", SPLITS, ids=len)
+def test_a_placement(allocations, on):
+    expected = ev.bfs(GRAPH, source=1, on="cpu:1")["distance"]
+
+    def place():
+        return ev.partition(GRAPH, on, alpha=0.5 if len(on) > 1 else None)
+
+    def check(placed):
+        assert np.array_equal(ev.bfs(placed, source=1)["distance"], expected)
+
+    assert allocations.check_each(place, check, error=DeviceOutOfMemory, used=used) > 3

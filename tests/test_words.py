@@ -1,0 +1,137 @@
+"""Pages, source text and help are free of the phrases that must not be used; pages match the source tree."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from evener.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "evener"
+DESIGN = ROOT / "docs" / "design.md"
+# A space also matches a line break in a comment. NOBODY in capitals is a constant.
+PHRASES = (
+    r"foresee\w*",
+    r"foresaw",
+    r"beside(?! the (?:repository|checkout))",
+    r"besides",
+    r"nobody",
+    r"whoever",
+    r"thereby",
+    r"anyhow",
+    r"told",
+    r"tells",
+    r"whether (?:\w+ ){1,8}or not",
+    r"go(?:es)? by",
+    r"went by",
+    r"comes? of",
+    r"came of",
+    r"as (?:it|they) lies?",
+    r"mend(?:s|ed)?",
+    r"the more [^.|]{1,40} the more",
+    r"that is all there is",
+    r"shares? out",
+    r"gone through",
+    r"at hand",
+    r"on behalf of",
+)
+BREAK = r"\s+(?:(?:#|//|\*)\s+)?"
+PHRASE = re.compile(rf"(?<![\w.`])(?:{'|'.join(PHRASES).replace(' ', BREAK)})(?![\w`(=}}\[])")
+TEXTS = (".md", ".py", ".cu", ".cuh")
+PLACES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "examples", "benchmarks", "src")
+HELP = (["--help"], ["run", "--help"], ["run", "pagerank", "--help"], ["plan", "--help"])
+
+
+def files():
+    for place in (ROOT / name for name in PLACES):
+        found = [place] if place.is_file() else sorted(place.rglob("*"))
+        yield from (path for path in found if path.suffix in TEXTS)
+
+
+def prose(path):
+    """Return the text of a file, with spaces in place of the names in Python code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return text
+    lines = text.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME:
+            row, begin, end = token.start[0] - 1, token.start[1], token.end[1]
+            lines[row] = lines[row][:begin] + " " * (end - begin) + lines[row][end:]
+    return "".join(lines)
+
+
+def found(text, name):
+    """Each phrase in a text, as ``name:line: phrase``."""
+    text = re.sub(r"\b[A-Z](?=[a-z])", lambda letter: letter.group().lower(), text)
+    for match in PHRASE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield f"{name}:{line}: {' '.join(match.group().split())}"
+
+
+@pytest.mark.parametrize("path", list(files()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_has_no_phrase_of_the_list(path):
+    hits = list(found(prose(path), path.relative_to(ROOT)))
+    assert not hits, "\n".join(hits)
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_the_help_has_no_phrase_of_the_list(words, capsys):
+    assert main(words) == 0
+    plain = re.sub(r"[│╭╮╰╯─\s]+", " ", capsys.readouterr().out)
+    hits = list(found(plain, f"evener {' '.join(words)}"))
+    assert not hits, "\n".join(hits)
+
+
+def test_phrases_are_found():
+    text = "# Nobody waits\n# for is at\n# hand; NOBODY and beside_others are code\n"
+    assert list(found(text, "a.py")) == ["a.py:1: nobody", "a.py:2: at # hand"]
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_the_map_of_the_design_page_lists_every_folder():
+    (block,) = re.findall(
+        r"^```text\n(.*?)^```$", DESIGN.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    listed = [line.split()[0].rstrip("/") for line in block.splitlines()]
+    folders = sorted({str(path.parent.relative_to(SOURCE)) for path in SOURCE.rglob("*.py")} - {"."})
+    assert listed == folders
+
+
+def test_the_walks_of_the_design_page_name_real_functions():
+    named = re.findall(r"`([\w/]+\.py):(\w+)`", DESIGN.read_text(encoding="utf-8"))
+    missing = [
+        f"{path}:{name}"
+        for path, name in named
+        if not (SOURCE / path).exists()
+        or not re.search(
+            rf"^\s*(?:def|class) {name}\b", (SOURCE / path).read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
+    assert named
+    assert not missing
+
+
+@pytest.mark.parametrize("page", ["python", "algorithms"])
+def test_the_reference_names_real_objects(page):
+    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: ([\w.]+)\.(\w+)$", text, re.MULTILINE)
+    assert named
+    for module, name in named:
+        assert hasattr(import_module(module), name), f"{module}.{name}"
+
+
+def test_a_walk_has_at_most_eight_files():
+    walks = DESIGN.read_text(encoding="utf-8").split("## Four walks")[1].split("\n## ")[0].split("### ")[1:]
+    counts = [len(set(re.findall(r"`([\w/]+\.py):\w+`", walk))) for walk in walks]
+    assert len(counts) == 4
+    assert max(counts) <= 8

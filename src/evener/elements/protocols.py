@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "Element", "Memory", "Queue", "padded_words"]
 
 # Words of 64 bits in a memory transaction of a GPU.
-_LINE = 16
+_LINE_WORDS = 16
 
 
 def padded_words(length: int) -> int:
     """Return the distance in words between arrays of `length` words that share one allocation."""
-    return max(1, -(-length // _LINE)) * _LINE
+    return max(1, -(-length // _LINE_WORDS)) * _LINE_WORDS
 
 
 class Memory(Protocol):

@@ -22,7 +22,7 @@ from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_or
 from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.work_queue import FEW_EDGES, queue_chunk
+from evener.kernels.cpu.work_queue import MIN_PARALLEL_EDGES, queue_chunk
 
 __all__ = [
     "MIN_COUNT",
@@ -101,7 +101,7 @@ def push_paths(offsets, targets, order, bounds, level, edges, value, visited, in
     """
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if np.uint64(edges) < FEW_EDGES:
+    if np.uint64(edges) < MIN_PARALLEL_EDGES:
         _push_paths_chunk(offsets, targets, order, value, visited, incoming, reached, begin, end)
         return
     chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)
@@ -275,7 +275,7 @@ def push_dependencies(
     """
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if np.uint64(edges) < FEW_EDGES:
+    if np.uint64(edges) < MIN_PARALLEL_EDGES:
         push_dependencies_chunk(
             offsets, targets, np.uint64(owned), order, value, visited, incoming, reached, begin, end
         )
@@ -346,7 +346,7 @@ def pull_dependencies(offsets, targets, order, bounds, level, edges, value, fron
     """Add up, for each vertex of the level, the values of its out-neighbours in the frontier."""
     begin = bounds[np.uint64(level)]
     end = bounds[np.uint64(level) + _ONE]
-    if np.uint64(edges) < FEW_EDGES:
+    if np.uint64(edges) < MIN_PARALLEL_EDGES:
         _pull_dependencies_chunk(offsets, targets, order, value, frontier, incoming, begin, end)
         return
     chunk = queue_chunk(offsets, order[begin:], end - begin, _QUEUE_CHUNK)

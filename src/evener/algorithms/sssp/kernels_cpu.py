@@ -22,7 +22,7 @@ from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES, lighter, prefetch
-from evener.kernels.cpu.work_queue import FEW_EDGES, WORKERS, new_counter, queue_chunk, take_chunk
+from evener.kernels.cpu.work_queue import MIN_PARALLEL_EDGES, WORKERS, new_counter, queue_chunk, take_chunk
 
 __all__ = ["begin", "fill_bucket", "min_pending", "relax_bucket", "relax_buckets", "sweep"]
 
@@ -227,7 +227,7 @@ def relax_bucket(
     while length[_ZERO] > _ZERO and relaxed <= budget:
         queued = length[_ZERO]
         next_length[_ZERO] = _ZERO
-        few = queued <= _QUEUE_CHUNK and edges < FEW_EDGES
+        few = queued <= _QUEUE_CHUNK and edges < MIN_PARALLEL_EDGES
         edges = _ZERO
         if few:
             edges += _relax_chunk(

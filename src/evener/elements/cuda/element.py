@@ -35,7 +35,7 @@ __all__ = ["CudaElement", "gpus", "missing"]
 # Speed of a GPU in CPU threads, for PageRank on an H200.
 _WEIGHT = 800.0
 # Share of the free memory that Evener fills. CuPy's pool loses some of the rest to fragmentation.
-_USABLE = 0.95
+_USABLE_SHARE = 0.95
 
 
 @cache
@@ -122,12 +122,12 @@ class CudaElement:
 
     def room(self) -> int:
         """Return the bytes that a partition and its state may use."""
-        free = int(self.free_bytes() * _USABLE)
+        free = int(self.free_bytes() * _USABLE_SHARE)
         return free if self._max_memory is None else min(self._max_memory, free)
 
     def room_after(self, taken: int) -> int:
         """Return the bytes left if a partition uses `taken` bytes."""
-        free = int(self.free_bytes() * _USABLE)
+        free = int(self.free_bytes() * _USABLE_SHARE)
         return free if self._max_memory is None else min(self._max_memory - taken, free)
 
     @property

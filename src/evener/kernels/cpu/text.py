@@ -47,8 +47,8 @@ _DIGITS = np.uint64(19)  # 10^19 fits 64 bits, so 19 digits do not overflow
 # One operation on an integer up to 2^53 and a power of ten up to 10^22 is exact (Clinger 1990).
 _EXACT = np.uint64(1 << 53)
 _POWERS = np.array([10.0**k for k in range(23)])
-_MOST = np.int64(22)
-_ROOM = np.uint64((1 << 64) // 10 - 1)  # largest mantissa that can take one more digit
+_MAX_POWER = np.int64(22)
+_MAX_MANTISSA = np.uint64((1 << 64) // 10 - 1)  # largest mantissa that can take one more digit
 
 # No fastmath, because multiplication by a reciprocal is not exact.
 _exact_step = njit(nogil=True, cache=CACHE, error_model="numpy", inline="never")
@@ -113,7 +113,7 @@ def _read_decimal(text, at):
         digit = np.uint64(text[at]) - _ZERO
         if digit <= _NINE:
             digits += 1
-            if mantissa <= _ROOM:
+            if mantissa <= _MAX_MANTISSA:
                 mantissa = mantissa * _TEN + digit
                 exponent -= np.int64(fraction)
             else:
@@ -143,7 +143,7 @@ def _read_decimal(text, at):
     after = text[at]
     if not _ends_field(after):
         return np.nan, at, NOT_NUMBER, whole
-    if not exact or mantissa > _EXACT or exponent > _MOST or exponent < -_MOST:
+    if not exact or mantissa > _EXACT or exponent > _MAX_POWER or exponent < -_MAX_POWER:
         return np.nan, at, 0, whole
     value = np.float64(mantissa)
     value = value * _POWERS[exponent] if exponent >= 0 else value / _POWERS[-exponent]

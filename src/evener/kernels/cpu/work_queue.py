@@ -14,7 +14,15 @@ import numpy as np
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.jit import inline_step
 
-__all__ = ["FEW_EDGES", "WORKERS", "new_counter", "queue_chunk", "queue_part", "split_queue", "take_chunk"]
+__all__ = [
+    "MIN_PARALLEL_EDGES",
+    "WORKERS",
+    "new_counter",
+    "queue_chunk",
+    "queue_part",
+    "split_queue",
+    "take_chunk",
+]
 
 # Iterations of the worker loop, at least one per thread. A constant, because compiled kernels are cached.
 WORKERS = max(128, os.cpu_count() or 1)
@@ -27,7 +35,7 @@ _SHORT_QUEUE = np.uint64(64)
 # Edges in a piece of a long row.
 _PIECE_EDGES = np.uint64(1 << 13)
 # Edges. A step over fewer edges runs on one thread, because waking the others costs more.
-FEW_EDGES = np.uint64(1 << 12)
+MIN_PARALLEL_EDGES = np.uint64(1 << 12)
 
 
 @inline_step

@@ -4,7 +4,7 @@
 #include "tiles.cuh"
 
 // Largest number of column blocks. Edges to later columns are in the remainder.
-constexpr u32 MOST_BLOCKS = 8192;
+constexpr u32 MAX_BLOCKS = 8192;
 // One more than the largest column.
 constexpr u64 END_COLUMN = 1ull << 32;
 
@@ -120,7 +120,7 @@ __global__ void PARALLEL(256) choose(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
     u32 columns, u32 blocks, u32 fewest, Array<u32> local
 ) {
-    __shared__ u32 count[MOST_BLOCKS];
+    __shared__ u32 count[MAX_BLOCKS];
     u64 rows = offsets.length - 1, words = (blocks + 31) / 32;
     for (u64 t = blockIdx.x; t < tile_row.length; t += gridDim.x) {
         for (u32 k = threadIdx.x; k < words * 32; k += blockDim.x) count[k] = 0;

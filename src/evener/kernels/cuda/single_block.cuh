@@ -4,10 +4,10 @@
 
 #include "common.cuh"
 
-// Edges. The whole block processes a longer row, if the row is among the first MOST_LONG long rows of its
+// Edges. The whole block processes a longer row, if the row is among the first MAX_LONG_ROWS long rows of its
 // level.
 constexpr u32 LONG_ROW = 256;
-constexpr u32 MOST_LONG = 64;
+constexpr u32 MAX_LONG_ROWS = 64;
 
 // Call ``visit(u, e)`` for every edge e of each vertex ``u = list[i]``, ``begin <= i < end``. These vertices
 // have `edges` edges in total.
@@ -19,7 +19,7 @@ constexpr u32 MOST_LONG = 64;
 template <typename Visit> __device__ inline void over_narrow(
     Array<const u64> offsets, const u32* list, u64 begin, u64 end, u64 edges, Visit visit
 ) {
-    __shared__ u32 long_rows[MOST_LONG];
+    __shared__ u32 long_rows[MAX_LONG_ROWS];
     __shared__ u32 found;
     if (threadIdx.x == 0) found = 0;
     __syncthreads();
@@ -35,7 +35,7 @@ template <typename Visit> __device__ inline void over_narrow(
             u32 place = 0;
             if (part == 0) place = atomicAdd(&found, 1);
             place = __shfl_sync(of_row, place, 0, lanes);
-            if (place < MOST_LONG) {
+            if (place < MAX_LONG_ROWS) {
                 if (part == 0) long_rows[place] = u;
                 continue;
             }
@@ -44,7 +44,7 @@ template <typename Visit> __device__ inline void over_narrow(
     }
     __syncthreads();
 
-    u32 rows = least(found, MOST_LONG);
+    u32 rows = least(found, MAX_LONG_ROWS);
     u64 next = threadIdx.x;  // this thread's next edge, relative to the start of the row
     for (u32 k = 0; k < rows; k++) {
         u32 u = long_rows[k];

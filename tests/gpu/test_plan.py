@@ -73,7 +73,7 @@ def test_a_run_is_compared_with_its_plan(make_best, evener, tmp_path):
     assert "\nPredicted " in done.out
     for element in ("cpu", "cuda:0"):
         assert f"\n  {element}: computing " in done.out
-    assert "Predicted and achieved" in page.read_text(encoding="utf-8")
+    assert "Predicted and measured" in page.read_text(encoding="utf-8")
 
 
 def test_the_planned_shares_are_those_of_the_placed_graph(make_best, evener):

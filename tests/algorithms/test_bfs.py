@@ -279,7 +279,7 @@ def test_a_placed_graph_cannot_be_placed_again():
         with pytest.raises(ev.ArgumentError, match="already placed"):
             ev.bfs(pg, source=0, **more)
     one_way = ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"], directions="in")
-    with pytest.raises(ev.ArgumentError, match=r'in direction "both" and the graph was placed with "in"'):
+    with pytest.raises(ev.ArgumentError, match=r'in direction "both", and the graph was placed with "in"'):
         ev.bfs(one_way, source=0)
 
 

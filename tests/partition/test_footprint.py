@@ -78,7 +78,7 @@ def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
         one.where = memory
     monkeypatch.setattr(home, "parse_elements", lambda *_, **__: elements)
     monkeypatch.setattr(home, "upload_partition", lambda built, *_: built)
-    monkeypatch.setattr(home, "place_route", lambda route, _: route)
+    monkeypatch.setattr(home, "upload_route", lambda route, _: route)
     ev.partition(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0]), [""] * 4)
     assert asked == [0, 0, 10, 1010]
 

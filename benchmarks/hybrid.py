@@ -29,7 +29,7 @@ import gpu_floors
 import harness
 from cpu_rivals import draw_sources
 from evener.algorithms.registry import find
-from evener.partition.footprint import beside_edges
+from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.place import cost_model, plan_and_place
 
@@ -56,7 +56,7 @@ def main():
 def _one_part(bench, link, fits):
     """Return the rows of the sweep for this part of the edges; all are recorded."""
     graph, options = bench.graph, bench.options
-    memory = int(beside_edges(graph.n, 0, 0, graph.m, directions=1) + fits * graph.m * 4)
+    memory = int(bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1) + fits * graph.m * 4)
     left_out = {}
     rows = [row for task in options.tasks for row in bench.placed_by_plan(fits, task, memory)]
     rows += bench.placed_as(None, "cpu", "random", None, None)

@@ -8,7 +8,7 @@ import pytest
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.executor import run_steps
-from evener.partition.route import Route, place
+from evener.partition.route import Route, upload_route
 from evener.testing.bitmaps import pack, unpack
 
 # 800 mirrors: 3,300 bytes dense with their flags (float32: 3,200 and 100). A sparse one costs 8 bytes, so 412
@@ -31,7 +31,7 @@ def check_one_route(holder, owner, verb, dtype, flagged, moved):
     """An exchange on one route of 800 mirrors, the first of which are flagged, and the bytes it moves."""
     begin, k = 100, 800
     index = np.arange(k, dtype=np.uint32) * 2
-    route = place(Route.from_index(0, 1, begin, index, 2 * k), owner)
+    route = upload_route(Route.from_index(0, 1, begin, index, 2 * k), owner)
     mirrored, owned = np.ones(begin + k, dtype), np.full(2 * k, 2, dtype)
     mirror_flags, owned_flags = np.zeros(begin + k, bool), np.zeros(2 * k, bool)
     if verb == "pull":

@@ -23,7 +23,7 @@ import harness
 from cpu_rivals import draw_sources
 from evener.algorithms.registry import find
 from evener.elements.hardware import gpu_facts
-from evener.partition.footprint import beside_edges
+from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.place import cost_model
 
@@ -200,8 +200,8 @@ def room_for(graph, fits):
     edge = 4 + (0 if graph.weights is None else graph.weights.itemsize)
     owned = round(fits * graph.n)
     vertices = max(
-        beside_edges(owned, graph.n - owned, owned, edges, directions=directions),
-        beside_edges(graph.n, 0, 0, edges, directions=directions),
+        bytes_excluding_edges(owned, graph.n - owned, owned, edges, directions=directions),
+        bytes_excluding_edges(graph.n, 0, 0, edges, directions=directions),
     )
     return int(vertices + fits * edges * edge)
 

@@ -263,7 +263,7 @@ def test_a_source_that_is_not_there_is_refused():
     for source in (0, 3, -1, 8):
         with pytest.raises(ev.UnknownVertexError, match=f"vertex {source} is not in the graph"):
             ev.bfs(g, source=source)
-    with pytest.raises(ev.UnknownVertexError, match=r"are integers, not 'b'; give one that is as source="):
+    with pytest.raises(ev.UnknownVertexError, match=r"integers, not 'b'; name another vertex with source="):
         ev.bfs(g, source="b")
     with pytest.raises(ev.ArgumentError, match=r"the id of one vertex, not \[1, 2\]"):
         ev.bfs(g, source=[1, 2])
@@ -277,7 +277,7 @@ def test_a_placed_graph_cannot_be_placed_again():
         with pytest.raises(ev.ArgumentError, match="already placed"):
             ev.bfs(pg, source=0, **more)
     one_way = ev.partition(ev.Graph.from_edges([0], [1]), ["cpu:1"], directions="in")
-    with pytest.raises(ev.ArgumentError, match=r'in direction "both" and the graph was placed with "in"'):
+    with pytest.raises(ev.ArgumentError, match=r'in direction "both", and the graph was placed with "in"'):
         ev.bfs(one_way, source=0)
 
 

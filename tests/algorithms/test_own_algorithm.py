@@ -417,5 +417,5 @@ def test_elements_with_memories_of_their_own(kcore, on):
     graph, expected = simple(graphs.SMALL["rmat"]())
     for policy in POLICIES:
         placed = ev.partition(graph, on, policy=policy, alpha=None)
-        assert {route.holder for route in placed.routes} == set(range(len(on)))
+        assert {route.mirror_partition for route in placed.routes} == set(range(len(on)))
         assert kcore(placed)["core"].tolist() == expected

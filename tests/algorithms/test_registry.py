@@ -64,6 +64,22 @@ def test_a_spec_without_a_verifier():
         replace(registry.find("bfs"), verify=None).verifier()
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("evener.nowhere:bfs", "No module named 'evener.nowhere'"),
+        ("evener.algorithms.bfs.bfs:nothing", "has no function 'nothing'"),
+        ("evener.algorithms.bfs.bfs", "has no function ''"),
+        (":bfs", "cannot import ':bfs'"),
+    ],
+)
+def test_a_spec_that_names_no_function_is_a_bad_argument(path, message):
+    spec = replace(registry.find("bfs"), run=path, verify=path)
+    for resolve in (spec.function, spec.verifier):
+        with pytest.raises(ev.ArgumentError, match=message):
+            resolve()
+
+
 # ---- entry points of other packages --------------------------------------------------------------------
 
 

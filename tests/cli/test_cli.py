@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 import evener as ev
 from evener.algorithms.registry import find, names
-from evener.cli import work
+from evener.cli import commands_common
 from evener.cli.options import PLACEMENT
 from evener.cli.output import note
 
@@ -124,7 +124,7 @@ class TestRun:
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
         done = evener("convert", tmp_path / read, tmp_path / written)
         assert (done.status, done.out) == (2, "")
-        assert "would be written over the graph itself; name another file" in done.err
+        assert "would overwrite the graph itself; name another file" in done.err
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
         assert evener("convert", tmp_path / read, tmp_path / written.replace("g", "other", 1)).status == 0
 
@@ -142,10 +142,10 @@ class TestRun:
         [
             (
                 ["run", "wcc", "e.csv", "-o", "e.csv"],
-                "-o e.csv would be written over the graph; name another",
+                "-o e.csv would overwrite the graph; name another",
             ),
-            (["run", "wcc", "e.csv", "-o", "./link.csv"], "-o ./link.csv would be written over the graph"),
-            (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would be written over the graph"),
+            (["run", "wcc", "e.csv", "-o", "./link.csv"], "-o ./link.csv would overwrite the graph"),
+            (["run", "wcc", "e.csv", "-o", "hard.csv"], "-o hard.csv would overwrite the graph"),
             (
                 ["run", "wcc", "e.csv", "--report", "e.csv"],
                 "--report: expected a name with the suffix .html",
@@ -156,18 +156,21 @@ class TestRun:
             ),
             (
                 ["run", "wcc", "g.evg", "--trace", "g.evg/evener.json"],
-                "--trace g.evg/evener.json would be written into g.evg, which is the graph; name a file",
+                "--trace g.evg/evener.json is in g.evg, the folder of the graph; name a file",
             ),
             (
                 ["run", "wcc", "g.evg/evener.json", "--format", "evg", "-o", "folder.evg/new/../ranks.csv"],
-                "-o folder.evg/new/../ranks.csv would be written into g.evg, which is the graph",
+                "-o folder.evg/new/../ranks.csv is in g.evg, the folder of the graph",
             ),
-            (["run", "wcc", "folder.evg", "--report", "g.evg/new/run.html"], "into folder.evg, which is"),
+            (
+                ["run", "wcc", "folder.evg", "--report", "g.evg/new/run.html"],
+                "is in folder.evg, the folder of the graph",
+            ),
             (
                 ["convert", "g.evg", "g.evg/e.txt"],
-                "the output g.evg/e.txt would be written into g.evg, which",
+                "the output g.evg/e.txt is in g.evg, the folder",
             ),
-            (["convert", "e.csv", "e.csv"], "the output e.csv would be written over the graph itself"),
+            (["convert", "e.csv", "e.csv"], "the output e.csv would overwrite the graph itself"),
         ],
     )
     def test_nothing_is_written_over_what_is_wanted(self, evener, tmp_path, monkeypatch, words, sentence):
@@ -264,7 +267,7 @@ class TestOthers:
 
     def test_verify_runs_or_reads(self, evener, karate, tmp_path):
         words = ("bfs", karate, "--undirected")
-        assert evener("verify", *words, "--source", 0).out.endswith("the answer is right.\n")
+        assert evener("verify", *words, "--source", 0).out.endswith("the answer is correct.\n")
         table = tmp_path / "d.parquet"
         evener("run", *words, "--source", 0, "-o", table)
         assert json.loads(evener("verify", *words[:2], table, "--undirected", "--json").out)["verified"]
@@ -316,6 +319,11 @@ class TestOthers:
             assert command in evener().out
             assert evener(command, "--help").status == 0
 
+    @pytest.mark.parametrize("command", ["run", "verify", "bench"])
+    def test_the_help_of_an_algorithm_begins_with_its_summary(self, evener, command):
+        lines = [line.strip() for line in evener(command, "bfs", "--help").out.splitlines() if line.strip()]
+        assert lines[1] == "Breadth-first search: distances and parents from a source."
+
 
 class TestStart:
     def test_importing_and_help_load_nothing_heavy(self, apart):
@@ -353,16 +361,16 @@ def test_a_spec_lists_the_options_of_its_function(algorithm):
 
 
 def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
-    said = "evener: --gpu-memory is ignored: no GPU took part\n"
+    said = "evener: --gpu-memory is ignored: no GPU is used\n"
     assert evener("run", "bfs", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB").err == said
     assert evener("run", "bfs", "rmat:4", "--on", "cpu:1").err == ""
 
 
 def test_what_shares_out_nothing_is_told(evener):
-    said = "evener: --alpha 0.5 shares out nothing here, as cpu:1 takes part alone"
+    said = "evener: --alpha 0.5 is ignored: cpu:1 is the only element"
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--alpha", "0.5").err == f"{said}\n"
     done = evener("run", "pagerank", "rmat:4", "--on", "cpu:1", "--alpha", "0.5")
-    assert done.err == f"{said}; what NetworkX calls alpha is damping here\n"
+    assert done.err == f"{said}; NetworkX's alpha is called damping here\n"
     said = "evener: --policy is ignored: cpu:1 is the only element\n"
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said
     several = "run", "wcc", "rmat:4", "--on", "cpu:1,cpu:1", "--alpha", "0.5", "--policy", "high"
@@ -370,7 +378,7 @@ def test_what_shares_out_nothing_is_told(evener):
 
 
 def test_a_seed_that_draws_nothing_is_told(evener):
-    said = "evener: --seed is ignored: without -k no sources are drawn\n"
+    said = "evener: --seed is ignored: sources are drawn only with -k\n"
     words = "run", "betweenness", "rmat:4", "--on", "cpu:1", "--seed", 3
     assert evener(*words).err == said
     assert evener(*words, "--sources", "1,2").err == said
@@ -380,12 +388,12 @@ def test_a_seed_that_draws_nothing_is_told(evener):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--max-iter", "x"), "Invalid value for '--max-iter': expected a whole number, but 'x' came"),
-        (("--max-iter", "1.5"), "Invalid value for '--max-iter': expected a whole number, but '1.5' came"),
-        (("--damping", "q"), "Invalid value for '--damping': expected a number, but 'q' came"),
+        (("--max-iter", "x"), "Invalid value for '--max-iter': expected a whole number, found 'x'"),
+        (("--max-iter", "1.5"), "Invalid value for '--max-iter': expected a whole number, found '1.5'"),
+        (("--damping", "q"), "Invalid value for '--damping': expected a number, found 'q'"),
         (
             ("--top", "-1"),
-            "Invalid value for '--top': expected a number greater than or equal to 0, but '-1' came",
+            "Invalid value for '--top': expected a number greater than or equal to 0, found '-1'",
         ),
     ],
 )
@@ -419,8 +427,8 @@ def test_what_is_no_number_is_told(evener, words, sentence):
             "self_loops must be 'keep' or 'drop', not 'foo'",
             "--self-loops must be 'keep' or 'drop', not 'foo'",
         ),
-        ("max_iter is a whole number of at least 0", "--max-iter is a whole number of at least 0"),
-        ("k is how many of the 4 vertices", "--k is how many of the 4 vertices"),
+        ("max_iter must be an integer of at least 0", "--max-iter must be an integer of at least 0"),
+        ("k must be a number of vertices from 1 to 4", "--k must be a number of vertices from 1 to 4"),
         (
             "seed must be an integer from 0 to 9, not -1",
             "seed must be an integer from 0 to 9, not -1",
@@ -460,10 +468,10 @@ def test_a_format_is_named_where_it_can_be(evener, tmp_path):
     [
         (("info", ""), "read takes a path or a spec such as 'rmat:20', but"),
         (("run", "wcc", "", "-o", "c.csv"), "read takes a path or a spec such as 'rmat:20', but"),
-        (("convert", "rmat:4", ""), "the output takes the path of a file, but"),
-        (("generate", "rmat:4", "-o", ""), "the output takes the path of a file, but"),
-        (("run", "wcc", "rmat:4", "-o", ""), "-o takes the path of a file, but"),
-        (("run", "wcc", "rmat:4", "--trace", ""), "--trace takes the path of a file, but"),
+        (("convert", "rmat:4", ""), "the output: expected the path of a file, but"),
+        (("generate", "rmat:4", "-o", ""), "the output: expected the path of a file, but"),
+        (("run", "wcc", "rmat:4", "-o", ""), "-o: expected the path of a file, but"),
+        (("run", "wcc", "rmat:4", "--trace", ""), "--trace: expected the path of a file, but"),
     ],
 )
 def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, whose):
@@ -491,7 +499,7 @@ def test_a_size_is_told_by_its_option(evener):
         (
             "NUMBA_DISABLE_JIT",
             "1",
-            "kernels have to be compiled, which NUMBA_DISABLE_JIT forbids; take it out",
+            "NUMBA_DISABLE_JIT forbids the compilation of kernels; remove it",
         ),
     ],
 )
@@ -505,7 +513,7 @@ def test_what_keeps_numba_from_running_kernels_is_no_bug(apart, name, value, why
 def test_sources_that_name_nobody_are_refused(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
-    assert "found none in ''; omit it for all" in done.err
+    assert "found ''; omit it for all" in done.err
 
 
 def test_without_standard_error_a_run_is_as_ever(evener, monkeypatch):
@@ -524,10 +532,10 @@ def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
 
 
 def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.work.CACHE", False)
+    monkeypatch.setattr("evener.cli.commands_common.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
-    assert done.err.startswith("evener: compiled kernels cannot be kept, so each run compiles them anew; ")
+    assert done.err.startswith("evener: compiled kernels cannot be stored, so each run compiles them again; ")
 
 
 def test_a_full_disk_for_kernels_is_no_bug(evener, monkeypatch, tmp_path):
@@ -539,7 +547,7 @@ def test_a_full_disk_for_kernels_is_no_bug(evener, monkeypatch, tmp_path):
     monkeypatch.setattr("evener.algorithms.wcc.wcc.wcc", lambda *_, **__: kept.save("key", "code"))
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("evener: no space is left to keep compiled kernels; ")
+    assert done.err.startswith("evener: no space is left for compiled kernels; ")
     # Anything else that fills up is not ours to explain.
     monkeypatch.setattr("evener.algorithms.wcc.wcc.wcc", full)
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1").status == 1
@@ -640,21 +648,21 @@ def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
     done = evener("verify", "pagerank", "rmat:14", table, "--tol", "1e-4", "--stop", "networkx")
     assert (done.status, done.out) == (2, "")
     assert (
-        "ranks by 1.64 in all, and so wrong ranks would pass; verify a run with tol=1e-06 or less" in done.err
+        "ranks by 1.64 in total, so wrong ranks would pass; verify a run with tol=1e-06 or less" in done.err
     )
     for words in (("--tol", "1e-6", "--stop", "networkx"), ("--tol", "1e-4"), ()):
         assert evener("verify", "pagerank", "rmat:14", table, *words).status == 3
     own = tmp_path / "own.csv"
     evener("run", "pagerank", "rmat:14", "--tol", "1e-9", "--on", "cpu:1", "-o", own)
     done = evener("verify", "pagerank", "rmat:14", own, "--tol", "1e-9")
-    assert done.out == "pagerank on rmat:14: the answer is right, within --tol 1e-09.\n"
+    assert done.out == "pagerank on rmat:14: the answer is correct, within --tol 1e-09.\n"
 
 
 def test_a_table_without_iterations_of_a_run_that_ended_early(evener, tmp_path):
     early = tmp_path / "early.csv"
     evener("run", "pagerank", "rmat:8", "--max-iter", "3", "--on", "cpu:1", "-o", early)
     done = evener("verify", "pagerank", "rmat:8", early, "--max-iter", "3")
-    assert done.out.endswith("the answer is right, within --tol 1e-06 or as the ranks of 3 iterations.\n")
+    assert done.out.endswith("the answer is correct, within --tol 1e-06 or as the ranks of 3 iterations.\n")
     for words in ((), ("--max-iter", "4")):
         assert evener("verify", "pagerank", "rmat:8", early, *words).status == 3
 
@@ -665,7 +673,7 @@ def test_what_is_verified_is_as_exact_as_was_asked(evener):
     told = f"the ranks of {int(iterations) - 1} iterations, within --tol 1e-09"
     assert f"The answer is verified: {told}.\n" in done.out
     done = evener("verify", "pagerank", "rmat:6", "--tol", "1e-9", "--max-iter", "1")
-    assert done.out.endswith(": the answer is right: the ranks of 1 iteration; --tol 1e-09 was not met.\n")
+    assert done.out.endswith(": the answer is correct: the ranks of 1 iteration; --tol 1e-09 was not met.\n")
     for exact in (("--tol", "0"), ("--semantics", "graphalytics", "--max-iter", "5")):
         assert "The answer is verified.\n" in evener("run", "pagerank", "rmat:6", "--verify", *exact).out
 
@@ -698,7 +706,7 @@ def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
 
 class TestEnds:
     def test_a_bug_is_one_line_and_status_1(self, evener, monkeypatch):
-        monkeypatch.setattr(work, "compute", lambda *_: {}["absent"])
+        monkeypatch.setattr(commands_common, "compute", lambda *_: {}["absent"])
         done = evener("run", "wcc", "grid:2x2")
         assert done.status == 1
         assert done.err.count("\n") == 1
@@ -711,7 +719,7 @@ class TestEnds:
         def exhaust(*_):
             raise MemoryError
 
-        monkeypatch.setattr(work, "compute", exhaust)
+        monkeypatch.setattr(commands_common, "compute", exhaust)
         done = evener("run", "wcc", "grid:2x2")
         assert (done.status, done.err) == (2, "evener: not enough memory: an allocation failed\n")
 
@@ -730,4 +738,4 @@ class TestEnds:
                 words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120
             )
         assert done.returncode == 2
-        assert done.stderr == "evener: the output cannot be written: no space left on device\n"
+        assert done.stderr == "evener: standard output cannot be written: no space left on device\n"

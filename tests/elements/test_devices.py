@@ -304,7 +304,9 @@ def test_devices_lists_gpus(evener):
     assert (
         "cuda:2 cannot be used: cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy" in done.out
     )
-    assert "The driver knows CUDA 13.0; CuPy 14.2.0 is built with 13.2, and compiles with 13.4." in done.out
+    assert (
+        "The driver supports CUDA 13.0; CuPy 14.2.0 was built with 13.2 and compiles with 13.4." in done.out
+    )
     assert "cpu,cuda:0" in done.out
 
 
@@ -351,7 +353,7 @@ def test_the_management_library_adds_what_it_knows(evener, monkeypatch):
     assert told["versions"]["driver"] == "580.65.06"
     out = evener("devices").out
     assert "700 W" in out
-    assert "Driver 580.65.06 knows CUDA 13.0;" in out
+    assert "Driver 580.65.06 supports CUDA 13.0;" in out
 
 
 @pytest.mark.parametrize("when", ["nvmlInit", "nvmlSystemGetDriverVersion"])

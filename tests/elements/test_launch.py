@@ -17,7 +17,7 @@ from evener.elements.cuda.memory import TieredArray
 from evener.elements.cuda.scratch import pieces_for
 from evener.elements.cuda.source import Declaration, OwnSource, Parameter
 from evener.errors import ArgumentError, DeviceError
-from evener.partition.footprint import HEAD
+from evener.partition.footprint import PREFIX_EDGES
 
 
 @dataclass
@@ -197,9 +197,9 @@ def test_edges_in_two_memories_are_given_where_edge_0_would_be():
     edges = TieredArray(far, OnGpu(4096, "uint32", 36))
     assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100, 0, 0)
     assert (len(edges), edges.dtype, edges.itemsize, edges.nbytes) == (100, np.uint32, 4, 400)
-    with_heads = edges.with_heads(OnGpu(1024, "uint32", 7))
-    assert with_heads.pointers() == (*edges.pointers()[:4], 1024, 7)
-    assert with_heads.with_heads(None).pointers() == edges.pointers()
+    with_prefixes = edges.with_prefixes(OnGpu(1024, "uint32", 7))
+    assert with_prefixes.pointers() == (*edges.pointers()[:4], 1024, 7)
+    assert with_prefixes.with_prefixes(None).pointers() == edges.pointers()
     # Addresses are of 64 bits, so one before the first is one of the last.
     assert TieredArray(far, OnGpu(64, "uint32", 36)).pointers()[0] == 2**64 + 64 - 64 * 4
 
@@ -266,4 +266,4 @@ def test_lists_have_room_for_twice_the_pieces_of_all_rows(rows, pieces):
 
 def test_kernels_read_heads_as_wide_as_they_are_made():
     header = (Path(launch.__file__).parents[2] / "kernels/cuda/common.cuh").read_text(encoding="utf-8")
-    assert int(re.search(r"PREFIX_EDGES = (\d+);", header)[1]) == HEAD
+    assert int(re.search(r"PREFIX_EDGES = (\d+);", header)[1]) == PREFIX_EDGES

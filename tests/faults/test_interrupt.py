@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from evener.cli import job, work
+from evener.cli import commands_common, supervisor
 from evener.engine.timeline import Progress
 
 # A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
@@ -36,8 +36,8 @@ STUCK = """
             forever(np.zeros(2))
 
     forever(np.ones(2))
-    from evener.cli import main, work
-    work.read = read
+    from evener.cli import commands_common, main
+    commands_common.read = read
     sys.exit(main(["info", "graph.txt"]))
 """
 
@@ -68,7 +68,7 @@ def supervisor_waits():
     frame = sys._current_frames()[threading.main_thread().ident]
     while frame is not None and frame.f_code is not threading.Event.wait.__code__:
         frame = frame.f_back
-    return frame is not None and frame.f_back.f_code is job.supervise.__code__
+    return frame is not None and frame.f_back.f_code is supervisor.supervise.__code__
 
 
 class TestInterrupt:
@@ -122,8 +122,8 @@ class TestInterrupt:
                 asked.progress(report)
                 time.sleep(0.01)
 
-        monkeypatch.setattr(work, "compute", endless)
-        monkeypatch.setattr(job, "_GRACE", DEADLINE)  # after which the process would be ended
+        monkeypatch.setattr(commands_common, "compute", endless)
+        monkeypatch.setattr(supervisor, "_GRACE", DEADLINE)  # after which the process would be ended
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             done = evener("run", "bfs", "grid:2x2")

@@ -10,7 +10,7 @@ import pytest
 import evener as ev
 import reference
 from evener.elements.cuda.element import CudaElement
-from evener.partition.footprint import Tiers, beside_edges
+from evener.partition.footprint import Tiers, bytes_excluding_edges
 from kernel_inventory import find_kernels_of_gpus
 from sanitizer_sizes import RUNS, sized
 
@@ -23,9 +23,9 @@ SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cuda:0", "cpu
 def eager(monkeypatch):
     """Blocks are worth it on small graphs as well; a CPU element has the twins of the GPU's kernels."""
     find_kernels_of_gpus(monkeypatch)
-    monkeypatch.setattr(placing, "FEWEST_EDGES", 1)
-    monkeypatch.setattr(placing, "FEWEST_IN_TILE", 20)
-    monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 4)
+    monkeypatch.setattr(placing, "MIN_EDGES", 1)
+    monkeypatch.setattr(placing, "MIN_TILE_EDGES", 20)
+    monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 4)
 
 
 SMALLER = sized(0, 3)  # by so many powers of two
@@ -47,7 +47,7 @@ def test_they_are_laid_out_as_on_a_cpu(monkeypatch, name, columns, lanes):
     for on in ("cuda:0", "cpu:2"):
         pg = ev.partition(graph, on=on, directions="in")
         element, (partition,) = pg.elements[0], pg.partitions
-        built = placing.build_columns(partition, element, columns, PLENTY)
+        built = placing.build_column_blocks(partition, element, columns, PLENTY)
         made.append((element, built))
         values = np.random.default_rng(1).random(graph.n).astype(np.float32)
         if built is not None:
@@ -90,7 +90,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
     monkeypatch.setattr(CudaElement, "table_columns", sized(4096, 256))
     pg = ev.partition(ev.read(sized("rmat:17", "rmat:12")), on="cuda:0", directions="in")
     first = ev.pagerank(pg, tol=0, max_iter=10)["rank"]
-    assert pg.partitions[0].in_.prepared["columns"] is not None
+    assert pg.partitions[0].in_.derived["column_blocks"] is not None
     for _ in range(RUNS):
         assert (ev.pagerank(pg, tol=0, max_iter=10)["rank"] == first).all()
 
@@ -104,14 +104,14 @@ def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
     assert pg.partitions[0].mapped_edges
     result = ev.pagerank(pg, tol=0, max_iter=15)
     np.testing.assert_allclose(result["rank"], reference.pagerank(graph, iterations=15), rtol=1e-6)
-    assert pg.partitions[0].in_.prepared == {}
+    assert pg.partitions[0].in_.derived == {}
 
 
 @pytest.mark.parametrize(("bytes_an_edge", "enough"), [(1, False), (64, True)])
 def test_gpu_memory_is_the_most_that_all_of_it_takes(bytes_an_edge, enough):
     graph = GRAPHS["rmat"]()
     partition = ev.partition(graph, on="cuda:0", directions="in").partitions[0]
-    beside = beside_edges(partition.owned, 0, 0, graph.m, directions=1)
+    beside = bytes_excluding_edges(partition.owned, 0, 0, graph.m, directions=1)
     pg = ev.partition(
         graph,
         on="cuda:0",
@@ -120,4 +120,4 @@ def test_gpu_memory_is_the_most_that_all_of_it_takes(bytes_an_edge, enough):
     )
     assert not pg.partitions[0].mapped_edges
     ev.pagerank(pg, tol=0, max_iter=2)
-    assert (pg.partitions[0].in_.prepared["columns"] is not None) == enough
+    assert (pg.partitions[0].in_.derived["column_blocks"] is not None) == enough

@@ -19,7 +19,7 @@ from evener.elements import usable_cores
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.element import CudaElement
 from evener.graph.generators import models as generate
-from evener.partition.footprint import HEAD, Tiers
+from evener.partition.footprint import PREFIX_EDGES, Tiers
 from expected import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
 from parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from sanitizer_sizes import RUNS, sized
@@ -183,7 +183,7 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 @directions
 @small_graphs
 def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
-    """Some or all of a partition's edges are read across the bus, and of some or all rows there are heads."""
+    """Some or all of a partition's edges are read across the bus, and some or all rows have prefixes."""
     home = import_module("evener.partition.place")
     truth = truth_of(graphs.SMALL[name](), directed=directed)
     monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(0.4, 3))
@@ -214,7 +214,7 @@ def test_searches_that_look_up_read_heads(monkeypatch, directed):
     pg = ev.partition(graph, "cuda:0")
     edges = pg.partitions[0].in_
     for begin, end in pairwise(pg.elements[0].download(edges.offsets).tolist()):
-        edges.targets.host_part[begin : min(begin + HEAD, end)] = nobody
+        edges.targets.host_part[begin : min(begin + PREFIX_EDGES, end)] = nobody
     source = int(graph.out_degree().argmax())
     assert (ev.bfs(pg, source=source)["distance"] == reference.bfs(graph, source)[0]).all()
 
@@ -348,7 +348,9 @@ def test_too_many_paths_beside_too_few_are_refused(monkeypatch, narrow):
     src, dst, _, middles = graphs.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path])
-    with pytest.raises(ev.ArgumentError, match=r"at distance 1\d\d\d from source 0, some have over 2\^1700"):
+    with pytest.raises(
+        ev.ArgumentError, match=r"at distance 1\d\d\d from source 0 differ by a factor of over 2\^1700"
+    ):
         ev.betweenness(ev.Graph.from_edges(src, dst), sources=[0], on="cuda:0")
 
 

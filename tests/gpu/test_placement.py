@@ -26,7 +26,7 @@ def graph(request):
 def test_values_go_there_and_come_back(graph, on, dtype):
     pg = ev.partition(graph, on, alpha=0.5)
     values = np.random.default_rng(1).integers(0, 1000, graph.n).astype(dtype)
-    parts = pg.spread(values)
+    parts = pg.scatter(values)
     for element, p, part in zip(pg.elements, pg.partitions, parts, strict=True):
         assert (element.download(part) == values[element.download(p.vertices)]).all()
     owned = [part[: p.owned] for p, part in zip(pg.partitions, parts, strict=True)]

@@ -17,7 +17,7 @@ from evener.elements import CpuElement
 from evener.elements.cuda.modules import ModuleCache
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
-from evener.partition.footprint import beside_edges, columns_bytes
+from evener.partition.footprint import bytes_excluding_edges, column_block_bytes
 from fake_elements import ApartElement, parse_apart
 from kernel_inventory import find_kernels_of_gpus
 from twins_column_blocks import high_column, low_column, pair_of
@@ -45,9 +45,9 @@ def twins(monkeypatch):
 @pytest.fixture
 def eager(monkeypatch):
     """Blocks are worth it on small graphs as well."""
-    monkeypatch.setattr(placing, "FEWEST_EDGES", 1)
-    monkeypatch.setattr(placing, "FEWEST_IN_TILE", 3)
-    monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 1)
+    monkeypatch.setattr(placing, "MIN_EDGES", 1)
+    monkeypatch.setattr(placing, "MIN_TILE_EDGES", 3)
+    monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 1)
     monkeypatch.setattr(placing, "LANE_EDGES", (8, 8))
 
 
@@ -87,7 +87,7 @@ every_layout = pytest.mark.parametrize(
 
 def built(graph):
     (partition,) = ev.partition(graph, on="cpu:1", directions="in").partitions
-    return partition, placing.build_columns(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
+    return partition, placing.build_column_blocks(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
 
 
 def edges_of(made, items, tile, *, columns_of_words):
@@ -128,8 +128,8 @@ def test_every_edge_lies_in_one_place(name):
     def far(_, word):
         return [int(word)] if word != NO_TARGET else []
 
-    found = edges_of(made, made.near, tiles_of(made, made.near), columns_of_words=near)
-    found += edges_of(made, made.far, tiles_of(made, made.far), columns_of_words=far)
+    found = edges_of(made, made.local, tiles_of(made, made.local), columns_of_words=near)
+    found += edges_of(made, made.remainder, tiles_of(made, made.remainder), columns_of_words=far)
     offsets = partition.in_.offsets.astype(int)
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     assert sorted(found) == sorted(zip(row.tolist(), partition.in_.targets.tolist(), strict=True))
@@ -139,8 +139,8 @@ def test_every_edge_lies_in_one_place(name):
 @pytest.mark.usefixtures("eager")
 def test_sums_have_places_of_their_own(name):
     _, made = built(GRAPHS[name]())
-    begin = np.concatenate([made.near.places, made.far.places]).astype(int)
-    rows = LANES // np.concatenate([made.near.width, made.far.width]).astype(int)
+    begin = np.concatenate([made.local.places, made.remainder.places]).astype(int)
+    rows = LANES // np.concatenate([made.local.width, made.remainder.width]).astype(int)
     taken = np.concatenate([np.arange(b, b + r) for b, r in zip(begin, rows, strict=True)])
     assert len(np.unique(taken)) == len(taken)
     assert taken.max() < len(made.partial) == made.tile_places[-1]
@@ -173,7 +173,7 @@ def test_some_elements_have_tables_and_others_none(monkeypatch):
     )
     pg = ev.partition(graph, on=["cpu:1", "cpu:2"])
     ranks = ev.pagerank(pg, tol=0, max_iter=12)["rank"]
-    assert ["columns" in p.in_.prepared for p in pg.partitions] == [False, True]
+    assert ["column_blocks" in p.in_.derived for p in pg.partitions] == [False, True]
     np.testing.assert_allclose(ranks, reference.pagerank(graph, iterations=12), rtol=1e-6)
 
 
@@ -196,7 +196,7 @@ def test_an_element_with_memory_of_its_own(monkeypatch):
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)
-    assert placing.columns_of(partition, pg.elements[0]) is not None
+    assert placing.column_blocks_of(partition, pg.elements[0]) is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -204,8 +204,8 @@ def test_it_is_made_once_for_a_placement(monkeypatch):
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cpu:1")
     made = []
-    build = placing.build_columns
-    monkeypatch.setattr(placing, "build_columns", lambda *args: made.append(1) or build(*args))
+    build = placing.build_column_blocks
+    monkeypatch.setattr(placing, "build_column_blocks", lambda *args: made.append(1) or build(*args))
     for _ in range(3):
         ev.pagerank(pg, tol=0, max_iter=2)
     assert len(made) == 1
@@ -217,28 +217,28 @@ def test_it_is_made_once_for_a_placement(monkeypatch):
 def test_none_for_ranks_in_float64():
     pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
     ev.pagerank(pg, dtype="float64", tol=0, max_iter=2)
-    assert pg.partitions[0].in_.prepared == {}
+    assert pg.partitions[0].in_.derived == {}
 
 
 @pytest.mark.usefixtures("eager")
 def test_none_on_an_element_without_tables():
     pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
-    assert placing.columns_of(pg.partitions[0], pg.elements[0]) is None
+    assert placing.column_blocks_of(pg.partitions[0], pg.elements[0]) is None
 
 
 def test_none_of_a_small_graph():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
-    assert placing.columns_of(partition, Tabled("tabled", 1)) is None
-    assert partition.in_.prepared == {}
+    assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is None
+    assert partition.in_.derived == {}
 
 
 @pytest.mark.usefixtures("eager")
 def test_edges_enough_to_be_worth_it(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
-    monkeypatch.setattr(placing, "FEWEST_EDGES", partition.in_.count + 1)
-    assert placing.columns_of(partition, Tabled("tabled", 1)) is None
-    monkeypatch.setattr(placing, "FEWEST_EDGES", partition.in_.count)
-    assert placing.columns_of(partition, Tabled("tabled", 1)) is not None
+    monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count + 1)
+    assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is None
+    monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count)
+    assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -257,7 +257,7 @@ def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
     for restored in (lost, array):
         monkeypatch.setattr(CpuElement, "allocate", restored)
         ranks = ev.pagerank(pg, tol=0, max_iter=12)["rank"]
-        assert ("columns" in pg.partitions[0].in_.prepared) == (restored is array)
+        assert ("column_blocks" in pg.partitions[0].in_.derived) == (restored is array)
         np.testing.assert_allclose(ranks, reference.pagerank(graph, iterations=12), rtol=1e-6)
 
 
@@ -274,12 +274,12 @@ def test_none_where_edges_are_the_hosts():
     mapped = replace(partition, in_=replace(partition.in_, targets=Mapped()))
     mapped = replace(mapped, out=mapped.in_)
     assert mapped.mapped_edges == 32
-    assert placing.columns_of(mapped, Tabled("tabled", 1)) is None
+    assert placing.column_blocks_of(mapped, Tabled("tabled", 1)) is None
 
 
 @pytest.mark.usefixtures("eager")
 def test_none_where_most_edges_are_far(monkeypatch):
-    monkeypatch.setattr(placing, "FEWEST_IN_TILE", 1 << 20)
+    monkeypatch.setattr(placing, "MIN_TILE_EDGES", 1 << 20)
     assert built(GRAPHS["rmat"]())[1] is None
 
 
@@ -289,20 +289,20 @@ def test_at_most_half_of_the_edges_are_far(monkeypatch):
     (partition,) = ev.partition(GRAPHS["rmat"](), on="cpu:1", directions="in").partitions
     far = []
     for fewest in (3, 100, 400, 600):
-        monkeypatch.setattr(placing, "FEWEST_IN_TILE", fewest)
-        made = placing.build_columns(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
-        far.append(1 if made is None else len(made.far.words) / partition.in_.count)
+        monkeypatch.setattr(placing, "MIN_TILE_EDGES", fewest)
+        made = placing.build_column_blocks(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
+        far.append(1 if made is None else len(made.remainder.words) / partition.in_.count)
     assert far[0] < far[1] < 0.4 < far[2] < 0.5
     assert far[3] == 1
 
 
 @pytest.mark.usefixtures("eager")
 def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
-    monkeypatch.setattr(placing, "_MOST_BLOCKS", 14)
+    monkeypatch.setattr(placing, "_MAX_BLOCKS", 14)
     graph = GRAPHS["rmat"]()  # of 16 blocks
     partition, made = built(graph)
     assert len(made.block_items) == 14 + 1
-    targets = made.far.words[made.far.words != NO_TARGET]
+    targets = made.remainder.words[made.remainder.words != NO_TARGET]
     assert np.count_nonzero(targets >= 14 * COLUMNS) == np.count_nonzero(
         partition.in_.targets >= 14 * COLUMNS
     )
@@ -311,45 +311,45 @@ def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
 @pytest.mark.usefixtures("eager")
 def test_none_with_an_item_that_would_take_long(monkeypatch):
     assert built(GRAPHS["rmat"]())[1] is not None
-    monkeypatch.setattr(placing, "_LONGEST_ITEM", 3)
+    monkeypatch.setattr(placing, "_MAX_ITEM_STEPS", 3)
     assert built(GRAPHS["rmat"]())[1] is None
 
 
 @pytest.mark.usefixtures("eager")
 def test_none_with_more_work_than_can_be_counted(monkeypatch):
-    monkeypatch.setattr(placing, "_MOST_STEPS", 1000)
+    monkeypatch.setattr(placing, "_MAX_STEPS", 1000)
     assert built(GRAPHS["rmat"]())[1] is None
 
 
 @pytest.mark.usefixtures("eager")
 def test_blocks_that_few_tiles_use_are_far(monkeypatch):
     _, all_near = built(GRAPHS["rmat"]())
-    monkeypatch.setattr(placing, "FEWEST_IN_BLOCK", 60)
+    monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 60)
     _, some_near = built(GRAPHS["rmat"]())
     items = [np.diff(made.block_items.astype(int)) for made in (all_near, some_near)]
     assert 0 < np.count_nonzero(items[1]) < np.count_nonzero(items[0])
-    assert len(some_near.far.words) > len(all_near.far.words)
+    assert len(some_near.remainder.words) > len(all_near.remainder.words)
 
 
 @pytest.mark.usefixtures("eager")
 def test_it_takes_what_it_says_and_no_more_than_there_is():
     partition, made = built(GRAPHS["rmat"]())
     arrays = [made.tile_row, made.tile_width, made.tile_places, made.partial]
-    for items in (made.near, made.far):
+    for items in (made.local, made.remainder):
         arrays += [items.width, items.starts, items.ends, items.order, items.places, items.words]
     kept = sum(array.nbytes for array in arrays)
-    said = columns_bytes(
+    said = column_block_bytes(
         len(made.tile_row),
         len(made.block_items) - 1,
-        len(made.near.width) + len(made.far.width),
-        (len(made.near.words) + len(made.far.words)) // PLACES,
+        len(made.local.width) + len(made.remainder.width),
+        (len(made.local.words) + len(made.remainder.words)) // PLACES,
         len(made.partial),
     )
     assert kept <= said <= 1.25 * kept
     element = Tabled("tabled", 1)
-    assert placing.build_columns(partition, element, COLUMNS, said) is not None
-    assert placing.build_columns(partition, element, COLUMNS, said - 1) is None
-    assert placing.build_columns(partition, element, COLUMNS, 2 * partition.in_.count) is None
+    assert placing.build_column_blocks(partition, element, COLUMNS, said) is not None
+    assert placing.build_column_blocks(partition, element, COLUMNS, said - 1) is None
+    assert placing.build_column_blocks(partition, element, COLUMNS, 2 * partition.in_.count) is None
 
 
 @pytest.mark.usefixtures("tables")
@@ -357,7 +357,7 @@ def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     asked = []
     monkeypatch.setattr(CpuElement, "room_after", lambda _, taken: asked.append(taken) or 0)
-    assert placing.columns_of(partition, CpuElement("cpu:1", 1)) is None
+    assert placing.column_blocks_of(partition, CpuElement("cpu:1", 1)) is None
     assert asked == [partition.nbytes]
 
 
@@ -367,7 +367,7 @@ def test_what_is_left_for_edges_a_second_time():
     own, other = pg.partitions
     elsewhere = pg.mirrors_of(0)
     assert elsewhere == other.mirrors != own.mirrors > 0
-    beside = beside_edges(own.owned, own.mirrors, elsewhere, own.stored_edges, directions=1)
+    beside = bytes_excluding_edges(own.owned, own.mirrors, elsewhere, own.stored_edges, directions=1)
     there = 16 * own.owned + 8 + 4 * own.mirrors
     assert placing.spare(own, Tabled("tabled", 1), elsewhere) == PLENTY - own.nbytes - beside + there
 

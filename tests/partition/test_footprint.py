@@ -16,7 +16,7 @@ import evener as ev
 from evener.algorithms.registry import find
 from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import beside_edges, far_edges, tiers_of
+from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of
 
 HOME = import_module("evener.partition.footprint")
 
@@ -39,7 +39,7 @@ def element(room):
     ],
 )
 def test_what_lies_beside_edges(owned, mirrors, elsewhere, edges, directions, expected):
-    assert beside_edges(owned, mirrors, elsewhere, edges, directions=directions) == expected
+    assert bytes_excluding_edges(owned, mirrors, elsewhere, edges, directions=directions) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
     graph = ev.Graph.from_edges(*ends, values, directed=directed, n=200)
     own = ev.partition(graph, ["cpu:1", "cpu:1"]).partitions[0]
     directions = 1 + directed
-    least = beside_edges(own.owned, own.mirrors, 17, own.stored_edges, directions=directions)
+    least = bytes_excluding_edges(own.owned, own.mirrors, 17, own.stored_edges, directions=directions)
     nbytes = own.stored_edges * edge_bytes
     for part in (0, 0.25, 1, 2):
         room = least + int(part * nbytes)
@@ -77,69 +77,69 @@ def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
         monkeypatch.setattr(type(one), "memory", property(lambda e: e.where), raising=False)
         one.where = memory
     monkeypatch.setattr(home, "parse_elements", lambda *_, **__: elements)
-    monkeypatch.setattr(home, "place", lambda built, *_: built)
-    monkeypatch.setattr(home, "place_route", lambda route, _: route)
+    monkeypatch.setattr(home, "upload_partition", lambda built, *_: built)
+    monkeypatch.setattr(home, "upload_route", lambda route, _: route)
     ev.partition(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0]), [""] * 4)
     assert asked == [0, 0, 10, 1010]
 
 
 def test_of_no_edges_none_is_the_hosts():
     (own,) = ev.partition(ev.Graph.from_edges([], [], n=3), "cpu:1").partitions
-    least = beside_edges(3, 0, 0, 0, directions=len(own.directions))
+    least = bytes_excluding_edges(3, 0, 0, 0, directions=len(own.directions))
     assert tiers_of(own, 0, element(least)) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    ("room", "far", "heads"),
+    ("room", "far", "prefixes"),
     [
         (8000, 0, 0),
-        (7996, 1, 0),  # a row that is not far as a whole has no head
+        (7996, 1, 0),  # a row that is not far as a whole has no prefix
         (4004, 999, 0),
-        (4000, 1004, 1),  # 16 bytes of room are the head's
+        (4000, 1004, 1),  # 16 bytes of room are the prefix's
         (2000, 1504, 1),
         (32, 1996, 1),
-        (31, 1993, 0),  # of which a head would be more than a half
+        (31, 1993, 0),  # of which a prefix would be more than a half
         (0, 2000, 0),
     ],
 )
-def test_a_row_that_is_far_has_its_head_near(room, far, heads):
+def test_a_row_that_is_far_has_its_head_near(room, far, prefixes):
     """By hand, of a star with 1000 rays: the hub's row comes first, the others are too short."""
     graph = ev.Graph.from_edges(np.zeros(1000, int), np.arange(1, 1001), directed=False)
     (own,) = ev.partition(graph, "cpu:1").partitions
-    least = beside_edges(1001, 0, 0, 2000, directions=1)
-    assert tiers_of(own, 0, element(least + room)) == (far / 2000, heads)
-    assert tiers_of(own, 0, element(least + room), heads=False) == (max(0, 2000 - room // 4) / 2000, 0)
+    least = bytes_excluding_edges(1001, 0, 0, 2000, directions=1)
+    assert tiers_of(own, 0, element(least + room)) == (far / 2000, prefixes)
+    assert tiers_of(own, 0, element(least + room), prefixes=False) == (max(0, 2000 - room // 4) / 2000, 0)
 
 
 def test_heads_are_of_in_edges():
     """By hand: 1000 lead to one vertex, 500 to another; of both directions the same share is far."""
     graph = ev.Graph.from_edges(np.arange(2, 1502), [0] * 1000 + [1] * 500, directed=True)
     (own,) = ev.partition(graph, "cpu:1").partitions
-    least = beside_edges(1502, 0, 0, 3000, directions=2)
+    least = bytes_excluding_edges(1502, 0, 0, 3000, directions=2)
     assert tiers_of(own, 0, element(least + 4 * 1000)) == (2004 / 3000, 1)
-    least = beside_edges(1502, 0, 0, 1500, directions=1)
+    least = bytes_excluding_edges(1502, 0, 0, 1500, directions=1)
     for one in ("out", "in"):  # with which nobody looks up
         (own,) = ev.partition(graph, "cpu:1", directions=one).partitions
-        assert tiers_of(own, 0, element(least + 4 * 100), heads=False) == (1400 / 1500, 0)
+        assert tiers_of(own, 0, element(least + 4 * 100), prefixes=False) == (1400 / 1500, 0)
 
 
 @pytest.mark.parametrize(
-    ("directed", "far", "heads"),
+    ("directed", "far", "prefixes"),
     [
-        (False, 6000, 500),  # 16,000 bytes: half for heads, the rest for 2,000 edges
-        (True, 10664, 666),  # 32,000 bytes: a head for every 16 far edges, as out-edges have none
+        (False, 6000, 500),  # 16,000 bytes: half for prefixes, the rest for 2,000 edges
+        (True, 10664, 666),  # 32,000 bytes: a prefix for every 16 far edges, as out-edges have none
     ],
 )
-def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, far, heads):
+def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, far, prefixes):
     """By hand: 1000 vertices in a ring, each joined to the next four, so of eight edges; half have room."""
     ends = np.repeat(np.arange(1000), 4), (np.arange(1000)[:, None] + np.arange(1, 5)).ravel() % 1000
     both = (np.append(*ends), np.append(*ends[::-1])) if directed else ends
     graph = ev.Graph.from_edges(*both, directed=directed)
     (own,) = ev.partition(graph, "cpu:1").partitions
     directions = 1 + directed
-    least = beside_edges(1000, 0, 0, 8000 * directions, directions=directions)
+    least = bytes_excluding_edges(1000, 0, 0, 8000 * directions, directions=directions)
     room = 16000 * directions
-    assert tiers_of(own, 0, element(least + room)) == (far / (8000 * directions), heads)
+    assert tiers_of(own, 0, element(least + room)) == (far / (8000 * directions), prefixes)
 
 
 def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
@@ -147,7 +147,7 @@ def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
     src, dst = np.repeat(np.arange(1, 1000), 6), np.zeros(5994, int)
     dst[8:] = 1 + np.arange(5986) % 999
     (own,) = ev.partition(ev.Graph.from_edges(src, dst, directed=True, n=1000), "cpu:1").partitions
-    least = beside_edges(1000, 0, 0, 2 * 5994, directions=2)
+    least = bytes_excluding_edges(1000, 0, 0, 2 * 5994, directions=2)
     for far in (1, 5994, 2 * 5994):
         assert tiers_of(own, 0, element(least + 4 * (2 * 5994 - far))) == (far / (2 * 5994), 0)
 
@@ -159,15 +159,15 @@ def test_rows_of_the_first_edges(edges, rows):
 
 
 def test_it_takes_few_steps():
-    """Each head takes half of what its row frees, as much as one may; the last has more room than that."""
+    """Each prefix takes half of what its row frees, as much as one may; the last has more room than that."""
     asked = []
 
     def rows_of(far):
         asked.append(far)
         return far // 8
 
-    # By hand: 2^36 edges have no room, and as many have none beside the heads.
-    assert far_edges(1 << 40, 4, (1 << 42) - (1 << 38), rows_of) == ((1 << 37) - 4, (1 << 34) - 1)
+    # By hand: 2^36 edges have no room, and as many have none beside the prefixes.
+    assert count_host_edges(1 << 40, 4, (1 << 42) - (1 << 38), rows_of) == ((1 << 37) - 4, (1 << 34) - 1)
     assert len(asked) < 60
 
 
@@ -179,26 +179,26 @@ def test_it_has_an_end_where_heads_take_all_that_their_rows_free():
         return far // 4
 
     edges, room = 1 << 30, (1 << 32) - 400
-    far, heads = far_edges(edges, 4, room, rows_of)
-    assert heads == room // 2 // 16
-    assert far == edges - (room - 16 * heads) // 4
+    far, prefixes = count_host_edges(edges, 4, room, rows_of)
+    assert prefixes == room // 2 // 16
+    assert far == edges - (room - 16 * prefixes) // 4
     assert len(asked) < 70
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.sampled_from([4, 8, 12]), st.integers(0, 3000))
 def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
-    """The least number that leaves room for the others and the heads, found by trying each."""
+    """The least number that leaves room for the others and the prefixes, found by trying each."""
     edges, ends = sum(lengths), np.cumsum(lengths)
 
     def rows_of(far):
         return int(np.searchsorted(ends, far, side="right")) if far else 0
 
-    def heads(far):
+    def prefixes(far):
         return min(rows_of(far), room // 2 // 16)
 
-    fitting = (far for far in range(edges + 1) if (edges - far) * edge_bytes + heads(far) * 16 <= room)
+    fitting = (far for far in range(edges + 1) if (edges - far) * edge_bytes + prefixes(far) * 16 <= room)
     far = next(fitting)
-    assert far_edges(edges, edge_bytes, room, rows_of) == (far, heads(far))
+    assert count_host_edges(edges, edge_bytes, room, rows_of) == (far, prefixes(far))
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), st.booleans())

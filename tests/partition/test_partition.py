@@ -19,7 +19,7 @@ from evener.elements import CpuElement
 from evener.elements.cuda.memory import TieredArray
 from evener.graph.csr import rows_at
 from evener.kernels.cpu import partition as kernels
-from evener.partition.footprint import HEAD, Tiers
+from evener.partition.footprint import PREFIX_EDGES, Tiers
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.place import partition as place
 from evener.partition.policies import POLICIES
@@ -139,7 +139,7 @@ def test_any_graph_any_split(graph, elements, policy, alpha, directions, seed):
     check_index_space(pg)
     check_edges(pg)
     values = np.random.default_rng(seed).random(graph.n)
-    assert (pg.gather(pg.spread(values)) == values).all()
+    assert (pg.gather(pg.scatter(values)) == values).all()
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -185,7 +185,9 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     degree = g.out_degree().astype(np.uint32)
     element = Halved("cpu:1", 0)
     element.far = []
-    PLACING.place(HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped))
+    PLACING.upload_partition(
+        HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped)
+    )
     assert element.far == [far] * 4  # targets and weights, of both directions
     assert element.reserved == 100
 
@@ -206,7 +208,9 @@ def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
 def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
     graph = ev.Graph.from_edges([0, 1], [1, 0])
     monkeypatch.setattr(ev.Graph, "out_degree", lambda _: np.array([1, 1 << 32], np.uint64))
-    with pytest.raises(ev.ArgumentError, match=r"a vertex with 4,294,967,296 out-edges cannot be placed"):
+    with pytest.raises(
+        ev.ArgumentError, match=r"a vertex has 4,294,967,296 out-edges, and a partition counts at most"
+    ):
         ev.partition(graph, "cpu:1")
 
 
@@ -243,7 +247,7 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
     element = in_two_memories()
     element.table_columns = 1024
     built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
-    placed = PLACING.place(built, element, Tiers(mapped, 1 << 32))
+    placed = PLACING.upload_partition(built, element, Tiers(mapped, 1 << 32))
     edges = placed.in_
     begins, values = (
         edges.offsets[:-1].astype(int),
@@ -252,7 +256,7 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
     to_hub = values == 64  # the only mirror
     if mapped:
         assert to_hub[begins].all()
-        assert (edges.targets.heads[:, 0] == 64).all()
+        assert (edges.targets.prefixes[:, 0] == 64).all()
     else:
         assert not to_hub[begins].any()
         assert to_hub[edges.offsets[1:].astype(int) - 1].all()
@@ -273,7 +277,7 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
     element = in_two_memories()
     monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
-    placed = PLACING.place(built, element, Tiers(mapped, most))
+    placed = PLACING.upload_partition(built, element, Tiers(mapped, most))
     assert placed.host_bytes == 4 * placed.mapped_edges
     assert (placed.mapped_edges > 0) == (mapped > 0)
     targets = placed.in_.targets
@@ -281,24 +285,24 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.host_part)]
     count = min(most, max(rows, default=0)) if mapped else 0
     if directed:
-        assert placed.out.targets.heads is None
+        assert placed.out.targets.prefixes is None
     if count == 0:
-        assert targets.heads is None
+        assert targets.prefixes is None
         return
-    assert targets.heads.shape == (count, HEAD)
-    assert targets.nbytes == targets.host_part.nbytes + targets.device_part.nbytes + count * HEAD * 4
-    for head, (begin, end) in zip(targets.heads, pairwise(placed.in_.offsets.tolist()), strict=False):
-        own = values[begin : min(end, begin + HEAD)]
-        assert (head[: len(own)] == own).all()
+    assert targets.prefixes.shape == (count, PREFIX_EDGES)
+    assert targets.nbytes == targets.host_part.nbytes + targets.device_part.nbytes + count * PREFIX_EDGES * 4
+    for prefix, (begin, end) in zip(targets.prefixes, pairwise(placed.in_.offsets.tolist()), strict=False):
+        own = values[begin : min(end, begin + PREFIX_EDGES)]
+        assert (prefix[: len(own)] == own).all()
 
 
 def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
     targets = np.arange(20, dtype=np.uint32)
-    heads = np.full((3, HEAD), 99, np.uint32)
-    kernels.row_heads(np.array([0, 5, 5, 7], np.uint64), targets[:7], heads)
-    assert heads[0].tolist() == [0, 1, 2, 3]
-    assert heads[2, :2].tolist() == [5, 6]
-    assert heads.max() == 6
+    prefixes = np.full((3, PREFIX_EDGES), 99, np.uint32)
+    kernels.row_prefixes(np.array([0, 5, 5, 7], np.uint64), targets[:7], prefixes)
+    assert prefixes[0].tolist() == [0, 1, 2, 3]
+    assert prefixes[2, :2].tolist() == [5, 6]
+    assert prefixes.max() == 6
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -345,14 +349,14 @@ def test_gather_gives_vertices_by_the_graphs_own_ids():
     themselves = [np.arange(p.owned, dtype=np.uint32) for p in pg.partitions]
     assert pg.gather_vertices(themselves).tolist() == [10, 20, 30, 40]
     assert pg.gather_vertices([np.full(p.owned, nobody) for p in pg.partitions]).tolist() == [-1] * 4
-    numbers = pg.spread(np.array([3, 2, 1, 0], np.uint32))
+    numbers = pg.scatter(np.array([3, 2, 1, 0], np.uint32))
     assert pg.gather_numbers(numbers).tolist() == [40, 30, 20, 10]
 
 
 def test_gather_leaves_numbers_where_ids_are_strings():
     g = ev.Graph.from_edges(["a", "b"], ["b", "c"], directed=False)
     pg = place(g, ["cpu:1"] * 2)
-    assert pg.gather_numbers(pg.spread(np.array([2, 1, 0], np.uint32))).tolist() == [2, 1, 0]
+    assert pg.gather_numbers(pg.scatter(np.array([2, 1, 0], np.uint32))).tolist() == [2, 1, 0]
     assert pg.gather_vertices([np.arange(p.owned, dtype=np.uint32) for p in pg.partitions]).tolist() == [
         0,
         1,
@@ -367,14 +371,14 @@ def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
     g = ev.Graph.from_edges([5, 9], [9, 20]) if named else ev.Graph.from_edges([0, 1], [1, 2])
     pg = place(g, "cpu:1")
     numbers = [np.array([2, wrong, wrong], np.uint32)]
-    with pytest.raises(
-        ev.ArgumentError, match=r"local numbers on cpu:1 are below 3, .* and 2 of those given"
-    ):
+    with pytest.raises(ev.ArgumentError, match=r"expected local numbers on cpu:1 below 3, .*; 2 are larger"):
         pg.gather_vertices(numbers)
-    with pytest.raises(ev.ArgumentError, match=r"the graph's numbers are below 3, or 4,294,967,295 for no"):
+    with pytest.raises(
+        ev.ArgumentError, match=r"expected the graph's numbers below 3, or 4,294,967,295 for no"
+    ):
         pg.gather_numbers(numbers)
     for gather in (pg.gather_vertices, pg.gather_numbers):
-        with pytest.raises(ev.ArgumentError, match="numbers of vertices are uint32, not int64"):
+        with pytest.raises(ev.ArgumentError, match="expected vertex numbers of type uint32, found int64"):
             gather([np.array([0, 1, -2])])
 
 
@@ -393,7 +397,7 @@ def test_a_result_without_room_is_refused(monkeypatch):
 def test_a_policy_is_one_name(policy):
     g = ev.read("grid:3x3")
     for call in (ev.partition, ev.bfs, partial(ev.plan, algorithm="bfs", on="cpu")):
-        with pytest.raises(ev.ArgumentError, match=r"policy .* does not exist; choose"):
+        with pytest.raises(ev.ArgumentError, match=r"unknown policy .*; choose"):
             call(g, policy=policy)
 
 
@@ -401,13 +405,13 @@ def test_gather_of_more_than_a_threads_piece():
     g = ev.Graph.from_edges([0], [49_999], n=50_000)
     pg = place(g, ["cpu:1"] * 2)
     values = np.random.default_rng(0).random(g.n).astype(np.float32)
-    assert (pg.gather(pg.spread(values)) == values).all()
+    assert (pg.gather(pg.scatter(values)) == values).all()
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"policy": "medium"}, "policy 'medium' does not exist; choose one of high, low, random, or auto"),
+        ({"policy": "medium"}, "unknown policy 'medium'; choose one of high, low, random \\(or auto"),
         ({"alpha": -0.1}, "number from 0 to 1, not -0.1"),
         ({"alpha": 1.5}, "number from 0 to 1, not 1.5"),
         ({"alpha": float("nan")}, "number from 0 to 1, not nan"),
@@ -430,7 +434,7 @@ def test_it_says_where_the_graph_is():
 
 
 def test_only_graphs_are_placed():
-    with pytest.raises(ev.ArgumentError, match="takes a Graph, not list"):
+    with pytest.raises(ev.ArgumentError, match="expected a Graph, found list"):
         place([1, 2, 3])
 
 

@@ -134,5 +134,5 @@ def test_more_elements_than_a_byte_can_number():
 
 
 def test_unknown_policy_is_refused():
-    with pytest.raises(ev.ArgumentError, match="policy 'best' does not exist; choose one of high"):
+    with pytest.raises(ev.ArgumentError, match="unknown policy 'best'; choose one of high"):
         owners(np.arange(2, dtype=np.uint32), np.ones(2, np.uint64), policy="best", shares=np.full(2, 0.5))

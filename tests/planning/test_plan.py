@@ -9,10 +9,10 @@ import pytest
 from models import CPU_MARGIN, cost_model
 
 import evener as ev
-from evener.cli import text
+from evener.cli import render
 from evener.elements import CpuElement
 from evener.partition.estimate import GraphSizes
-from evener.partition.footprint import beside_edges
+from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare, PartitionSizes
 from evener.planning.plan import Plan, choose
 from evener.planning.prediction import ElementPrediction, Prediction
@@ -48,7 +48,7 @@ def made(sizes, elements, *, policy="auto", alpha=None, passes=1.0, use_all=Fals
 
 
 def bytes_without_edges(graph):
-    return beside_edges(graph.n, 0, 0, graph.m, directions=1)
+    return bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1)
 
 
 def test_a_gpu_that_holds_the_graph_and_is_faster_has_all_of_it(sizes):
@@ -184,7 +184,7 @@ def test_a_share_of_a_grid_that_fits_is_not_refused():
     """Neighbours in a grid lie near each other, so few vertices have mirrors, whatever their degrees."""
     graph = ev.read("grid:300x300")
     real = ev.partition(graph, ["cpu:1", "cpu:1"], policy="high", alpha=0.5).partitions[1]
-    needs = beside_edges(real.owned, real.mirrors, real.mirrors, real.stored_edges, directions=1)
+    needs = bytes_excluding_edges(real.owned, real.mirrors, real.mirrors, real.stored_edges, directions=1)
     room = int(1.05 * needs) + 4 * real.stored_edges
     found = made(GraphSizes.of(graph), [CPU, gpu(room)], policy="high", alpha=0.5, use_all=True)
     assert found.shares[1].host_edges == 0
@@ -196,7 +196,7 @@ def test_a_share_of_a_grid_that_fits_is_not_refused():
 
 def test_the_words_of_a_plan(sizes):
     found = made(sizes, [CPU, gpu()], gpu=1e-9, policy="random")
-    lines = text.planned(found).splitlines()
+    lines = render.planned(found).splitlines()
     share = f"alpha {found.alpha:.2f} (share of the edges on the CPU side)"
     assert lines[0] == f"pagerank on cpu, cuda:0; policy random, {share}"
     assert [line.split()[0] for line in lines[3:5]] == ["cpu", "cuda:0"]
@@ -219,11 +219,11 @@ def test_each_cell_of_a_plan_and_the_origin_of_its_prediction():
     parts = (ElementPrediction("cpu", 0.5, 0.25), ElementPrediction("cuda:0", 2.0, 0.0))
     prediction = Prediction(parts, 2.0, 1.5, 2.5, runs=3)
     placement = ("cpu", "cuda:0"), "low", 0.125, shares, (1024, 2048)
-    lines = text.planned(Plan("bfs", "a run", 1.0, *placement, prediction, {}, {})).splitlines()
+    lines = render.planned(Plan("bfs", "a run", 1.0, *placement, prediction, {}, {})).splitlines()
     assert re.split(" {2,}", lines[3]) == ["cpu", "1,000", "-", "100", "20", "1.0 KiB", "500 ms", "250 ms"]
     assert re.split(" {2,}", lines[4]) == ["cuda:0", "7,000", "500", "300", "30", "2.0 KiB", "2 s", "-"]
     assert lines[7] == "Predicted: 2 s for a run (1.5 s to 2.5 s), from 3 runs on this machine"
-    several = text.planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}))
+    several = render.planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}))
     assert "Predicted: 2 s for 4 times a run (" in several
 
 
@@ -240,7 +240,7 @@ def test_the_origin_of_a_prediction(runs, unobserved, origin):
 
 
 def test_the_words_for_a_placement_that_does_not_fit(sizes):
-    lines = text.planned(made(sizes, [CPU, gpu(1024)])).splitlines()
+    lines = render.planned(made(sizes, [CPU, gpu(1024)])).splitlines()
     assert lines[0] == "pagerank on cpu"
     assert [one for one in lines if one.startswith("GPU alone: does not fit; cuda:0 has room for 1.0 KiB, ")]
     assert "larger alpha" not in lines[-1]
@@ -252,5 +252,5 @@ def test_a_faster_placement_without_a_safe_gain_is_named(sizes):
     found = made(sizes, [CPU, gpu()], cpu=0.9e-9, gpu=1e-9, byte=1.0)
     assert (found.on, found.faster_but_unsafe) == (("cuda:0",), "CPU alone")
     said = "CPU alone is not chosen: the gain is below the error of the prediction."
-    assert said in text.planned(found).splitlines()
+    assert said in render.planned(found).splitlines()
     assert made(sizes, [CPU, gpu()], cpu=0.8e-9, gpu=1e-9, byte=1.0).faster_but_unsafe is None

@@ -443,6 +443,11 @@ class TestWords:
     def test_predicted_and_achieved_time(self, achieved, predicted, words):
         assert comparison(Prediction((), predicted), achieved) == words
 
+    def test_a_prediction_is_compared_with_the_seconds_without_compiling(self):
+        words = "Predicted 1 s (from hardware facts), took 2 s without compiling kernels (2×)."
+        assert comparison(Prediction((), 1.0), 5.0, 3.0) == words
+        assert "took 5 s (5×)." in comparison(Prediction((), 1.0), 5.0, 0.1)
+
     def test_joules_are_told_where_they_were_measured(self):
         r = result([1.0, 2.0], spans=SPANS, edges=5000)
         assert "Energy" not in r.explain()

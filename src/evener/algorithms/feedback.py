@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["finish_run", "record_run"]
 
-# Seconds of a run that is worth recording.
+# Seconds of the shortest run that is recorded.
 MIN_SECONDS = 0.010
-# Part of a recorded run that may be compiling of kernels.
+# Largest part of a recorded run that compiles kernels.
 _MAX_COMPILING = 0.02
 
 
@@ -41,7 +41,7 @@ def finish_run(result: Result) -> Result:
 
 
 def record_run(result: Result) -> None:
-    """Record a run, unless much of it was compiling of kernels or it had no pass."""
+    """Record a run, unless it compiled kernels for much of its time or had no pass."""
     placed, timeline = result.partitioned, result.timeline
     if placed is None or not result.passes or timeline.compile_seconds > _MAX_COMPILING * result.seconds:
         return

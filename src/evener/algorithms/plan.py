@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
-# A nanosecond for each would take 30 years; the time of fewer passes is a finite number.
+# Largest number of passes, for which the predicted time is finite.
 _MAX_PASSES = 10**18
 
 
@@ -43,16 +43,16 @@ def plan(
     algorithm : str
         Name of an algorithm, such as "bfs" or "pagerank".
     on : str or sequence of str, optional
-        The elements to use, all of them. Default: the fastest choice of what this machine has.
+        The elements to use, all of them. Default: the fastest choice among the elements of this machine.
     policy : {"auto", "random", "high", "low"}
         Order in which vertices are assigned to a CPU and GPUs.
     alpha : float or "auto", optional
         Share of the edges on the CPU side; of several elements of one kind, of the first. Default, or "auto":
         the share with the least predicted time, and even shares among elements of one kind.
     gpu_memory : str or int, optional
-        Memory to use on each GPU: bytes, or a size such as "20GiB". Default: all that is free.
+        Memory to use on each GPU: bytes, or a size such as "20GiB". Default: all free memory.
     passes : float, default 1
-        Passes to predict the time of, up to 10^18: iterations of PageRank, sources of the others.
+        Number of passes to predict, up to 10^18: iterations of PageRank, or sources.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def plan(
     DeviceError
         If a GPU is named and none can be used.
     DeviceOutOfMemory
-        If the graph does not fit the elements; the sentence says with which it would fit.
+        If the graph does not fit the elements. The message gives elements that fit.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def plan(
     """
     spec = find(algorithm)
     if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
-        msg = f"passes is a number from 0 to 10^18, not {passes!r}"
+        msg = f"passes must be a number from 0 to 10^18, not {passes!r}"
         raise ArgumentError(msg)
     made, _, _ = make_plan(
         graph,

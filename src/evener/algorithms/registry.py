@@ -1,4 +1,4 @@
-"""The algorithms that Evener finds: the folders beside this file, and entry points of other packages."""
+"""Registry of algorithms: the folders next to this file, and entry points of other packages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def find(name: str) -> AlgorithmSpec:
     Raises
     ------
     ArgumentError
-        If no algorithm has this name, or if another package registers something that is no spec of it.
+        If no algorithm has this name, or if another package registers an object that is not its spec.
     """
     if not isinstance(name, str) or name not in names():
         import difflib
@@ -71,7 +71,7 @@ def _spec(name: str) -> AlgorithmSpec:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
-    """The entry points by name. A name that comes with Evener cannot be replaced."""
+    """Return the entry points by name. A built-in name cannot be replaced."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in builtin_names()}

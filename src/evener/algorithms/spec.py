@@ -1,7 +1,7 @@
-"""AlgorithmSpec: all that Evener knows of an algorithm outside the algorithm's own folder.
+"""AlgorithmSpec: the description of an algorithm that the rest of Evener reads.
 
-The planner, the command line, verification, reports, benchmarks and the parity tests read the spec. None of
-them names an algorithm.
+The planner, the command line, verification, reports, benchmarks and the parity tests read the spec, and none
+of them names an algorithm.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from evener.errors import ArgumentError
 from evener.results.columns import Column
@@ -45,8 +45,8 @@ class Option:
     choices : tuple of str
         The values that an option of type ``str`` may have.
     changes_answer : bool, default True
-        Whether the answer depends on it in a way that a verifier cannot guess. A verifier takes the default
-        of an option for which this is False where a saved answer does not record it.
+        Whether the answer depends on it in a way that a verifier cannot guess. If False and a saved answer
+        does not record the option, a verifier uses the default.
     """
 
     name: str
@@ -65,7 +65,7 @@ class StateBytes(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """Bytes that travel in a pass for each mirror.
+    """Bytes that a pass sends for each mirror.
 
     Attributes
     ----------
@@ -73,21 +73,18 @@ class Traffic(NamedTuple):
         From mirrors to owners.
     pulled : float
         From owners to mirrors.
-    contiguous : bool
-        Whether all values are pulled, so that a route without gaps needs no packing.
     """
 
     pushed: float
     pulled: float
-    contiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AlgorithmSpec:
-    """What Evener has to know of an algorithm to run, plan, verify and report it.
+    """The description of an algorithm, by which Evener runs, plans, verifies and reports it.
 
-    A package outside Evener registers a spec by an entry point of the group ``evener.algorithms`` whose name
-    is that of the algorithm.
+    Another package registers a spec by an entry point of the group ``evener.algorithms``. The entry point has
+    the name of the algorithm.
 
     Parameters
     ----------
@@ -109,17 +106,17 @@ class AlgorithmSpec:
     reads_every_edge : bool
         Whether every pass reads every edge. Searches and components leave a row early.
     state : StateBytes
-        What a run keeps at most on a GPU, a bitmap counted as a byte.
+        Upper bound of the state of a run on a GPU, with a byte for a bit of a bitmap.
     host_state : StateBytes
-        What a run keeps at least in host memory. A run that needs more than there is, is refused.
+        Lower bound of the state of a run in host memory. A run that needs more than is available is refused.
     traffic : Traffic
-        What a pass exchanges.
+        Bytes that a pass exchanges.
     unit : str, default "a run"
-        What a plan predicts the time of: "an iteration", "a run from one source".
+        Name of a pass in a plan: "an iteration", "a run from one source".
     pass_arguments : mapping
-        Arguments of a run with a fixed number of passes, to measure how long one takes.
+        Arguments of a run with a fixed number of passes, to measure the time of one.
     source_option : str, optional
-        The option that names the source or the sources. Benchmarks and measurements draw them.
+        The option that names the source or the sources. Benchmarks draw sources for it.
     graphalytics : tuple of (str, str), optional
         The column that LDBC Graphalytics' output file holds, and its match rule: "exact", "epsilon" or
         "equivalence".
@@ -127,8 +124,8 @@ class AlgorithmSpec:
         ``"module:function"``. The function takes a `Result` and the arguments that the user gave. It returns
         the sentences that the command line prints after the run.
     verified_scope : str, optional
-        ``"module:function"``. The function takes an `Answer` and returns what its verification covers, as the
-        end of a sentence, where that is less than the exact answer.
+        ``"module:function"``. The function takes an `Answer` and returns the scope of its verification, as
+        the end of a sentence. An exact verification needs no scope.
     claimed : str, optional
         ``"module:function"``. The function takes the parameters of a saved answer, `graph`, `given`, the
         parameters that the user gave, and `recorded`, whether the file records any. It returns the parameters
@@ -171,13 +168,26 @@ class AlgorithmSpec:
             If the algorithm has none.
         """
         if self.verify is None:
-            msg = f"{self.name} has no verifier; its spec names none"
+            msg = f"{self.name} has no verifier: its spec has no verify="
             raise ArgumentError(msg)
         return resolve(self.verify)
 
 
 def resolve(path: str) -> Callable[..., Any]:
-    """Import the function that ``"module:function"`` names."""
+    """Return the function that ``"module:function"`` names.
+
+    Raises
+    ------
+    ArgumentError
+        If the module cannot be imported or does not have the function.
+    """
     module, _, name = path.partition(":")
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return function
+    try:
+        home = import_module(module)
+    except (ImportError, ValueError) as error:
+        msg = f"cannot import {path!r}, which the spec of an algorithm names: {error}; correct the spec"
+        raise ArgumentError(msg) from error
+    if not callable(function := getattr(home, name, None)):
+        msg = f"{module} has no function {name!r}, which the spec of an algorithm names; correct the spec"
+        raise ArgumentError(msg)
+    return cast("Callable[..., Any]", function)

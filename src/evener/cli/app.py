@@ -1,4 +1,4 @@
-"""The commands that run algorithms: run, verify, bench. The others are in `files` and `machine`."""
+"""Commands that run algorithms: run, verify, bench. `graph_commands` and `machine_commands` have the rest."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from evener.algorithms import registry
 from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
-from evener.cli import files, machine
-from evener.cli.job import Job
+from evener.cli import graph_commands, machine_commands
 from evener.cli.options import (
     PLACEMENT,
     READING,
@@ -27,6 +26,7 @@ from evener.cli.options import (
     with_vertices,
 )
 from evener.cli.output import say
+from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ app = typer.Typer(
 def _start(
     context: typer.Context,
     *,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     from evener.system.version import __version__
 
@@ -61,14 +61,14 @@ def _start(
 
 
 class _PerAlgorithm(TyperGroup):
-    """A command with one form for each registered algorithm, whose spec is imported when it is named."""
+    """A command with a subcommand for each registered algorithm. A spec is imported when it is named."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is typer's
         """Return the names of the algorithms."""
         return registry.names()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is typer's
-        """Return the form of the command for an algorithm."""
+        """Return the subcommand of an algorithm."""
         try:
             spec = registry.find(cmd_name)
         except ArgumentError as error:
@@ -78,7 +78,7 @@ class _PerAlgorithm(TyperGroup):
         return _form(str(self.name), spec)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Accept options in front of the algorithm's name as well."""
+        """Accept options before the name of the algorithm too."""
         known = registry.names()
         at = next((place for place, word in enumerate(args) if word in known), 0)
         return super().parse_args(ctx, [*args[at : at + 1], *args[:at], *args[at + 1 :]])
@@ -93,33 +93,36 @@ def run(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Table: .parquet, .csv, .tsv, .arrow."),
     ] = None,
-    report: Annotated[str | None, typer.Option(metavar="FILE", help="A page about the run: .html.")] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE", help="Report of the run: .html.")] = None,
     trace: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="When each element did what, for Perfetto: .json."),
+        typer.Option(metavar="FILE", help="Trace of the run for Perfetto: .json."),
     ] = None,
-    energy: Annotated[bool, typer.Option("--energy", help="Measure the joules of host and GPUs.")] = False,
-    top: Annotated[int, typer.Option(min=0, help="Print this many top vertices.")] = 10,
-    timeline: Annotated[bool, typer.Option(help="Print what each superstep took.")] = True,
-    verify: Annotated[bool, typer.Option("--verify", help="Check the answer before it is used.")] = False,
+    energy: Annotated[
+        bool, typer.Option("--energy", help="Measure the energy of CPU and GPUs in joules.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=0, help="Number of top vertices to print.")] = 10,
+    timeline: Annotated[bool, typer.Option(help="Print the time of each superstep.")] = True,
+    verify: Annotated[bool, typer.Option("--verify", help="Verify the answer before writing it.")] = False,
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Run an algorithm on a graph; print the top vertices, the timeline and the rate."""
+    """Run an algorithm on a graph, and print the top vertices, the timeline and the rate."""
     place, arguments = placement(given), chosen(spec, given)
-    from evener.cli import text, work
+    from evener.cli import commands_common as common
+    from evener.cli import render
 
-    work.check_outputs(graph, table=output, report=report, trace=trace)
-    work.check_elements(place)
+    common.check_outputs(graph, table=output, report=report, trace=trace)
+    place = common.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, reading(given))
+        opened = common.open_graph(job, graph, reading(given))
         arguments = {**with_vertices(spec, opened, arguments), **place}
-        measured = work.compute_metered if energy else work.compute
+        measured = common.compute_metered if energy else common.compute
         result = measured(job, spec, opened, arguments)
-        work.note_isolated_source(spec, result, arguments)
+        common.note_isolated_source(spec, result, arguments)
         if verify:
-            work.check_answer(job, result)
+            common.check_answer(job, result)
         if output is not None:
             job.stage(f"writing {output}")
             result.write(output)
@@ -132,15 +135,15 @@ def run(
             job.stage(f"writing {trace}")
             result.trace(trace)
             job.written.append(trace)
-    work.note_no_kernel_cache()
-    work.note_unused(spec, result, arguments)
+    common.note_no_kernel_cache()
+    common.note_unused(spec, result, arguments)
     if as_json:
-        content = text.result_json(spec, result, top=top, timeline=timeline)
-        say(text.as_json({**content, "verified": verify, "written": job.written}))
+        content = render.result_json(spec, result, top=top, timeline=timeline)
+        say(render.as_json({**content, "verified": verify, "written": job.written}))
         return
-    text.show_result(spec, result, top=top, timeline=timeline)
+    render.show_result(spec, result, top=top, timeline=timeline)
     if verify:
-        say(f"The answer is verified{text.verified_scope(spec, result)}.")
+        say(f"The answer is verified{render.verified_scope(spec, result)}.")
     for path in job.written:
         say(f"Wrote {path}.")
 
@@ -151,36 +154,37 @@ def verify(
     graph: GraphName,
     results: Annotated[
         str | None,
-        typer.Argument(metavar="[RESULTS]", help="A table that `run -o` wrote; without it, run and check."),
+        typer.Argument(metavar="[RESULTS]", help="A table from `run -o`. Default: run, then verify."),
     ] = None,
     *,
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Check an answer against the rules that define it; exit status 3 if it breaks one."""
+    """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
     place, arguments = placement(given), chosen(spec, given)
-    from evener.cli import text, work
+    from evener.cli import commands_common as common
+    from evener.cli import render
 
-    work.check_elements(place)
+    place = common.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, reading(given))
+        opened = common.open_graph(job, graph, reading(given))
         answer: Answer
         if results is None:
-            answer = work.compute(job, spec, opened, {**with_vertices(spec, opened, arguments), **place})
+            answer = common.compute(job, spec, opened, {**with_vertices(spec, opened, arguments), **place})
         else:
             from evener.algorithms.saved_answer import load_claim
 
             job.stage(f"reading {results}")
             parameters = with_vertices(spec, opened, arguments)
             answer = load_claim(Path(results), opened, spec=spec, parameters=parameters)
-        work.check_answer(job, answer)
+        common.check_answer(job, answer)
     if results is None:
-        work.note_no_kernel_cache()
+        common.note_no_kernel_cache()
     if as_json:
-        say(text.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
+        say(render.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
     else:
-        say(f"{spec.name} on {graph}: the answer is right{text.verified_scope(spec, answer)}.")
+        say(f"{spec.name} on {graph}: the answer is correct{render.verified_scope(spec, answer)}.")
 
 
 def bench(
@@ -188,28 +192,28 @@ def bench(
     context: typer.Context,
     graph: GraphName,
     *,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs that are timed, after one that is not.")] = 16,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of timed runs, after one untimed run.")] = 16,
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Time an algorithm here: medians of verified runs, reading and partitioning not counted.
+    """Time verified runs of an algorithm, without reading and partitioning, and print the median.
 
-    An algorithm that starts from sources gets one source in each run, drawn with a fixed seed, unless sources
-    are given.
+    If no source is given, each run starts from another source, drawn with a fixed seed.
     """
     place, arguments = placement(given), chosen(spec, given)
-    from evener.cli import text, work
+    from evener.cli import commands_common as common
+    from evener.cli import render
 
-    work.check_elements(place)
+    place = common.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, reading(given))
-        timed = work.repeat(job, spec, opened, arguments, place, repeats=repeats)
-    work.note_no_kernel_cache()
+        opened = common.open_graph(job, graph, reading(given))
+        timed = common.repeat(job, spec, opened, arguments, place, repeats=repeats)
+    common.note_no_kernel_cache()
     if as_json:
-        say(text.as_json({"algorithm": spec.name, "graph": graph, **timed}))
+        say(render.as_json({"algorithm": spec.name, "graph": graph, **timed}))
     else:
-        text.show_timings(spec, graph, timed)
+        render.show_timings(spec, graph, timed)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "bench": bench}
@@ -217,7 +221,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "benc
 
 @functools.cache
 def _form(command: str, spec: AlgorithmSpec) -> Any:
-    """The command for one algorithm: its options are those of the algorithm's spec and of all runs."""
+    """Return the command for one algorithm, with the options of its spec and of all runs."""
     function = _COMMANDS[command]
 
     @functools.wraps(function)
@@ -229,12 +233,14 @@ def _form(command: str, spec: AlgorithmSpec) -> Any:
     parameters = list(inspect.signature(function).parameters.values())
     vars(form)["__signature__"] = inspect.Signature(parameters[1:])
     single = typer.Typer(rich_markup_mode="markdown", context_settings=_SETTINGS, add_completion=False)
-    single.command(spec.name, short_help=spec.summary)(takes(own_options(spec), PLACEMENT, READING)(form))
+    text = f"{spec.summary}\n\n{inspect.cleandoc(function.__doc__ or '')}"
+    register = single.command(spec.name, help=text, short_help=spec.summary)
+    register(takes(own_options(spec), PLACEMENT, READING)(form))
     return typer.main.get_command(single)
 
 
 def _broken_form(name: str, error: ArgumentError) -> TyperCommand:
-    """The command for an algorithm that cannot be loaded: ``--help`` lists it, and a run raises the error."""
+    """Return the command for an algorithm that cannot be loaded: a run of it raises the error."""
 
     def form() -> None:
         raise error
@@ -249,5 +255,5 @@ for _name, _function in _COMMANDS.items():
     _group = typer.Typer(cls=_PerAlgorithm, context_settings=_SETTINGS, help=_function.__doc__)
     app.add_typer(_group, name=_name)
 
-files.add_to(app)
-machine.add_to(app)
+graph_commands.add_to(app)
+machine_commands.add_to(app)

@@ -1,4 +1,4 @@
-"""Calibration: run each algorithm on generated graphs, so that plans follow from runs on this machine."""
+"""Calibration: run each algorithm on generated graphs, and record the runs for later plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evener.algorithms import feedback, registry
 from evener.elements import usable_cores
 from evener.errors import DeviceOutOfMemory
 from evener.graph.formats import read
-from evener.partition.footprint import beside_edges
+from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.place import partition
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SeedRun", "seed"]
 
-# Scales of the R-MAT graphs on few cores and on many, from MANY_CORES on.
+# Scales of the generated graphs on fewer than MANY_CORES cores, and on more.
 FEW_CORES_SCALES, MANY_CORES_SCALES, MANY_CORES = (18,), (20, 22), 8
-# No further run begins after so many seconds, compiling not counted.
+# Seconds without compiling after which no further run begins.
 BUDGET_SECONDS = 20.0
 # Runs of each algorithm on a placement, after one that may compile kernels.
 RUNS = 2
-# Part of the edges that fits the GPU in the placements with edges in host memory.
+# Part of the edges that fits the GPU in placements with edges in host memory.
 FITS = 0.5
 # Share of the edges on the CPU where CPU and GPU run together.
 ALPHA = 0.1
@@ -81,9 +81,9 @@ def seed(gpu: str, *, say: Callable[[str], None]) -> list[SeedRun]:
 
 
 def _placements(graph: Graph, gpu: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield elements and arguments of `partition`: each side alone, edges in host memory, both sides."""
+    """Yield elements and arguments of `partition`: CPU, GPU, GPU with edges in host memory, and both."""
     edge_bytes = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
-    vertices = beside_edges(graph.n, 0, 0, graph.m, directions=1)
+    vertices = bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1)
     capped = {"gpu_memory": int(vertices + FITS * graph.m * edge_bytes)}
     yield "cpu", {}
     yield gpu, {}

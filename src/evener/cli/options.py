@@ -1,4 +1,4 @@
-"""The options of the commands, and how their words become arguments of the library's calls."""
+"""Options of the commands, and their conversion to arguments of the library."""
 
 from __future__ import annotations
 
@@ -38,22 +38,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 _READ, _WHERE, _OWN = "How the graph is read", "Where it runs", "Options of the algorithm"
 
-# What was not given stays None here, and is left to the library: it holds the defaults.
+# An option that is not given is None; the library has the defaults.
 READING: dict[str, Any] = {
     "directed": Annotated[
         bool | None,
         typer.Option(
             "--directed/--undirected",
-            help="How to take the edges: as the file says, or directed.",
+            help="Direction of the edges (default: from the file, else directed).",
             rich_help_panel=_READ,
         ),
     ],
     "format": Annotated[
         str | None,
-        typer.Option(help="The format, where the file's name does not say it.", rich_help_panel=_READ),
+        typer.Option(help="Format of the file, if its name does not show it.", rich_help_panel=_READ),
     ],
     "columns": Annotated[
-        str | None, typer.Option(help="Columns of tail, head and weight: src,dst,w.", rich_help_panel=_READ)
+        str | None,
+        typer.Option(help="Columns of tail, head and weight, such as src,dst,w.", rich_help_panel=_READ),
     ],
     "self_loops": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
     "duplicates": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
@@ -62,12 +63,16 @@ PLACEMENT: dict[str, Any] = {
     "on": Annotated[
         str | None,
         typer.Option(
-            "--on", help="Elements: cpu, cpu:8, cuda:0, or several with commas.", rich_help_panel=_WHERE
+            "--on",
+            help="Elements: cpu, cpu:8, cuda:0, or several separated by commas.",
+            rich_help_panel=_WHERE,
         ),
     ],
     "policy": Annotated[
         str | None,
-        typer.Option(help="What goes to which element: random, high, low, auto.", rich_help_panel=_WHERE),
+        typer.Option(
+            help="Assignment of vertices to elements: random, high, low, auto.", rich_help_panel=_WHERE
+        ),
     ],
     "alpha": Annotated[
         str | None,
@@ -76,7 +81,8 @@ PLACEMENT: dict[str, Any] = {
     "gpu_memory": Annotated[
         str | None,
         typer.Option(
-            help="What a GPU may hold: 20GiB. It reads other edges from the host.", rich_help_panel=_WHERE
+            help="Memory to use on each GPU, such as 20GiB. The GPU reads other edges from the host.",
+            rich_help_panel=_WHERE,
         ),
     ],
 }
@@ -96,7 +102,7 @@ def own_options(spec: AlgorithmSpec) -> dict[str, Any]:
 
 
 def takes(*groups: Mapping[str, Any]) -> Callable[[Command], Command]:
-    """Give a command the options of `groups`; it gets them as its ``**given``."""
+    """Return a decorator that adds the options of `groups` to a command, as its ``**given``."""
 
     def declare(command: Command) -> Command:
         hints = get_type_hints(command, include_extras=True)
@@ -111,14 +117,14 @@ def takes(*groups: Mapping[str, Any]) -> Callable[[Command], Command]:
             ]
         shown = inspect.Signature(parameters)
         command.__annotations__ = {one.name: one.annotation for one in parameters}
-        vars(command)["__signature__"] = shown  # what inspect.signature looks at first
+        vars(command)["__signature__"] = shown  # inspect.signature reads it first
         return command
 
     return declare
 
 
 def reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options on how the graph is read; columns may be named, or numbered from 0."""
+    """Return the options of `evener.read`. Columns are names, or numbers from 0."""
     arguments: dict[str, Any] = {name: given[name] for name in READING if given[name] is not None}
     if "columns" in arguments:
         words = [word.strip() for word in arguments["columns"].split(",")]
@@ -138,7 +144,7 @@ def placement(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chosen(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those options of an algorithm that were given."""
+    """Return the options of an algorithm that were given."""
     return {one.name: given[one.name] for one in spec.options if given.get(one.name) is not None}
 
 
@@ -159,7 +165,7 @@ def vertex(graph: Graph, word: str, *, option: str) -> int | str:
     try:
         return int(word)
     except ValueError:
-        msg = f"{option} takes ids, and vertices of this graph are named by integers, not {word!r}"
+        msg = f"{option}: expected an id of this graph, an integer, found {word!r}"
         raise ArgumentError(msg) from None
 
 
@@ -168,7 +174,7 @@ def vertices(graph: Graph, words: str, *, option: str) -> list[int | str]:
     each = (word.strip() for word in words.split(","))
     named = [vertex(graph, word, option=option) for word in each if word]
     if not named:
-        msg = f"{option} takes vertex ids separated by commas; found none in {words!r}; omit it for all"
+        msg = f"{option}: expected vertex ids separated by commas, found {words!r}; omit it for all vertices"
         raise ArgumentError(msg)
     return named
 
@@ -186,8 +192,6 @@ def _share(alpha: str) -> float | None:
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        msg = (
-            f"--alpha is the share of the edges on the CPU side, a number from 0 to 1 or auto, not {alpha!r}"
-        )
+        msg = f"--alpha (share of the edges on the CPU side) must be auto or from 0 to 1, not {alpha!r}"
         raise ArgumentError(msg)
     return share

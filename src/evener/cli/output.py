@@ -1,4 +1,4 @@
-"""The two streams a command prints to."""
+"""The standard output and standard error of commands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from evener.errors import FileError
 
 __all__ = ["note", "point_output_at_nothing", "say"]
 
-# Arguments that the library's sentences name, and that are options of commands as well: with a value, as in
-# on="cpu", or without, or as what a sentence is about. Names of files and specs may hold such words with
-# others, and a spec's seed "must be" what it is to be.
+# Arguments in messages of the library that are also options of commands, such as on="cpu" or "tol must be".
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
         (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
@@ -22,20 +20,20 @@ _ARGUMENT = re.compile(
     )
     | \A(?:
         (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|stop|tol|weights)
-            (?=\ is\ |\ must\ be\ (?:an\ integer\ of|a\ number)\ )
-        | (?P<choice>duplicates|ids|self_loops)(?=\ must\ be\ ["'])
+            (?=\ is\ |\ must\ be\ (?:an\ integer\ of|a\ number|a\ finite\ number)\ )
+        | (?P<choice>dtype|duplicates|ids|self_loops|semantics|stop)(?=\ must\ be\ ["'])
     )""",
     re.VERBOSE,
 )
 
 
 def say(text: str = "") -> None:
-    """Print to standard output, at once.
+    """Print to standard output and flush it.
 
     Raises
     ------
     FileError
-        If it cannot be written: a full disk.
+        If the output cannot be written, for example to a full disk.
     """
     try:
         print(text, flush=True)  # noqa: T201 - the command line
@@ -43,19 +41,19 @@ def say(text: str = "") -> None:
         raise
     except OSError as error:
         point_output_at_nothing()
-        msg = f"the output cannot be written: {(error.strerror or str(error)).lower()}"
+        msg = f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
         raise FileError(msg) from error
 
 
 def note(text: str) -> None:
-    """Print to standard error, which programs that read our output do not see."""
-    if sys.stderr is None:  # closed before we began
+    """Print to standard error, so that programs that read the output do not see it."""
+    if sys.stderr is None:  # closed before the command began
         return
     print(f"evener: {_ARGUMENT.sub(_as_option, text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
 
 
 def _as_option(argument: re.Match[str]) -> str:
-    """An argument of the library as the option of that name, with a space before its value."""
+    """Return the command-line option of an argument of the library."""
     if argument["direction"]:
         return "--directed" if argument["direction"] == "True" else "--undirected"
     if argument["bare"] == "directed":
@@ -65,8 +63,8 @@ def _as_option(argument: re.Match[str]) -> str:
 
 
 def point_output_at_nothing() -> None:
-    """Let what standard output still holds go nowhere: the flush at the process's end would fail again."""
-    with contextlib.suppress(OSError, ValueError):  # a standard output that is no file
+    """Redirect standard output to nothing, because the flush at exit would fail again."""
+    with contextlib.suppress(OSError, ValueError):  # standard output may not be a file
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
         os.close(nothing)

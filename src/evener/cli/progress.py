@@ -1,4 +1,4 @@
-"""What a run shows while it goes: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,45 +18,44 @@ if TYPE_CHECKING:
 
 __all__ = ["Display", "LiveDisplay", "PlainDisplay", "display", "line"]
 
-# Seconds between plain lines: a log of an hour's run stays a page or two.
+# Seconds between plain lines.
 _PLAIN_EVERY = 5.0
 
-# Seconds after which it is worth saying that kernels are being made ready. To compile them takes 10 to 30 s
-# in a version's first run; to load all that four algorithms have took 0.5 s on two cores.
+# Seconds of compiling after which the live line mentions it.
 _LONG = 1.0
 
-# Redraws of the live line a second: quick to the eye, and far below the cost of any superstep's work.
+# Redraws of the live line per second.
 _REDRAWS = 8
 
 
 class Display(Protocol):
-    """Where a run says how far it has come; both calls may come from any thread."""
+    """Shows the progress of a run. Any thread may call both methods."""
 
     def stage(self, what: str) -> None:
         """Begin a stage that has no supersteps: reading, partitioning, writing."""
 
     def superstep(self, progress: Progress) -> None:
-        """Show how far the algorithm has come: this is what ``progress=`` takes."""
+        """Show the progress of the algorithm."""
 
     def __enter__(self) -> Display:
-        """Begin to show."""
+        """Start the display."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
 
 
 def display(stream: TextIO | None = None) -> Display:
-    """Return the display that fits `stream`, by default standard error."""
+    """Return the display for `stream`, by default standard error."""
     stream = stream or sys.stderr
-    if stream is None:  # closed before we began
+    if stream is None:  # closed before the command began
         stream = io.StringIO()
     return LiveDisplay(stream) if stream.isatty() else PlainDisplay(stream)
 
 
 def line(progress: Progress) -> str:
-    """Write one line for how far a run has come.
+    """Return one line about the progress of a run.
 
     Examples
     --------
@@ -75,12 +74,12 @@ def line(progress: Progress) -> str:
 
 
 class PlainDisplay:
-    """One line now and then, for logs and pipes.
+    """A line every few seconds, for logs and pipes.
 
     Parameters
     ----------
     stream : text file
-        Where lines go.
+        Receives the lines.
     every : float
         Seconds between lines; a run shorter than this shows none.
     """
@@ -91,10 +90,10 @@ class PlainDisplay:
         self._next = time.monotonic() + every
 
     def stage(self, what: str) -> None:
-        """Begin a stage; nothing is printed, so that a short run stays quiet."""
+        """Begin a stage, without a line."""
 
     def superstep(self, progress: Progress) -> None:
-        """Print a line if the last is old enough."""
+        """Print a line if enough time has passed since the last one."""
         if time.monotonic() >= self._next:
             print(line(progress), file=self._stream, flush=True)
             self._next = time.monotonic() + self._every
@@ -124,11 +123,11 @@ class LiveDisplay:
         self._spent = self._spent_before = _compile_seconds()
 
     def stage(self, what: str) -> None:
-        """Show what is being done."""
+        """Show the stage."""
         self._text = what
 
     def superstep(self, progress: Progress) -> None:
-        """Show how far the algorithm has come."""
+        """Show the progress of the algorithm."""
         self._text = line(progress)
 
     def __enter__(self) -> LiveDisplay:
@@ -139,7 +138,7 @@ class LiveDisplay:
 
         def draw() -> Spinner:
             more, room = self._compiling_text(), self._console.width - 2
-            if 2 * len(more) > room:  # what goes on matters more
+            if 2 * len(more) > room:  # progress matters more
                 more = ""
             spinner.update(text=_cropped(self._text, room - len(more)) + more)
             return spinner
@@ -155,21 +154,21 @@ class LiveDisplay:
             self._live.stop()
 
     def _compiling_text(self) -> str:
-        """What to add while kernels are compiled, or loaded for long."""
+        """Return the end of the line while kernels are compiled or loaded for long, else nothing."""
         last, self._spent = self._spent, _compile_seconds()
         so_far = self._spent - self._spent_before
         if self._spent == last or so_far < _LONG:
             return ""
-        return f"; making kernels ready, {so_far:.0f} s so far"
+        return f"; compiling kernels, {so_far:.0f} s so far"
 
 
 def _compile_seconds() -> float:
-    """Seconds that this process has spent on that, none if it has not come to any kernel."""
-    # Another thread may be in the middle of importing it.
+    """Return the seconds that this process has spent on compiling kernels."""
+    # Do not import the module: another thread may be importing it.
     spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "compile_seconds", None)
     return 0.0 if spent is None else float(spent())
 
 
 def _cropped(text: str, room: int) -> str:
-    """As much of a line as there is room for: a second one would stay on the terminal."""
+    """Return a line cut to the width of the terminal, because a second line would remain there."""
     return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from evener.graph.deprecation import warn_renamed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -111,14 +113,20 @@ class Progress:
 class Shares(NamedTuple):
     """Shares of the elements' time for computing, sending, receiving and waiting; they sum to 1.
 
-    The rest is `between`: time in Python, or in the turn of another element.
+    `overhead` is the remaining time: time in Python, or in the turn of another element.
     """
 
     compute: float
     send: float
     receive: float
     wait: float
-    between: float = 0.0
+    overhead: float = 0.0
+
+    @property
+    def between(self) -> float:
+        """Deprecated name of `overhead`."""
+        warn_renamed("Shares.between", "overhead")
+        return self.overhead
 
 
 class Superstep(NamedTuple):
@@ -225,9 +233,9 @@ class Timeline:
             sum(span.receive for span in self.spans),
             sum(span.wait for span in self.spans),
         ]
-        between = max(0.0, self.seconds * len(self.elements) - sum(totals))
-        whole = sum(totals) + between
-        return Shares(*(part / whole if whole else 0.0 for part in (*totals, between)))
+        overhead = max(0.0, self.seconds * len(self.elements) - sum(totals))
+        whole = sum(totals) + overhead
+        return Shares(*(part / whole if whole else 0.0 for part in (*totals, overhead)))
 
     def by_superstep(self) -> list[Superstep]:
         """Return one row for each superstep, with the times of the element that was busy longest."""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evener.partition.footprint import HEAD_BYTES, LEAST_HEADED, beside_edges, far_edges, too_large
+from evener.partition.footprint import (
+    MIN_PREFIXED_ROW,
+    PREFIX_BYTES,
+    bytes_excluding_edges,
+    count_host_edges,
+    too_large,
+)
 from evener.partition.neighbour_sample import NeighbourSample
 from evener.partition.policies import edge_shares
 from evener.partition.sizes import Degrees, ElementShare, owned_by_degree, partition_sizes
@@ -73,7 +79,7 @@ class GraphSizes:
         return _Rows(
             np.append(0, np.cumsum(owned[there])),
             np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= LEAST_HEADED * self.directions)].sum()),
+            float(owned[there & (each >= MIN_PREFIXED_ROW * self.directions)].sum()),
         )
 
 
@@ -126,7 +132,7 @@ def estimate_shares(
     nbytes: list[int] = []
     free: dict[object, int] = {}  # of each memory, which several elements may share
     for element, part, own in zip(elements, parts, owned, strict=True):
-        needed = beside_edges(
+        needed = bytes_excluding_edges(
             part.vertices, part.mirrors, part.remote_mirrors, part.edges, directions=sizes.directions
         )
         share = ElementShare(element.name, element.kind, element.threads, part)
@@ -137,9 +143,9 @@ def estimate_shares(
                 raise too_large(element.name, part.vertices, part.mirrors, needed, room)
             if needed + part.edges * sizes.edge_bytes > room:
                 prefixes_of = sizes.rows(own).prefixes_of if sizes.prefixes else _no_prefixes
-                host, prefixes = far_edges(part.edges, sizes.edge_bytes, room - needed, prefixes_of)
+                host, prefixes = count_host_edges(part.edges, sizes.edge_bytes, room - needed, prefixes_of)
                 share = replace(share, host_edges=host)
-                needed += prefixes * HEAD_BYTES
+                needed += prefixes * PREFIX_BYTES
         nbytes.append(needed + (part.edges - share.host_edges) * sizes.edge_bytes)
         if room is not None:
             free[element.memory] = room - nbytes[-1]

@@ -1,9 +1,9 @@
 """Partition: one element's share of the graph, in one index space of owned vertices and mirrors.
 
-Owned vertices are numbered ``0..L-1`` in descending degree, mirrors ``L..L+M-1``, grouped by owner and
-sorted by the owner's numbering. A per-vertex array of length ``L + M`` is thus the state of the owned
-vertices and, in its tail, the outbox and the inbox of T13 §4.2; a kernel never asks whether a neighbour is
-remote.
+Owned vertices are numbered ``0..L-1`` in descending degree. Mirrors are numbered ``L..L+M-1``, grouped by
+owner and sorted by the owner's numbering. The first part of a per-vertex array of length ``L + M`` is the
+state of the owned vertices. Its tail is the outbox and the inbox of T13 §4.2. A kernel therefore never tests
+whether a neighbour is remote.
 """
 
 from __future__ import annotations
@@ -32,15 +32,14 @@ __all__ = [
     "Partition",
     "PendingEdges",
     "build_partition",
-    "edges_far",
+    "host_edges",
     "number_vertices",
     "work_blocks",
 ]
 
-# Edges and rows handed to a thread at a time.
+# Edges and rows in a block, the unit of work of a thread.
 EDGES_PER_BLOCK = 1 << 15
-# Mirrors that are a long run, and the part of its vertices that must be needed for all to be mirrored: a CPU
-# takes longer to pick a value out than it takes to travel, so a few that nobody needs may come along.
+# Smallest long run of mirrors, and the part of it that must be needed for all of it to be mirrored.
 LONG_RUN = 1 << 16
 NEARLY_ALL = 0.9
 
@@ -53,19 +52,19 @@ class Edges:
     ----------
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or PendingEdges
-        Local numbers, ascending in each row: owned neighbours first, those of high degree before the others.
-        If another owner has greater hubs, rows begin with its mirrors, and those after them, unless all lie
-        in the memory of a GPU.
-        Until the partition is placed, what they, and the weights, will be written from.
+        Local numbers, ascending in each row: owned neighbours first, by descending degree, then mirrors.
+        If another owner has vertices of higher degree, rows begin with its mirrors and the mirrors after
+        them, except on a GPU that stores all edges. Before the partition is placed, the source of targets
+        and weights.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
-        Bounds of runs of rows with about equal work.
+        Bounds of blocks of rows with about equal work.
     rows : int
-        Number of rows up to the last one that has an edge.
+        Number of rows up to the last one with an edge.
     boundary : int
         Number of edges that lead to mirrors.
-    prepared : dict
-        What was made of the edges where they are placed, for all runs: see `evener.partition.column_blocks`.
+    derived : dict
+        Data derived from the edges, kept for all runs, such as ``"column_blocks"``.
     """
 
     offsets: NDArray[np.uint64]
@@ -74,7 +73,7 @@ class Edges:
     blocks: NDArray[np.uint32]
     rows: int
     boundary: int
-    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
+    derived: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def count(self) -> int:
@@ -89,32 +88,32 @@ class Edges:
 
     @property
     def host_bytes(self) -> int:
-        """Those of them that lie in the host's memory though the partition is a GPU's."""
+        """Bytes of a GPU's edges in host memory."""
         far = [getattr(array, "host_part", None) for array in (self.targets, self.weights)]
         return sum(part.nbytes for part in far if part is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingEdges:
-    """Rows of a graph that are to be a partition's: what its targets and weights are written from.
+    """Rows of a graph from which a partition's targets and weights will be written.
 
     Attributes
     ----------
     graph : Graph
-        Its out-edges are what is stored.
+        The partition stores out-edges of this graph.
     owned : ndarray of uint32, shape (L,)
-        The graph's number of each row.
+        Global number of each row.
     bounds : ndarray of uint64, shape (L + 1,)
-        The partition's offsets.
+        Offsets of the partition.
     blocks : ndarray of uint32
-        Runs of rows, see `Edges`.
+        Bounds of blocks of rows, as in `Edges`.
     position : ndarray of uint32, shape (n,)
-        The partition's number of each of the graph's vertices.
+        Local number of each vertex of the graph.
     vertices : int
-        How many the partition has, with mirrors.
+        Number of owned vertices and mirrors.
     first : int
-        The vertex that those of highest degree begin with: 0, or the first of an owner's mirrors, if that has
-        more out-edges than the first of each other owner, and than the first that is owned.
+        Local number of the vertex with the most out-edges among the first vertices of all owners. Rows begin
+        with the neighbours from this number on.
     """
 
     graph: Graph
@@ -130,7 +129,7 @@ class PendingEdges:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that targets and weights will take."""
+        """Bytes of the targets and weights."""
         return len(self) * (4 + (0 if self.graph.weights is None else self.graph.weights.itemsize))
 
 
@@ -141,18 +140,18 @@ class Partition:
     Attributes
     ----------
     index : int
-        Which of the partitions this is.
+        Number of this partition.
     vertices : ndarray of uint32, shape (L + M,)
-        The graph's number of each local vertex.
+        Global number of each local vertex.
     mirror_bounds : ndarray of int64, shape (P + 1,)
         The mirrors of owner ``q`` are the local vertices ``mirror_bounds[q]:mirror_bounds[q + 1]``.
     out_degree : ndarray of uint32, shape (L,)
-        Out-edges of each owned vertex in the whole graph.
+        Out-degree of each owned vertex in the whole graph.
     connected : int
-        Number of owned vertices up to the last one that has an out-edge, or another that is stored.
+        Number of owned vertices up to the last one with an out-edge or a stored edge.
     out, in_ : Edges or None
-        Out-edges and in-edges of the owned vertices; the same object for an undirected graph, None for a
-        direction that was not asked for.
+        Out-edges and in-edges of the owned vertices: the same object for an undirected graph, None for a
+        direction that is not stored.
     """
 
     index: int
@@ -175,19 +174,19 @@ class Partition:
 
     @property
     def directions(self) -> tuple[Edges, ...]:
-        """The adjacencies stored, each once."""
+        """The stored adjacencies, each once."""
         both = (self.out,) if self.out is self.in_ else (self.out, self.in_)
         return tuple(edges for edges in both if edges is not None)
 
     @property
     def stored_edges(self) -> int:
-        """Edges of all adjacencies stored."""
+        """Number of edges of all stored adjacencies."""
         return sum(edges.count for edges in self.directions)
 
     @property
     def mapped_edges(self) -> int:
-        """Those of them that lie in the host's memory though the partition is a GPU's."""
-        return sum(edges_far(e.targets) for e in self.directions)
+        """Number of a GPU's edges in host memory."""
+        return sum(host_edges(e.targets) for e in self.directions)
 
     @property
     def nbytes(self) -> int:
@@ -197,23 +196,23 @@ class Partition:
 
     @property
     def host_bytes(self) -> int:
-        """Those of them that lie in the host's memory though the partition is a GPU's."""
+        """Bytes of a GPU's edges in host memory."""
         return sum(edges.host_bytes for edges in self.directions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbering:
-    """Who owns each vertex and what number it has there.
+    """The owner and the local number of each vertex.
 
     Attributes
     ----------
     owner : ndarray of uint8 or uint16, shape (n,)
     local : ndarray of uint32, shape (n,)
-        The vertex's number in its owner's partition.
+        Local number of each vertex in its owner's partition.
     vertices : ndarray of uint32, shape (n,)
-        The vertices of all partitions, one partition after another, each in its own numbering.
+        The vertices of all partitions, ordered by partition, then by local number.
     bounds : ndarray of uint64, shape (P + 1,)
-        Where each partition begins in `vertices`.
+        The first position of each partition in `vertices`.
     """
 
     owner: NDArray[Any]
@@ -222,12 +221,12 @@ class Numbering:
     bounds: NDArray[np.uint64]
 
     def owned_by(self, p: int) -> NDArray[np.uint32]:
-        """The vertices of partition `p` in its numbering."""
+        """Return the vertices of partition `p` by local number."""
         return self.vertices[int(self.bounds[p]) : int(self.bounds[p + 1])]
 
 
 def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitions: int) -> Numbering:
-    """Number each partition's vertices in descending degree."""
+    """Return local numbers of each partition's vertices, in descending degree."""
     n = len(by_degree)
     counts = np.zeros((numba.get_num_threads(), partitions), dtype=np.uint64)
     kernels.count_owned(by_degree, owner, counts)
@@ -241,7 +240,7 @@ def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitio
 
 
 def work_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Cut the rows into runs of about `EDGES_PER_BLOCK` edges and rows."""
+    """Return the bounds of blocks with about `EDGES_PER_BLOCK` edges and rows each."""
     rows = len(offsets) - 1
     steps = np.arange(0, int(offsets[-1]) + rows, EDGES_PER_BLOCK, dtype=np.uint64)
     return np.unique(np.append(build.rows_at(offsets, steps), np.uint64(rows))).astype(np.uint32)
@@ -250,10 +249,10 @@ def work_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
 def build_partition(
     p: int, numbering: Numbering, graph: Graph, out_degree: NDArray[np.uint32], *, out: bool, in_: bool
 ) -> Partition:
-    """Lay out partition `p` of `graph` with the directions asked for; `placing.place` writes its edges.
+    """Return partition `p` of `graph` with pending edges; `placement.upload_partition` writes them.
 
-    `out_degree` is that of all vertices. Needs, beside the result, 5 bytes for each vertex of the graph while
-    it runs where there are several partitions.
+    `out_degree` is the out-degree of each vertex of the graph. With several partitions, the function needs 5
+    bytes per vertex of the graph for temporary arrays.
     """
     owned = numbering.owned_by(p)
     wanted = [graph] if out or not graph.directed else []
@@ -272,7 +271,7 @@ def build_partition(
             for g, runs in zip(wanted, blocks, strict=True)
         ]
         vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
-    # Each owner's vertices come in descending degree.
+    # The first vertex of each owner has its highest degree.
     begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
     first = max(begins, key=lambda begin: out_degree[vertices[begin]]) if len(owned) else 0
     stored = [
@@ -301,13 +300,13 @@ def build_partition(
     )
 
 
-def edges_far(targets: Any) -> int:
-    """How many of these lie in the host's memory though the partition is a GPU's."""
+def host_edges(targets: Any) -> int:
+    """Return the number of a GPU's edges in host memory."""
     return len(getattr(targets, "host_part", ()))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Where the rows of the owned vertices begin when they are laid one after another, shape (L + 1,)."""
+    """Return the offsets of the rows of the owned vertices, shape (L + 1,)."""
     bounds = np.zeros(len(owned) + 1, dtype=np.uint64)
     kernels.row_lengths(read_only(graph.offsets), read_only(owned), bounds[1:])
     np.cumsum(bounds, out=bounds)
@@ -315,7 +314,7 @@ def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def _up_to_last(degree: NDArray[np.uint32]) -> int:
-    """The length of the array without the zeros at its end."""
+    """Return the length of the array without the zeros at its end."""
     last = degree[::-1] != 0
     return len(degree) - int(np.argmax(last)) if last.any() else 0
 
@@ -323,9 +322,9 @@ def _up_to_last(degree: NDArray[np.uint32]) -> int:
 def _number_mirrors(
     p: int, numbering: Numbering, needed: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
-    """Extend the owned vertices by the mirrors; also give each vertex its position in the partition."""
+    """Return the owned vertices and mirrors, the bounds of mirrors, and the local number of each vertex."""
     owners = range(len(numbering.bounds) - 1)
-    others = {q: _gaps_filled(numbering.owned_by(q), needed) for q in owners if q != p}
+    others = {q: _fill_gaps(numbering.owned_by(q), needed) for q in owners if q != p}
     counts = [int(others[q].sum()) if q in others else 0 for q in owners]
     owned = numbering.owned_by(p)
     mirror_bounds = len(owned) + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -338,12 +337,11 @@ def _number_mirrors(
     return vertices, mirror_bounds, position
 
 
-def _gaps_filled(vertices: NDArray[np.uint32], needed: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Fill gaps between an owner's needed vertices; how many these then are, by equal slices of all.
+def _fill_gaps(vertices: NDArray[np.uint32], needed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Mark unneeded vertices in nearly full runs of an owner as needed, and count needed ones per slice.
 
-    Where nearly all of a long run are needed, let the others be as well: what is pulled then travels as it
-    lies, and picking out takes a CPU longer than sending. Where it owns the vertices of low degree, and the
-    hubs are elsewhere, that is nearly all it has with an edge.
+    If nearly all vertices of a long run are needed, all of them get mirrors. Pulled values then travel
+    without packing, which takes a CPU longer than sending.
     """
     found = np.empty((numba.get_num_threads(), 3), dtype=np.uint64)
     kernels.find_needed(vertices, needed, found)

@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 __all__ = ["PartitionedGraph"]
 
-# Marks the absence of a vertex in arrays of vertex numbers.
+# Means no vertex in arrays of vertex numbers.
 NO_VERTEX = (1 << 32) - 1
 
 
 class PartitionedGraph:
     """A graph placed on processing elements: place once, run many times.
 
-    Made by `partition`. Every algorithm takes it in the place of a graph. Where a GPU is among its elements,
-    one algorithm at a time may run on it.
+    `partition` returns it. Every algorithm accepts it instead of a graph. If one of its elements is a GPU,
+    only one algorithm may run on it at a time.
 
     Attributes
     ----------
     graph : Graph
-        The graph it was made from.
+        The graph that was partitioned.
     elements : list of Element
-        One for each partition.
+        The element of each partition.
     partitions : list of Partition
     policy : str
     directions : str
-        "out", "in" or "both": which edges are stored; of an undirected graph, which are followed.
+        "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
     plan : Plan or None
         The plan that chose this placement.
     cost_model : CostModel or None
-        The model that the plan was made with. It predicts runs on the partitions as they are.
+        The model behind the plan. It also predicts runs on the actual partitions.
     """
 
     def __init__(
@@ -79,15 +79,15 @@ class PartitionedGraph:
         return statistics_of(self.partitions, self.elements)
 
     def place_of(self, vertex: int) -> tuple[int, int]:
-        """The partition that owns the graph's vertex number `vertex`, and its number there."""
+        """Return the owner and the local number of a vertex, given its global number."""
         return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
 
     def mirrors_of(self, p: int) -> int:
-        """How many mirrors other partitions have of those vertices that partition `p` owns."""
+        """Return the number of mirrors in other partitions of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
 
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """Bring the owned values of all partitions into the order of the graph's vertices."""
+        """Return the values of all owned vertices in the order of the graph's vertices."""
         self._check_parts(parts)
         gathered = self._for_each_vertex(parts[0].dtype)
         for vertices, part in self._fetched(parts):
@@ -95,14 +95,14 @@ class PartitionedGraph:
         return gathered
 
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
-        """As `gather`, for values that are local numbers of vertices: they become the graph's own ids.
+        """Gather values that are local numbers of vertices, as the ids of these vertices.
 
-        Where the ids are strings, positions in ``graph.ids``; where there is no vertex, -1.
+        String ids become positions in ``graph.ids``. No vertex becomes -1.
 
         Raises
         ------
         ArgumentError
-            For a number that no vertex of its partition has.
+            For a number that is not a local number of its partition.
         """
         self._check_parts(parts, numbers=True)
         gathered = self._for_each_vertex(np.dtype(np.int64))
@@ -114,14 +114,14 @@ class PartitionedGraph:
         return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
-        """As `gather`, for values that are the graph's numbers of vertices: they become its own ids.
+        """Gather values that are global numbers of vertices, as the ids of these vertices.
 
-        Where the ids are strings, the numbers are left as they are; where there is no vertex, -1.
+        With string ids, the numbers do not change. No vertex becomes -1.
 
         Raises
         ------
         ArgumentError
-            For a number that no vertex has.
+            For a number that is not a vertex of the graph.
         """
         self._check_parts(parts, numbers=True)
         gathered = self._for_each_vertex(np.dtype(np.int64))
@@ -131,17 +131,17 @@ class PartitionedGraph:
             _refuse_beyond(beyond, self.graph.n, "the graph's numbers")
         return gathered
 
-    def spread(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Give each partition the values of its own vertices and mirrors; the inverse of `gather`."""
+    def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the values of each partition's vertices and mirrors; the inverse of `gather`."""
         pairs = zip(self.elements, self.partitions, strict=True)
         return [element.upload(values[element.download(partition.vertices)]) for element, partition in pairs]
 
     def owned_vertices(self) -> list[NDArray[np.uint32]]:
-        """The graph's numbers of the vertices that each partition owns, in the host's memory."""
+        """Return the global numbers of the vertices that each partition owns, in host memory."""
         return [self._numbering.owned_by(p) for p in range(len(self.partitions))]
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An undefined value for each vertex of the graph."""
+        """Return an uninitialized array with a value for each vertex of the graph."""
         n = self.graph.n
         if (nbytes := n * dtype.itemsize) >= MIN_CHECKED_BYTES:
             require(nbytes, f"the result for {n:,} vertices")
@@ -151,17 +151,17 @@ class PartitionedGraph:
             raise allocation_error(nbytes) from error
 
     def _check_parts(self, parts: Sequence[NDArray[Any]], *, numbers: bool = False) -> None:
-        """Refuse parts that do not hold a value, or number, for each owned vertex of each partition."""
+        """Raise an error unless the parts have a value, or number, for each owned vertex."""
         lengths, owned = [len(part) for part in parts], [p.owned for p in self.partitions]
         if len(lengths) != len(owned) or any(one < other for one, other in zip(lengths, owned, strict=True)):
-            msg = f"parts have a value for each owned vertex, here {owned}, or more, and not {lengths}"
+            msg = f"expected parts with a value for each owned vertex, at least {owned}; found {lengths}"
             raise ArgumentError(msg)
         if numbers and (other := next((part.dtype for part in parts if part.dtype != np.uint32), None)):
-            msg = f"numbers of vertices are uint32, not {other}"
+            msg = f"expected vertex numbers of type uint32, found {other}"
             raise ArgumentError(msg)
 
     def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
-        """The owned vertices of each partition, and its part, in the host's memory."""
+        """Yield the owned vertices and the part of each partition, in host memory."""
         for vertices, element, part in zip(self.owned_vertices(), self.elements, parts, strict=True):
             yield vertices, element.download(part)
 
@@ -171,16 +171,16 @@ class PartitionedGraph:
 
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
-    """The ids where they are the caller's own integers, else nothing: numbers then stand for themselves."""
+    """Return custom integer ids, or an empty array if the ids are vertex numbers or strings."""
     own = graph.has_custom_ids and not graph.has_string_ids
     ids = graph.ids if own else np.empty(0, dtype=np.int64)
-    ids.flags.writeable = False  # one type for the kernel, whichever it is
+    ids.flags.writeable = False  # one argument type for the kernel
     return ids
 
 
 def _refuse_beyond(beyond: int, vertices: int, what: str) -> None:
-    """Refuse numbers if some are too large."""
+    """Raise an error if some numbers are too large."""
     if beyond:
         bounds = f"below {vertices:,}, or {NO_VERTEX:,} for no vertex"
-        msg = f"{what} are {bounds}, and {beyond:,} of those given are not"
+        msg = f"expected {what} {bounds}; {beyond:,} are larger"
         raise ArgumentError(msg)

@@ -1,4 +1,4 @@
-"""Placement of a graph: one partition for each processing element."""
+"""Place a graph on processing elements: one partition each."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.placement import place
+from evener.partition.placement import upload_partition
 from evener.partition.policies import POLICIES, edge_shares, owners
-from evener.partition.route import place as place_route
-from evener.partition.route import routes_of
+from evener.partition.route import routes_of, upload_route
 from evener.partition.suggest import with_placement_hint
 from evener.system.memory import parse_bytes, require, translate_errors
 
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["partition"]
 
-# Partitions store out-degrees as uint32.
+# Largest out-degree: partitions store out-degrees as uint32.
 MOST_OUT_EDGES = (1 << 32) - 1
-# In-edges of a vertex on a GPU, which algorithms/pagerank/kernels.cu counts in an int32.
+# Largest in-degree on a GPU, where algorithms/pagerank/kernels.cu counts in-edges in an int32.
 LONGEST_ROW = (1 << 31) - (1 << 13)
-# Rows whose lengths are compared at a time.
+# Rows per step of the search for the longest row.
 _ROWS_COMPARED = 1 << 22
 
 
@@ -58,21 +57,21 @@ def partition(
     on : str or sequence of str, optional
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
     policy : {"random", "high", "low"}
-        How vertices are dealt out: at random, or the highest or the lowest degrees to the first element
+        How vertices are assigned: at random, or the highest or the lowest degrees to the first element
         (T13 §6.2).
     alpha : float, optional
-        Share of the edges on the CPU side, 0 to 1; where all elements are CPUs, on the first of them. The
-        others share the rest, and by default all share all, in proportion to their threads, of which a GPU
-        counts for hundreds. A single element has all edges.
+        Share of the edges on the CPU side, 0 to 1. If all elements are CPUs, the CPU side is the first one.
+        The other elements divide the rest in proportion to their threads; a GPU counts as hundreds of
+        threads. By default all elements divide all edges in this proportion. A single element gets all edges.
     gpu_memory : str or int, optional
-        What may be taken up on each GPU: bytes, or a size such as "20GiB". Edges that have no room there stay
-        in the host's memory, from where the GPU reads them. Default: what is free.
+        Memory to use on each GPU: bytes, or a size such as "20GiB". The GPU reads edges that do not fit from
+        host memory. Default: all free memory.
     directions : {"both", "out", "in"}
-        Which edges to store; an undirected graph has one direction that serves as both. PageRank needs "in"
-        alone, and breadth-first search makes do with "out". With "both", the first few edges of long rows
-        that stay in the host's memory lie on the GPU as well, for searches.
-    seed : int
-        For "random"; at least 0.
+        Which edges to store. An undirected graph has one direction that serves as both. PageRank needs only
+        "in", and breadth-first search needs only "out". With "both", a GPU also keeps the first few edges of
+        long rows in host memory, for searches.
+    seed : int, default 0
+        Seed of the policy "random"; at least 0.
 
     Returns
     -------
@@ -81,12 +80,13 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an unknown element or policy, a share outside 0..1, or a seed that is negative or no whole number.
+        For an unknown element or policy, a share outside 0..1, or a seed that is not an integer or negative.
     OutOfMemoryError
-        If the partitions would need more memory than there is, before allocating it; `DeviceOutOfMemory` if
-        it is a GPU's: the sentence says with which elements, policy and share it would fit.
+        If the partitions need more memory than is available, before any is allocated.
+    DeviceOutOfMemory
+        If a partition does not fit its GPU. The message gives elements, policy and share that fit.
     DeviceError
-        If a GPU is asked for and none can be used.
+        If a GPU is named and none can be used.
 
     Examples
     --------
@@ -98,16 +98,16 @@ def partition(
     """
     if not isinstance(graph, Graph):
         got = type_name(graph)
-        msg = f"partition takes a Graph, not {got}; make one with evener.read or Graph.from_edges"
+        msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):
-        msg = f'directions is "both", "out" or "in", not {directions!r}'
+        msg = f'directions must be "both", "out" or "in", not {directions!r}'
         raise ArgumentError(msg)
     if not isinstance(policy, str) or policy not in POLICIES:
         known = ", ".join(sorted(POLICIES))
-        msg = f"policy {policy!r} does not exist; choose one of {known}, or auto for an algorithm or a plan"
+        msg = f"unknown policy {policy!r}; choose one of {known} (or auto, for an algorithm or a plan)"
         if policy == "auto":
-            msg = f"policy 'auto' is for algorithms and plans; choose one of {known}"
+            msg = f"policy 'auto' is only for algorithms and plans; choose one of {known}"
         raise ArgumentError(msg)
     seed = check_seed(seed)
     most = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
@@ -123,24 +123,24 @@ def partition(
     numbering = number_vertices(by_degree, owner, len(elements))
     del by_degree
     with with_placement_hint(graph, elements, directions=directions):
-        partitions, routes = _placed(graph, directions, elements, numbering, out_degree)
+        partitions, routes = build_partitions(graph, directions, elements, numbering, out_degree)
     return PartitionedGraph(
         graph, elements, partitions, routes, numbering, policy=policy, directions=directions
     )
 
 
-def _placed(
+def build_partitions(
     graph: Graph,
     directions: str,
     elements: list[Element],
     numbering: Numbering,
     out_degree: NDArray[np.uint32],
 ) -> tuple[list[Partition], list[Route]]:
-    """Each element's partition, in its memory, and the routes between them."""
+    """Return the partition of each element, in the memory of the element, and the routes between them."""
     partitions: list[Partition] = []
     routes: list[Route] = []
-    taken: dict[object, int] = defaultdict(int)  # by what is placed, in each memory
-    promised: dict[object, int] = defaultdict(int)  # to runs on it
+    taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
+    promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
     for p, element in enumerate(elements):
         built = build_partition(
             p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
@@ -148,34 +148,37 @@ def _placed(
         if element.kind != "cpu":
             _refuse_long_rows(built, element)
         own_routes = routes_of(built, numbering)
-        # Of partitions still to be made, we know only that each holds one mirror of a vertex at most.
+        # Each partition that is not built yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
         elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
         memory = element.memory
         tiers = tiers_of(
             *(built, elsewhere, element),
-            heads=directions == "both", taken=taken[memory], promised=promised[memory],
+            prefixes=directions == "both", taken=taken[memory], promised=promised[memory],
         )  # fmt: skip
         promised[memory] += run_bytes(built, elsewhere)
-        placed = place(built, element, tiers)
+        placed = upload_partition(built, element, tiers)
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
-        routes += [place_route(route, elements[route.owner]) for route in own_routes]
-        del built  # its arrays on the host, before the next one's are made
+        routes += [upload_route(route, elements[route.owner]) for route in own_routes]
+        del built  # free its host arrays before the next partition is built
     for element in elements:
-        element.wait()  # until then it holds what is copied, whoever has forgotten it
+        element.wait()  # the element keeps the sources of its copies until it has waited
     return partitions, routes
 
 
 def _descending_degree(
     graph: Graph,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
-    """The vertices in descending degree; the degrees, in and out together for a directed graph; those out."""
+    """Return the vertices in descending degree, their degrees, and their out-degrees.
+
+    The degree of a vertex of a directed graph counts in-edges and out-edges.
+    """
     degree = graph.out_degree()
     if (most := int(degree.max(initial=0))) > MOST_OUT_EDGES:
         msg = (
-            f"a vertex with {most:,} out-edges cannot be placed, for partitions count up to "
-            f'{MOST_OUT_EDGES:,} of one; build the graph with duplicates="drop"'
+            f"a vertex has {most:,} out-edges, and a partition counts at most {MOST_OUT_EDGES:,}; "
+            'build the graph with duplicates="drop"'
         )
         raise ArgumentError(msg)
     out_degree = degree.astype(np.uint32)
@@ -190,7 +193,7 @@ def _descending_degree(
 
 
 def _refuse_long_rows(built: Partition, element: Element) -> None:
-    """Refuse rows that the kernels of a GPU cannot count."""
+    """Raise an error for a row that is too long for the counters of GPU kernels."""
     if built.in_ is None or built.in_.count <= LONGEST_ROW:
         return
     offsets = built.in_.offsets
@@ -198,15 +201,14 @@ def _refuse_long_rows(built: Partition, element: Element) -> None:
     longest = max(int(np.diff(part).max()) for part in slices)
     if longest > LONGEST_ROW:
         msg = (
-            f"a vertex with {longest:,} in-edges cannot be placed on {element.name}, which takes up to "
-            f'{LONGEST_ROW:,}; run with on="cpu", or leave such vertices to it: on="cpu,{element.name}" '
-            'with policy="high"'
+            f"a vertex has {longest:,} in-edges, and {element.name} takes at most {LONGEST_ROW:,}; run with "
+            f'on="cpu", or give vertices of high degree to the CPU: on="cpu,{element.name}", policy="high"'
         )
         raise ArgumentError(msg)
 
 
 def _share_on_host(elements: list[Element], shares: NDArray[np.float64], edge_bytes: int) -> float:
-    """The share of the edges that stays with the host, at least: the CPU's, and what no GPU has room for."""
+    """Return the smallest share of the edges in host memory: the CPU's, and the edges that fit no GPU."""
     rooms = (element.room() for element in elements)
     return float(
         sum(
@@ -217,20 +219,20 @@ def _share_on_host(elements: list[Element], shares: NDArray[np.float64], edge_by
 
 
 def _edge_bytes(graph: Graph, directions: str) -> int:
-    """Bytes of the edges of all partitions."""
+    """Return the bytes of the edges of all partitions."""
     edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
     return graph.m * edge * (2 if graph.directed and directions == "both" else 1)
 
 
 def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
-    """Bytes of the partitions and of placing them, mirrors aside: 30 a vertex beside the edges.
+    """Return the bytes of the partitions and of placing them, without mirrors: 30 per vertex, and the edges.
 
-    Of the edges, the share `on_host` stays in the host's memory; what a GPU holds passes through it.
+    The share `on_host` of the edges stays in host memory.
     """
     edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
     edges = graph.m * edge
     stored = 2 if graph.directed and directions == "both" else 1
-    # A direction that the graph does not have yet is made of the other, a third at a time.
+    # A direction that the graph does not store is built from the other one, a third at a time.
     wanted = ("out", "in") if directions == "both" else (directions,)
     missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
     made = len(missing) * (edges + graph.n * 8) + (graph.m * (4 + edge) // 3 if missing else 0)

@@ -1,7 +1,7 @@
-"""Placing: the arrays of a partition in its element's memory, its edges there or in two memories.
+"""Placement: write a partition to its element's memory, with the edges in one memory or in two.
 
-Edges are written some at a time to where they are to lie: the host never holds them beside the graph unless
-the partition is the host's.
+Edges are written in steps, directly to their final place. The host therefore holds no second copy of the
+edges of a GPU's partition.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
-from evener.partition.footprint import HEAD, IN_ONE_MEMORY, Tiers, whole_rows
-from evener.partition.partition import EDGES_PER_BLOCK, edges_far
+from evener.partition.footprint import IN_ONE_MEMORY, PREFIX_EDGES, Tiers, whole_rows
+from evener.partition.partition import EDGES_PER_BLOCK, host_edges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,47 +23,48 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition, PendingEdges
 
-__all__ = ["place"]
+__all__ = ["upload_partition"]
 
-# What one memory holds of the edges is a multiple of so many: a line of a GPU's cache.
+# The number of edges in host memory is a multiple of this: a cache line of a GPU.
 _EDGES_TOGETHER = 32
-# Edges written at a time: hundreds of blocks for the threads, and little memory beside the partition's. Pages
-# for them are locked in powers of two, of which this, and the rest of a block, leave next to nothing unused.
+# Edges per write. With the rest of a block it fits a power of two, the unit of page-locked memory.
 _EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
 
 
-def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
-    """The same partition with its arrays in the memory of an element, its edges written there.
+def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
+    """Return the same partition with its arrays in the memory of an element, and write its edges there.
 
     Parameters
     ----------
     partition : Partition
     element : Element
     tiers : Tiers
-        What stays in the host's memory, where the element is a GPU. Default: nothing.
+        The edges of a GPU's partition that stay in host memory. Default: none.
     """
 
-    def held(edges: Edges | None, most_heads: int) -> Edges | None:
+    def upload_edges(edges: Edges | None, max_prefixes: int) -> Edges | None:
         if edges is None:
             return None
-        # Kernels read several edges at once, so a run of them does not lie in two memories.
+        # Kernels read several edges at once, so an aligned run of edges must not span two memories.
         far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
         targets, weights = _written(cast("PendingEdges", edges.targets), element, far)
-        far = edges_far(targets)
-        if heads := min(most_heads, whole_rows(edges.offsets, far)):
-            targets = targets.with_heads(_heads(edges.offsets, targets.host_part, heads, element))
+        far = host_edges(targets)
+        if prefixes := min(max_prefixes, whole_rows(edges.offsets, far)):
+            targets = targets.with_prefixes(
+                _row_prefixes(edges.offsets, targets.host_part, prefixes, element)
+            )
         return replace(
             edges,
             offsets=element.upload(edges.offsets),
             targets=targets,
             weights=weights,
             blocks=element.upload(edges.blocks),
-            prepared={},
+            derived={},
         )
 
     both = partition.in_ is partition.out
-    out = held(partition.out, tiers.most_heads if both else 0)
-    in_ = out if both else held(partition.in_, tiers.most_heads)
+    out = upload_edges(partition.out, tiers.max_prefixes if both else 0)
+    in_ = out if both else upload_edges(partition.in_, tiers.max_prefixes)
     element.prepare_workspace(max(edges.count for edges in partition.directions))
     return replace(
         partition,
@@ -75,14 +76,12 @@ def place(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) 
 
 
 def _written(edges: PendingEdges, element: Element, far: int) -> tuple[Any, Any]:
-    """Targets and weights in an element's memory, the first `far` of each in the host's."""
+    """Write targets and weights to an element's memory, the first `far` of each to host memory."""
     graph = edges.graph
     targets = element.allocate_edges(len(edges), np.dtype(np.uint32), far)
     weights = None if graph.weights is None else element.allocate_edges(len(edges), graph.weights.dtype, far)
-    # What searches look for comes first in a row: with half of R-MAT 26's edges, those of low degree, on 16
-    # cores, a step up from hubs took 77 ms with mirrors last, 31 ms with the whole graph there; and a GPU
-    # whose heads lacked the CPU's hubs read most rows across the bus to their end, 70 ms of a search's 83.
-    # Rows ascend where blocks of columns will be found in them by bisection.
+    # Rows begin with the neighbours of highest degree, because searches leave a row at the first hit.
+    # Column blocks need ascending rows, because they are found by bisection.
     ascend = element.table_columns and not far
     first = np.uint64(0 if ascend else edges.first)
     none = np.empty(0, np.float32)
@@ -109,15 +108,15 @@ def _written(edges: PendingEdges, element: Element, far: int) -> tuple[Any, Any]
     return targets, weights
 
 
-def _heads(
+def _row_prefixes(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], rows: int, element: Element
 ) -> NDArray[np.uint32]:
-    """The first few edges of each row in an element's memory, written there some at a time."""
-    heads = element.allocate_edges(rows * HEAD, np.dtype(np.uint32), 0)
-    for begin in range(0, rows, _EDGES_WRITTEN // HEAD):
-        end = min(rows, begin + _EDGES_WRITTEN // HEAD)
-        written = element.begin_write(heads, begin * HEAD, end * HEAD)
-        kernels.row_heads(offsets[begin:], targets, written.reshape(-1, HEAD))
-        element.end_write(heads, begin * HEAD, written)
-    near: NDArray[np.uint32] = heads.device_part
-    return near.reshape(-1, HEAD)
+    """Write the first few edges of each row to an element's memory, in steps."""
+    prefixes = element.allocate_edges(rows * PREFIX_EDGES, np.dtype(np.uint32), 0)
+    for begin in range(0, rows, _EDGES_WRITTEN // PREFIX_EDGES):
+        end = min(rows, begin + _EDGES_WRITTEN // PREFIX_EDGES)
+        written = element.begin_write(prefixes, begin * PREFIX_EDGES, end * PREFIX_EDGES)
+        kernels.row_prefixes(offsets[begin:], targets, written.reshape(-1, PREFIX_EDGES))
+        element.end_write(prefixes, begin * PREFIX_EDGES, written)
+    near: NDArray[np.uint32] = prefixes.device_part
+    return near.reshape(-1, PREFIX_EDGES)

@@ -1,7 +1,7 @@
 """Policies: which element owns which vertex (TOTEM's RAND, HIGH and LOW; T13 §6.2).
 
-A policy orders the vertices; the order is then cut where each element has its share of the edges. Ordering
-is linear in vertices, cutting needs no look at an edge.
+A policy orders the vertices, and the order is cut so that each element gets its share of the edges. Both
+steps are linear in the number of vertices and read no edge.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ __all__ = ["POLICIES", "edge_shares", "owners"]
 
 
 def _random(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
-    """Vertices in random order: every element gets the same mixture of degrees."""
+    """Return the vertices in random order: every element gets the same mixture of degrees."""
     return np.random.default_rng(seed).permutation(by_degree)
 
 
 def _high(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    """Highest degree first: the first element holds few vertices with many edges each."""
+    """Return the vertices by descending degree: the first element gets few vertices with many edges each."""
     return by_degree
 
 
 def _low(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    """Lowest degree first: the first element holds most of the vertices."""
+    """Return the vertices by ascending degree: the first element gets most of the vertices."""
     return by_degree[::-1]
 
 
-# Vertices whose edges are summed up together.
+# Vertices per partial sum of degrees.
 _PIECE = 1 << 14
 
 POLICIES: dict[str, Order] = {"random": _random, "high": _high, "low": _low}
@@ -49,28 +49,28 @@ POLICIES: dict[str, Order] = {"random": _random, "high": _high, "low": _low}
 def edge_shares(
     weights: Sequence[float], alpha: float | None, *, on_cpu: Sequence[bool] | None = None
 ) -> NDArray[np.float64]:
-    """The share of the edges each element gets.
+    """Return the share of the edges of each element.
 
     Parameters
     ----------
     weights : sequence of float
-        What each element counts for among its like: the threads of a CPU element.
+        The weight of each element among those on its side: the threads of a CPU element.
     alpha : float, optional
-        The share of the CPU side, 0 to 1. Without it, edges are shared in proportion to `weights`.
+        The share of the CPU side, 0 to 1. By default, edges are divided in proportion to `weights`.
     on_cpu : sequence of bool, optional
-        Which elements make up the CPU side. Where all of them are CPUs, or by default, the first element
-        alone stands for it, so that several CPU elements rehearse what a CPU and GPUs will do.
+        Whether each element is on the CPU side. If all are, or by default, the CPU side is the first element,
+        so that several CPU elements behave like a CPU and GPUs.
 
     Returns
     -------
     ndarray of float64
-        One share an element; they sum to 1.
+        The shares sum to 1.
     """
     weight = np.asarray(weights, dtype=np.float64)
     if alpha is None:
         return np.asarray(weight / weight.sum())
     if not is_number(alpha) or not 0 <= alpha <= 1:
-        msg = f"alpha is the share of the edges on the CPU, a number from 0 to 1, not {alpha!r}"
+        msg = f"alpha, the share of the edges on the CPU, must be a number from 0 to 1, not {alpha!r}"
         raise ArgumentError(msg)
     first = np.zeros(len(weight), bool) if on_cpu is None or all(on_cpu) else np.asarray(on_cpu, bool)
     if not first.any():
@@ -90,20 +90,20 @@ def owners(
     shares: NDArray[np.float64],
     seed: int = 0,
 ) -> NDArray[Any]:
-    """The element that owns each vertex.
+    """Return the element that owns each vertex.
 
     Parameters
     ----------
     by_degree : ndarray of uint32, shape (n,)
         The vertices in descending degree.
     degree : ndarray of uint64, shape (n,)
-        Edges that come with each vertex.
+        Number of edges of each vertex.
     policy : {"random", "high", "low"}
-        The order in which vertices are dealt out.
+        The order in which vertices are assigned.
     shares : ndarray of float64, shape (elements,)
-        Share of the edges for each element, in turn.
-    seed : int
-        For "random".
+        Share of the edges of each element.
+    seed : int, default 0
+        Seed of the policy "random".
 
     Returns
     -------
@@ -112,10 +112,10 @@ def owners(
     Raises
     ------
     ArgumentError
-        For a policy that does not exist; the sentence names those that do.
+        For an unknown policy.
     """
     if policy not in POLICIES:
-        msg = f"policy {policy!r} does not exist; choose one of {', '.join(sorted(POLICIES))}"
+        msg = f"unknown policy {policy!r}; choose one of {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
     n = len(by_degree)
     owner = np.zeros(n, dtype=np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16)
@@ -129,7 +129,10 @@ def owners(
 
 
 def _cuts(order: NDArray[np.uint32], degree: NDArray[np.uint64], up_to: NDArray[np.float64]) -> list[int]:
-    """Where these shares of the edges end in the order; of the vertices, if none has an edge."""
+    """Return the positions in the order where these shares of the edges end.
+
+    If no vertex has an edge, the shares count vertices.
+    """
     n = len(order)
     sums = np.empty(-(-n // _PIECE), dtype=np.uint64)
     kernels.sum_degrees(order, degree, _PIECE, sums)
@@ -143,7 +146,7 @@ def _cuts(order: NDArray[np.uint32], degree: NDArray[np.uint64], up_to: NDArray[
         first = piece * _PIECE
         own = degree[order[first : first + _PIECE]]
         edges_up_to = ends[piece] - sums[piece] + np.cumsum(own)
-        # A vertex astride a cut goes where more of its edges fall.
+        # A vertex at a cut goes to the side with more of its edges.
         astride = min(int(np.searchsorted(edges_up_to, wanted)), len(own) - 1)
         nearer = wanted - float(edges_up_to[astride] - own[astride]) > own[astride] / 2
         cuts.append(n if share >= 1 else first + astride + int(nearer))

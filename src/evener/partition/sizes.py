@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Degrees", "ElementShare", "PartitionSizes", "owned_by_degree", "partition_sizes"]
 
-# Without a sample of neighbours, mirrors are estimated too low where nearly all vertices have one: more than
-# this part of the connected vertices then counts as nearly all (R-MAT 18 and 20).
+# `NEARLY_ALL` for estimates without a sample of neighbours, which are too low.
 _ESTIMATE_OF_NEARLY_ALL = 0.82
 
 

@@ -1,4 +1,4 @@
-"""What a partitioning looks like: edges, vertices, mirrors, β and bytes of each partition (T13 §3.4)."""
+"""Statistics of partitions: edges, vertices, mirrors, bytes and β (T13 §3.4)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["PartitionStatistics", "Statistics", "statistics_of"]
 
 @dataclass(frozen=True, slots=True)
 class PartitionStatistics:
-    """One partition in numbers.
+    """Sizes of one partition.
 
     Attributes
     ----------
     element : str
     vertices, mirrors : int
     edges : int
-        Stored edges, both directions of a directed graph where both are kept.
+        Stored edges in all directions.
     boundary_edges : int
-        Those that lead to a mirror.
+        Stored edges to mirrors.
     edge_share : float
-        Of all partitions' edges.
+        Share of the edges of all partitions.
     nbytes : int
-        Of all arrays; what a run keeps for each vertex comes to them.
+        Bytes of all arrays, without the state of a run.
     host_bytes : int
-        Those of them that are edges in the host's memory, though the element is a GPU.
+        Bytes of a GPU's edges in host memory.
     """
 
     element: str
@@ -45,23 +45,23 @@ class PartitionStatistics:
 
     @property
     def own_bytes(self) -> int:
-        """What lies in the element's own memory."""
+        """Bytes in the element's own memory."""
         return self.nbytes - self.host_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """All partitions in numbers.
+    """Sizes of all partitions.
 
     Attributes
     ----------
     partitions : tuple of PartitionStatistics
     alpha : float
-        Share of the edges on the CPU side: on the first element where all are CPUs.
+        Share of the edges on the CPU side. If all elements are CPUs, that is the first one.
     beta : float
-        Share of the edges that cross partitions: messages an exchange would carry without aggregation.
+        Share of the edges that cross partitions: the messages of an exchange without aggregation.
     beta_aggregated : float
-        Mirrors over edges: messages it carries when those to one vertex are reduced at the source.
+        Mirrors divided by edges: the messages of an exchange that reduces at the source.
     """
 
     partitions: tuple[PartitionStatistics, ...]
@@ -76,7 +76,7 @@ class Statistics:
 
 
 def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element]) -> Statistics:
-    """Count the partitions."""
+    """Return the statistics of partitions."""
     edges = [sum(e.count for e in p.directions) for p in partitions]
     boundary = [sum(e.boundary for e in p.directions) for p in partitions]
     total = sum(edges)

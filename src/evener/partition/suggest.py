@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["with_placement_hint"]
 
-# The part of a GPU's room that a suggested placement fills: sizes are estimates (R-MAT 17, policy low).
+# The part of a GPU's room that a suggested placement fills, because sizes are estimates.
 _USABLE = 0.75
 # Hundredths of the edges on the CPU side that are tried.
 _SHARES = range(1, 100)

@@ -1,1 +1,1 @@
-"""Planning: what fits where, and how long it will take; arithmetic on sizes and rates that runs nothing."""
+"""Planning: predict placement, memory and time from sizes and rates, without running anything."""

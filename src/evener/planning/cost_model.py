@@ -257,7 +257,7 @@ class CostModel:
         return cls(*traffic, fitted, statistics.median(counted) if counted else supersteps)
 
     def predict(self, shares: Sequence[ElementShare], *, passes: float = 1.0) -> Prediction:
-        """Predict a run of so many passes with these shares of the graph."""
+        """Predict a run with these shares of the graph."""
         elements = [self._element(share, passes, several=len(shares) > 1) for share in shares]
         fitted = [self.fitted[share.element] for share in shares]
         totals = [one.compute_seconds + one.exchange_seconds for one in elements]

@@ -26,7 +26,7 @@ __all__ = ["Observation", "ObservedElement", "file_of_observations", "observatio
 
 _log = logging.getLogger("evener")
 
-# Version of the lines. A change of a field's meaning needs another.
+# Version of the lines; change it with the meaning of a field.
 VERSION = 1
 # Observations that count, the newest ones. The file is cut when it holds twice as many.
 KEPT = 256
@@ -131,7 +131,7 @@ def _lines(path: Path) -> Sequence[str]:
 
 
 def _parsed(line: str) -> Observation | None:
-    """Return the observation of a line; None for one of another version or machine, or without sense."""
+    """Return the observation of a line; None for another version or machine, or an invalid line."""
     try:
         document = json.loads(line)
         if document.pop("version") != VERSION or document.pop("machine") != fingerprint():
@@ -140,18 +140,18 @@ def _parsed(line: str) -> Observation | None:
         run = Observation(**document, elements=elements)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return run if _makes_sense(run) else None
+    return run if _is_valid(run) else None
 
 
-def _makes_sense(run: Observation) -> bool:
-    """Whether every field has its type, numbers are finite and not negative, and the run took time."""
-    if not run.elements or not all(map(_sound, (run, *run.elements))):
+def _is_valid(run: Observation) -> bool:
+    """Return whether fields have their types, numbers are finite and not negative, and the run took time."""
+    if not run.elements or not all(map(_has_valid_fields, (run, *run.elements))):
         return False
     busy = all(one.threads > 0 and one.compute + one.exchange + run.overhead > 0 for one in run.elements)
     return busy and run.seconds > 0 and run.passes > 0
 
 
-def _sound(one: Any) -> bool:
+def _has_valid_fields(one: Any) -> bool:
     for field in fields(one):
         value = getattr(one, field.name)
         if field.type == "str" and not isinstance(value, str):

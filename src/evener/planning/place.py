@@ -47,7 +47,7 @@ def make_plan(
     graph : Graph
     spec : AlgorithmSpec
     on : str, sequence of str or of Element, or None
-        The elements to use, all of them. None: the fastest choice of what this machine has.
+        The elements to use, all of them. None: the fastest choice among the elements of this machine.
     policy, alpha, gpu_memory
         As in `plan`.
     directions : {"both", "in", "out"}
@@ -61,7 +61,7 @@ def make_plan(
     Raises
     ------
     ArgumentError, DeviceError, DeviceOutOfMemory
-        As `plan`.
+        As in `plan`.
     """
     if not isinstance(graph, Graph):
         got = type_name(graph)
@@ -109,9 +109,9 @@ def plan_and_place(
     directions: str,
     passes: float = 1.0,
 ) -> PartitionedGraph:
-    """Place a graph where a plan for the algorithm says, with the plan and its model attached.
+    """Place a graph by a plan for the algorithm, and attach the plan and its model.
 
-    If no element is named and a GPU cannot be used after all, a warning says so and the CPU runs alone.
+    If no element is named and a GPU turns out to be unusable, warn and use only the CPU.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def plan_and_place(
     Raises
     ------
     DeviceOutOfMemory
-        If the graph does not fit the elements named; the sentence says with which it would fit.
+        If the graph does not fit the named elements. The message gives elements that fit.
     """
     try:
         plan, elements, model = make_plan(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "check_choices", "choose"]
 
-# More elements have to be predicted this many times as fast: one element is simpler.
+# Smallest predicted speed-up for which more elements are used.
 _GAIN_OF_MORE_ELEMENTS = 1.03
-# Hundredths of the edges on the CPU side: those tried first, and how far from the best others are tried.
+# Hundredths of the edges on the CPU side that are tried first, and the range of the second search.
 _COARSE, _FINE = range(5, 100, 5), 4
 
 
@@ -35,7 +35,7 @@ class Plan:
     ----------
     algorithm : str
     unit : str
-        What a pass is called: "an iteration", "a run from one source".
+        Name of a pass: "an iteration", "a run from one source".
     passes : float
         Passes that are predicted.
     on : tuple of str
@@ -54,8 +54,8 @@ class Plan:
     infeasible : dict of str to str
         Why each of the other kinds does not fit.
     faster_but_unsafe : str or None
-        The kind that is predicted to be a little faster and is no safe gain: it has more elements, or is
-        slower if its elements take longer by their margins.
+        The kind that is predicted to be slightly faster but is not a safe gain. It has more elements, or it
+        is slower if its elements take longer by their margins.
     """
 
     algorithm: str
@@ -117,7 +117,7 @@ def choose(
     ----------
     sizes : GraphSizes
     name, unit : str
-        Name of the algorithm, and what a pass of it is called.
+        Name of the algorithm, and name of a pass.
     elements : sequence of Element
         Elements that may be used.
     model : CostModel
@@ -194,7 +194,7 @@ def choose(
 def check_choices(policy: str, alpha: float | None) -> None:
     """Raise `ArgumentError` for an unknown policy or a share outside 0..1."""
     if not isinstance(policy, str) or policy not in ("auto", *POLICIES):
-        msg = f"policy {policy!r} does not exist; choose auto, {', '.join(sorted(POLICIES))}"
+        msg = f"unknown policy {policy!r}; choose one of auto, {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
     edge_shares([1.0], alpha)
 

@@ -67,7 +67,7 @@ class Prediction:
 
     @property
     def origin(self) -> str:
-        """What the prediction follows from, in words."""
+        """Return the basis of the prediction in words."""
         if not self.runs:
             return "from hardware facts"
         runs = f"from {self.runs} run{'s' if self.runs > 1 else ''} on this machine"

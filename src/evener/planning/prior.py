@@ -17,7 +17,7 @@ __all__ = ["Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
 
 # Bytes of GPU memory traffic for an edge: its target, and the sector of the gathered value.
 GPU_EDGE_BYTES = 36
-# Bytes of GPU memory traffic for a vertex: what PageRank reads and writes of it.
+# Bytes of GPU memory traffic for a vertex in an iteration of PageRank.
 GPU_VERTEX_BYTES = 32
 # Bytes that cross the bus for an edge in host memory: its target.
 HOST_EDGE_BYTES = 4
@@ -40,7 +40,7 @@ MARGIN = {"cpu": 0.15, "cuda": 0.05}
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What is known of an algorithm on an element before it ran there.
+    """Coefficients of an algorithm on an element, before a run there was observed.
 
     Attributes
     ----------

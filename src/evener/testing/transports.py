@@ -89,7 +89,7 @@ class TransportContract:
             vertices = vertex_numbers(engine)
             reached = [np.zeros(p.mirrors, int) for p in engine.partitions]
             for route in engine.routes:
-                here = route.holder
+                here = route.mirror_partition
                 begin, owner = engine.partitions[here].owned, engine.partitions[route.owner]
                 index = engine.elements[route.owner].download(route.index)
                 mirrors = slice(route.begin, route.begin + len(route))

@@ -20,7 +20,7 @@ from evener.engine.exchange.encoding import (
 from evener.engine.exchange.exchange import Link
 from evener.graph.graph import Graph
 from evener.partition.place import partition
-from evener.partition.route import Route, place
+from evener.partition.route import Route, upload_route
 from evener.testing.bitmaps import pack, unpack
 from evener.testing.transports import TransportContract
 from fake_elements import ApartElement
@@ -145,7 +145,7 @@ def ends():
     holder, owner = ApartElement("holder", 0), ApartElement("owner", 1)
     holder.begin_round()
     owner.begin_round()
-    route = place(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
+    route = upload_route(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
     assert route.first is None
     return links(route, holder, owner)
 
@@ -236,7 +236,7 @@ def test_few_changes_travel_as_a_list(ends):
 def test_contiguous_values_travel_from_where_they_are(ends):
     """The owner runs no kernel for them and keeps no copy; they arrive in the mirrors."""
     holder, owner = ends[0].outbox.element, ends[0].inbox.element
-    route = place(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), owner)
+    route = upload_route(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), owner)
     assert route.first == 30
     here = holder.upload(np.zeros(120, np.uint32))
     there = owner.upload(np.arange(210, dtype=np.uint32))

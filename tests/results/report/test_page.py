@@ -349,7 +349,7 @@ class TestCurves:
 class TestWhereThereIsOne:
     def test_much_time_for_making_kernels_ready(self):
         r = made(spans=SPANS, seconds=1.2)
-        assert "making kernels ready" not in page(r)
+        assert "compiling kernels" not in page(r)
         r.timeline.compile_seconds = 0.9
         assert re.search(r"of which compiling kernels.{0,60}900 ms", page(r), re.DOTALL)
 

@@ -13,13 +13,13 @@ SPEC = AlgorithmSpec(
     verify="evener.algorithms.betweenness.verify:check",
     columns=(Column("centrality", real=True),),
     options=(
-        Option("sources", "vertices", "Ids of the sources, separated by commas; all vertices."),
+        Option("sources", "vertices", "Ids of the sources, separated by commas (default: all vertices)."),
         Option("k", "int", "Number of sources to draw.", flags=("--k", "-k")),
-        Option("seed", "int", "Seed for drawing sources, 0."),
+        Option("seed", "int", "Seed for drawing sources (default 0)."),
         Option(
             "normalized",
             "bool",
-            "Divide by the number of pairs of vertices, or do not.",
+            "Divide by the number of pairs of vertices (default), or not.",
             flags=("--normalized/--raw",),
             changes_answer=False,
         ),
@@ -29,7 +29,7 @@ SPEC = AlgorithmSpec(
     # centrality, value, arriving, order; bitmaps
     state=StateBytes(8 + 8 + 8 + 4 + 1, 8 + 8 + 1),
     host_state=StateBytes(8 + 8 + 8 + 4, 8 + 8),
-    # Path counts and dependencies, once each.
+    # A path count and a dependency.
     traffic=Traffic(pushed=8.0, pulled=8.0),
     unit="a run from one source",
     source_option="sources",

@@ -1,14 +1,14 @@
 """Betweenness centrality by Brandes' algorithm: two BSP cycles per source, on any number of partitions.
 
-Idea: forward, a level-synchronous search counts the shortest paths to each vertex; backward, from the
-farthest level on, each vertex adds its dependency to the level before. Each step pushes from the vertices
-that have values, or pulls to the vertices that may receive them, along the fewer edges. A single element
-takes many narrow levels on one thread or block.
+Idea: forward, a level-synchronous search counts the shortest paths to each vertex. Backward, from the
+farthest level on, each vertex adds its dependency to the previous level. Each step pushes from the vertices
+with values or pulls to the vertices that may receive them, along fewer edges. A single element runs many
+narrow levels on one thread or block.
 
-Encoding: `value` float64, a vertex's paths forward and ``(1 + dependency) / paths`` backward; `arriving`
-float64, what a level receives; `order` the reached vertices level by level, `bounds` the begin of each level.
-The paths of a mesh exceed float64, so a level may be scaled by a power of two: only ratios between
-neighbouring levels matter.
+Encoding: `value` float64, the paths of a vertex forward and ``(1 + dependency) / paths`` backward; `arriving`
+float64, the sums that a level receives; `order` the reached vertices level by level; `bounds` the begin of
+each level. The path counts of a mesh exceed float64, so a level may be scaled by a power of two. Only ratios
+between neighbouring levels matter.
 
 Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure 18.
 """
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import graph_of, placed
+from evener.algorithms.arguments import ensure_placed, graph_of
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, PartitionedArray
@@ -48,18 +48,15 @@ single_block_kernels = KernelFile(__package__, "single_block")
 # Cost of pushing along an edge, where threads may conflict, over the cost of pulling along it.
 PUSH_COST = 4
 
-# If the paths of a level exceed MANY, those of the next level are scaled by SHRINK. An edge multiplies them
-# by less than 2^64, so they stay below 2^964. A level whose counts differ by more than 2^1700 is refused.
+# If the paths of a level exceed MANY, the paths of the next level are scaled by SHRINK and stay below 2^964.
 MANY = 2.0**900
 SHRINK = 2.0**-64
 
-# Up to this many sources, the timeline has a superstep for each level; beyond, at most RUNS_OF_SOURCES
-# supersteps, each with a run of sources.
+# Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
 SOURCES_BY_LEVEL = 16
 RUNS_OF_SOURCES = 1000
 
-# A level with at most this many vertices, out-edges and in-edges is narrow: a single element takes it on one
-# thread or block, with up to NARROW_LEVELS such levels in one call.
+# Largest number of vertices and edges of a narrow level, and of narrow levels in one call.
 NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 
@@ -77,54 +74,54 @@ def betweenness(
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """How much of the shortest paths between other vertices leads through each vertex.
+    """Return the share of the shortest paths between other vertices that leads through each vertex.
 
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-        Edges are followed from tail to head, each of length 1. Parallel edges are paths of their own;
-        ``duplicates="drop"`` when building the graph makes them one.
+        Edges are followed from tail to head, each of length 1. Parallel edges count as separate paths; build
+        the graph with ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
-        Count the shortest paths from these vertices alone, twice from one given twice. Default: from all.
+        Count only the shortest paths from these vertices; a repeated id counts repeatedly. Default: all.
     k : int, optional
-        Count from so many vertices, drawn without repeats.
+        Number of sources to draw without repeats.
     seed : int, default 0
-        For `k`.
+        Seed for `k`.
     normalized : bool, default True
-        Divide by the number of pairs that a path might join, ``(n - 1) (n - 2)``. Otherwise an undirected
-        graph's values are halved, for each of its pairs is met from both ends.
+        Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
+        halved, because each of its pairs is counted from both ends.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `plan`.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
-        Called with a `Progress` as each superstep begins; its ``fraction`` is that of the sources done.
+        Called with a `Progress` as each superstep begins. Its ``fraction`` is the share of finished sources.
 
     Returns
     -------
     Result
-        ``centrality``: float64, shape (n,). Its parameter ``sources`` lists the ids drawn for `k`. Up to 16
-        sources, the timeline has a superstep for each level of each, or for many narrow ones; for more, at
-        most 1000 supersteps, each with a run of sources. ``edges`` counts the edges of the reached vertices,
-        once for both cycles.
+        ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
+        16 sources, the timeline has a superstep for each level or for many narrow levels. For more sources,
+        it has at most 1000 supersteps, each for a run of sources. ``edges`` counts the edges of the reached
+        vertices once for both cycles.
 
     Raises
     ------
     ArgumentError
-        If both `sources` and `k` are given; if `k` is not between 1 and n; or if, of the vertices at one
-        distance from a source, some have over 2^1700 times as many shortest paths as others.
+        If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
+        paths to the vertices of one level differ by a factor of more than 2^1700.
     UnknownVertexError
         If a source is not in the graph.
     DeviceError
-        If a GPU is named and none can be used, or one fails.
+        If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
-        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
+        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Notes
     -----
-    From all vertices, values are those of NetworkX. From some, they are multiplied by n over the number of
-    sources, to estimate the whole. Older NetworkX does so too; newer does not count the vertex itself among
-    either number, which leaves the value of a single source undefined.
+    With all vertices as sources, values equal those of NetworkX. With some sources, values are multiplied by
+    n over the number of sources, to estimate the centrality. Older versions of NetworkX do the same. Newer
+    versions do not count the vertex itself in either number, so the value of a single source is undefined.
 
-    Numbers of paths are float64: exact to 2^53, and to 16 digits beyond.
+    Numbers of paths are float64: exact up to 2^53, and with 16 digits beyond.
 
     Examples
     --------
@@ -134,15 +131,8 @@ def betweenness(
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
     chosen = sources_of(graph_of(graph, "betweenness"), sources, k, seed)
-    pg = placed(
-        graph,
-        "betweenness",
-        passes=len(chosen),
-        on=on,
-        policy=policy,
-        alpha=alpha,
-        gpu_memory=gpu_memory,
-        directions="both",
+    pg = ensure_placed(
+        graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
     )
     undirected = not pg.graph.directed
     engine = Engine(
@@ -179,15 +169,15 @@ class _State:
         self.arriving = engine.array("float64", 0)
         self.visited, self.frontier, self.arrived = engine.bitmaps(3)
         self.order = engine.owned_array("uint32")
-        # Long enough for most graphs; a bound for each vertex would take as many bytes as a value for it.
+        # Long enough for most graphs. A bound per vertex would double the memory of `value`.
         self._most = n + 2
         self._room = min(2 * NARROW_LEVELS, self._most)
         self.bounds = engine.local_array(self._room, "uint64")
-        # Four numbers of each of many narrow levels: see `_count_paths`.
+        # Four numbers per narrow level: see `_count_paths`.
         self.levels = engine.local_array(4 * NARROW_LEVELS, "float64")
 
     def bounds_for(self, engine: Engine, levels: int) -> PartitionedArray:
-        """Return `bounds` with room for this many levels and those of one more call."""
+        """Return `bounds` with room for this many levels and the levels of one more call."""
         if self._room < min(levels + NARROW_LEVELS + 1, self._most):
             self._room = min(2 * self._room, self._most)
             self.bounds = engine.lengthen(self.bounds, self._room, kept=levels + 1)
@@ -209,7 +199,7 @@ class _Pace:
         """Begin the next source, after `done` sources whose searches followed `edges` edges."""
         self._done = done
         if not self._by_level and done % self._run == 0:
-            # The edges of the run before: those of the next one are not known.
+            # The edges of the previous run, because the next ones are not known.
             self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
             self._edges = edges
 
@@ -241,7 +231,7 @@ def _count_paths(
     Returns
     -------
     ndarray of float64, shape (levels, 4)
-        Of each level: its vertices, their out-edges, their in-edges, and the scale of their paths.
+        For each level: its vertices, their out-edges, their in-edges, and the scale of their paths.
     """
     offsets, targets, _ = engine.out
     in_offsets, in_targets, in_blocks = engine.in_
@@ -259,7 +249,7 @@ def _count_paths(
     single = engine.single
     while out_edges and unexplored:
         bounds = state.bounds_for(engine, level + 1)
-        # Vertices with few edges cost time too.
+        # Vertices cost time too, so both counts must be small.
         if single and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)
             _, made, out_edges, paths = engine.compute(
@@ -267,7 +257,7 @@ def _count_paths(
                 NARROW, MANY, SHRINK, scale, value, visited, state.frontier, arriving, order, bounds,
                 state.levels, count_next_active=True,
             )  # fmt: skip
-            # Copied, because the next call writes to the same array.
+            # Copy, because the next call writes to the same array.
             found = engine.download(state.levels.first([4 * made]))[0].reshape(-1, 4).copy()
             levels.append(found)
             level += made
@@ -319,7 +309,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
 
     vertices, out_edges, in_edges, scales = levels.T
     farthest = len(levels) - 1
-    # No vertex is beyond the last level, and the dependency of the source is not needed.
+    # No level follows the last one, and the dependency of the source is not needed.
     pushed = np.zeros(len(levels))
     pushed[1:-1] = in_edges[2:]
     single = engine.single
@@ -365,22 +355,22 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
 
 
 def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int) -> NDArray[np.int64]:
-    """The numbers of the vertices to start from: those given, `k` that are drawn, or all."""
+    """Return the global numbers of the sources: the given ones, `k` random ones, or all vertices."""
     if sources is not None and k is not None:
-        msg = "give the sources or how many to draw, not both: sources= and k= exclude each other"
+        msg = "sources= and k= exclude each other; give the sources or the number of sources to draw"
         raise ArgumentError(msg)
     if sources is not None:
         return graph.numbers_of(sources)
     if k is None:
         return np.arange(graph.n)
     if not is_integral(k) or not 1 <= k <= graph.n:
-        msg = f"k is how many of the {graph.n} vertices to start from, 1 to {graph.n}, not {k!r}"
+        msg = f"k must be a number of vertices from 1 to {graph.n}, not {k!r}"
         raise ArgumentError(msg)
     return np.random.default_rng(check_seed(seed)).choice(graph.n, size=int(k), replace=False)
 
 
 def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:
-    """What makes a sum of dependencies on some sources an estimate of the centrality."""
+    """Return the factor from a sum of dependencies on some sources to an estimate of the centrality."""
     n = graph.n
     if n <= 2 or sources == 0:
         return 0.0
@@ -391,6 +381,6 @@ def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:
 
 def _beyond_float64(graph: Graph, source: int, distance: int) -> str:
     return (
-        f"of the vertices at distance {distance} from source {graph.ids[source]}, some have over 2^1700 "
-        "times as many shortest paths as others: more than float64 holds; leave it out of sources="
+        f"the numbers of shortest paths to the vertices at distance {distance} from source "
+        f"{graph.ids[source]} differ by a factor of over 2^1700, beyond float64; omit it from sources="
     )

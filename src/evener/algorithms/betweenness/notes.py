@@ -1,4 +1,4 @@
-"""What the command line says about a betweenness run, and by which parameters an answer is verified."""
+"""Notes on a betweenness run, and the parameters by which a saved answer is verified."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["claimed", "notes"]
 
 
 def notes(result: Result, arguments: Mapping[str, Any]) -> Iterator[str]:  # noqa: ARG001 - the spec's signature
-    """Yield a sentence for a seed that has no effect."""
+    """Yield a note if the seed has no effect."""
     if "seed" in arguments and "k" not in arguments:
-        yield "--seed is ignored: without -k no sources are drawn"
+        yield "--seed is ignored: sources are drawn only with -k"
 
 
 def claimed(parameters: Mapping[str, Any], *, given: Mapping[str, Any], **_: Any) -> dict[str, Any]:
-    """Return the parameters to verify a saved answer by; `k` of the user replaces recorded sources."""
+    """Return the parameters to verify a saved answer by. The user's `k` replaces recorded sources."""
     return {name: value for name, value in parameters.items() if name != "sources" or "k" not in given}

@@ -12,13 +12,13 @@ SPEC = AlgorithmSpec(
     run="evener.algorithms.bfs.bfs:bfs",
     verify="evener.algorithms.bfs.verify:check",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
-    options=(Option("source", "vertex", "Id of the vertex to start from, 0."),),
+    options=(Option("source", "vertex", "Id of the vertex to start from (default 0)."),),
     directions="both",
     reads_every_edge=False,
     # distance, parent and two queues; mirrors: offered; bitmaps
     state=StateBytes(4 + 4 + 4 + 4 + 4 + 1, 4 + 1),
     host_state=StateBytes(4 + 4 + 4 + 4, 4),
-    # A parent where one is offered, and a bit for each of three bottom-up steps.
+    # Parents offered by few mirrors, and one bit in each of three bottom-up steps.
     traffic=Traffic(pushed=0.1, pulled=3 / 8),
     unit="a run from one source",
     source_option="source",

@@ -1,12 +1,12 @@
 """Breadth-first search, direction-optimizing, on any number of partitions.
 
-Idea: while the frontier is small, its vertices push along out-edges (top-down, from a queue). When it holds
-much of the graph, each unvisited vertex pulls along in-edges until it finds a vertex of the frontier
-(bottom-up, from a bitmap). After a top-down step, mirrors push the parents that they were offered; before a
-bottom-up step, mirrors pull the frontier as bits. A single element takes many narrow levels in one call; a
-single GPU takes all levels of most searches in one kernel.
+Idea: while the frontier is small, its vertices push along out-edges (top-down, from a queue). When the
+frontier holds much of the graph, each unvisited vertex pulls along in-edges until it finds a vertex of the
+frontier (bottom-up, from a bitmap). After a top-down step, mirrors push the parents that they were offered.
+Before a bottom-up step, mirrors pull the frontier as bits. A single element handles many narrow levels in
+one call. A single GPU runs all levels of most searches in one kernel.
 
-Encoding: `distance` int32, -1 unreached; `parent` and `offered` are the graph's vertex numbers; `visited`,
+Encoding: `distance` int32, -1 unreached; `parent` and `offered` are global vertex numbers; `visited`,
 `frontier` and `arrived` are bitmaps. A frontier is a queue before a top-down step and a bitmap before a
 bottom-up step.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.arguments import NO_VERTEX, graph_of, number_of_source, placed
+from evener.algorithms.arguments import NO_VERTEX, ensure_placed, graph_of, number_of_source
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
 from evener.algorithms.feedback import finish_run
@@ -51,36 +51,36 @@ def bfs(
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Distances in edges from a source to every vertex, and a tree of shortest paths.
+    """Return the distance in edges from a source to every vertex, and a tree of shortest paths.
 
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-        Edges are followed from tail to head. A directed graph placed with its out-edges alone is searched
-        from the top down alone: slower, and in half the memory.
+        Edges are followed from tail to head. A directed graph that is placed with only its out-edges is
+        searched only top-down, which is slower but needs half the memory.
     source : id, default 0
-        The vertex to start from, by the graph's own id.
+        Id of the vertex to start from.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `plan`.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
     Returns
     -------
     Result
-        ``distance``: int32, shape (n,), -1 where unreached; ``parent``: int64, shape (n,), the id of the
-        vertex before this one on a shortest path, the source's own for the source, -1 where unreached.
+        ``distance``: int32, shape (n,), -1 if unreached. ``parent``: int64, shape (n,), the id of the
+        previous vertex on a shortest path. The parent of the source is the source; -1 if unreached.
 
     Raises
     ------
     ArgumentError
-        For an element, policy or share that does not exist, or one for a graph that is placed already.
+        For an unknown element or policy, a share outside 0..1, or a placement of a graph that is placed.
     UnknownVertexError
         If the source is not in the graph.
     DeviceError
-        If a GPU is named and none can be used, or one fails.
+        If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
-        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
+        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Examples
     --------
@@ -91,16 +91,7 @@ def bfs(
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
     number = number_of_source(graph_of(graph, "bfs"), source)
-    pg = placed(
-        graph,
-        "bfs",
-        enough="out",
-        on=on,
-        policy=policy,
-        alpha=alpha,
-        gpu_memory=gpu_memory,
-        directions="both",
-    )
+    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, minimum="out")
     return run_bfs(pg, number, "bfs", {"source": source}, progress)
 
 
@@ -114,21 +105,21 @@ def run_bfs(
     host_state: tuple[float, float] = SPEC.host_state,
     as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
 ) -> Result:
-    """Search from a vertex of a partitioned graph, for any algorithm whose distances are numbers of edges.
+    """Return a search from one vertex, for an algorithm whose distances are numbers of edges.
 
     Parameters
     ----------
     pg : PartitionedGraph
     number : int
-        The graph's number of the source.
+        Global number of the source.
     algorithm : str
     parameters : mapping
-        For the result.
+        Parameters of the result.
     progress : callable or None
     host_state : (float, float)
-        As for `Engine`.
+        Bytes per owned vertex and per mirror, as in `Engine`.
     as_distance : callable
-        Converts distances in edges, int32 of shape (n,), to the algorithm's.
+        Converts distances in edges, int32 of shape (n,), to distances of the algorithm.
     """
     undirected = not pg.graph.directed
     engine = Engine(pg, algorithm, progress=progress, from_both_ends=undirected, host_state=host_state)
@@ -156,21 +147,21 @@ def _search(
     engine: Engine, graph: Graph, number: int, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     tuning, n, source = engine.tuning(TUNING), graph.n, engine.at_vertex(number)
-    # The largest arrays first: a GPU fills them while the host allocates the others.
+    # Large arrays first: a GPU fills them while the host allocates the others.
     distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
-    # Without mirrors nothing is offered, and any array will do.
+    # Without mirrors no parent is offered, so any array serves as `offered`.
     offered = engine.array("uint32") if engine.routes else parent
     visited, before, arrived, frontier, next_frontier = engine.bitmaps(5)
     queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
     length, next_length = engine.counters(2)
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
-    # Kernels need some edges for bottom-up steps, also if there are none.
+    # Kernels need an argument for in-edges even if there are no bottom-up steps.
     up_offsets, up_targets, up_rows = (
         (in_offsets, in_targets, engine.in_rows) if bottom_up else (offsets, targets, engine.out_rows)
     )
     fused = engine.single and tuning.fused
-    # Edges out of the frontier, and edges not yet looked at, of each element.
+    # Edges out of the frontier and unexplored edges of each element.
     frontier_edges: list[int] = [0]
     unexplored: list[int] = engine.gather(engine.out_edges)
     level, explored = 0, 0
@@ -187,10 +178,10 @@ def _search(
         awake = 1  # the source, whose edges `all_steps` counts
     while awake:
         scout = sum(frontier_edges)
-        # Vertices with few edges cost time too.
+        # Vertices cost time too, so both counts must be small.
         narrow = started and max(awake, scout) <= tuning.narrow
         if engine.single and (narrow or fused):
-            # The edges of the superstep before: those of this one are not known yet.
+            # The edges of the previous superstep, because the next ones are not known.
             phase = "narrow" if narrow else "search"
             engine.superstep(phase, active=engine.scalar(awake), edges=explored)
             if narrow:

@@ -1,4 +1,4 @@
-"""The direction policy of breadth-first search: top-down or bottom-up, as Beamer's `alpha` and `beta` decide.
+"""The direction policy of breadth-first search: Beamer's `alpha` and `beta` choose top-down or bottom-up.
 
 Beamer, Asanović, Patterson: Direction-Optimizing Breadth-First Search (SC 2012).
 """
@@ -26,24 +26,24 @@ class Tuning:
     alpha : int
         Go bottom-up if more than 1/alpha of the unexplored edges lead out of the frontier (Beamer).
     alpha_of_hubs : int
-        The same for a frontier of hubs, which bottom-up steps find first.
+        Value of `alpha` for a frontier of hubs, which bottom-up steps find first.
     hub_degree : int
-        A frontier is one of hubs if its vertices have on average this many times the mean degree.
+        A frontier consists of hubs if its average degree is at least this many times the mean degree.
     beta : int
         Go top-down if the frontier shrinks and holds at most 1/beta of the vertices (Beamer).
     flood : int
-        A top-down step over at least 1/flood as many edges as the graph has vertices marks what it reaches
-        and collects it afterwards.
+        A top-down step over at least n/flood edges marks the vertices that it reaches and collects them
+        afterwards.
     narrow : int
-        A single element takes frontiers of at most this many vertices and out-edges on one thread or block.
+        A single element handles frontiers of at most this many vertices and out-edges on one thread or block.
     narrow_levels : int
-        Levels of such frontiers in one superstep.
+        Largest number of narrow levels in one superstep.
     fused : bool
-        Whether a single element takes levels of all kinds in one kernel.
+        Whether a single element runs levels of all kinds in one kernel.
     fused_narrow_levels : int
-        Narrow levels in a row that this kernel takes before it returns.
+        Narrow levels in a row after which the fused kernel returns.
     fused_levels : int
-        Levels of all kinds that it takes before it returns.
+        Levels of all kinds after which the fused kernel returns.
     """
 
     alpha: int = 15
@@ -78,23 +78,23 @@ def should_go_bottom_up(
     graph : Graph
     frontier_vertices : int
     frontier_edges, unexplored_edges : sequence of int
-        Edges out of the frontier, and edges not yet looked at, of each element.
+        Edges out of the frontier and unexplored edges of each element.
     """
     edges = sum(frontier_edges)
     hubs = edges * graph.n >= tuning.hub_degree * graph.m * frontier_vertices
     if edges > sum(unexplored_edges) / (tuning.alpha_of_hubs if hubs else tuning.alpha):
         return True
-    # The element with the hubs may take longer for a top-down step than all take for a bottom-up step. Not if
-    # bottom-up steps read host memory across a bus.
+    # A top-down step of the element with the hubs may take longer than a bottom-up step of all elements,
+    # unless bottom-up steps read host memory across a bus.
     if engine.reads_host_edges:
         return False
     return engine.slowest(frontier_edges) > engine.slowest(unexplored_edges) / tuning.alpha
 
 
 def should_stay_bottom_up(tuning: Tuning, frontier_vertices: int, before: int, vertices: int) -> bool:
-    """Return whether the step after a bottom-up step is bottom-up too.
+    """Return whether the step after a bottom-up step is also bottom-up.
 
-    `before` is the frontier's size before that step, `vertices` the size of the graph.
+    `before` is the size of the frontier before the last step, and `vertices` is the size of the graph.
     """
     return frontier_vertices > 0 and (
         frontier_vertices >= before or frontier_vertices > vertices // tuning.beta

@@ -1,20 +1,18 @@
-// PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute. Arrays and results
-// are those of algorithms/pagerank/kernels_cpu.py.
+// PageRank: one iteration, in which every vertex pulls the contributions of its in-neighbours. Arrays and
+// results are those of algorithms/pagerank/kernels_cpu.py.
 //
-// Each value gathered from the L2 cache moves 32 bytes for 4. So the contributions that are read most, those of
-// the owned vertices and the mirrors of highest degree, lie in shared memory: on R-MAT 22 these are 57% of all
-// that is read, and an iteration takes 0.61 ms on an H200, 0.79 without. By blocks of columns, as pull.cu has
-// them, it takes 0.31.
+// A value of 4 bytes that is gathered from the L2 cache moves 32 bytes. Shared memory therefore holds the
+// contributions that are read most: those of the owned vertices and the mirrors of highest degree.
 
 #include "common.cuh"
 #include "tiles.cuh"
 
-// Runs of rows with this many edges each, on average, are a whole block's to share.
+// A thread block shares each row of a run if its rows have this many edges on average.
 constexpr u64 BLOCK_EDGES = 8192;
-// Edges of a row that a lane takes, where a row is shared by part of a warp.
+// Edges for each lane of a row that part of a warp shares.
 constexpr u64 LANE_EDGES = 16;
 
-// Four neighbouring targets, of which the first has a number divisible by four.
+// Four consecutive targets; the position of the first one is divisible by four.
 struct Four {
     u32 of[4];
 };
@@ -31,31 +29,31 @@ __device__ inline Four read_four(Tiered<u32> targets, u64 e) {
     return t;
 }
 
-// Load from shared memory or from global memory: with a predicate and no branch, so that a thread has many of
-// them under way.
-__device__ inline float load_either(u32 v, u32 from_near, u32 near_place, const float* far_place) {
+// Load from shared or global memory, with a predicate instead of a branch, so that a thread can issue many
+// loads before it waits.
+__device__ inline float load_either(u32 v, u32 cached, u32 shared_place, const float* global_place) {
     float value;
     asm("{.reg .pred n; setp.lt.u32 n, %1, %2; @n ld.shared.f32 %0, [%3]; @!n ld.global.nc.f32 %0, [%4];}"
         : "=f"(value)
-        : "r"(v), "r"(from_near), "r"(near_place), "l"(far_place));
+        : "r"(v), "r"(cached), "r"(shared_place), "l"(global_place));
     return value;
 }
-__device__ inline double load_either(u32 v, u32 from_near, u32 near_place, const double* far_place) {
+__device__ inline double load_either(u32 v, u32 cached, u32 shared_place, const double* global_place) {
     double value;
     asm("{.reg .pred n; setp.lt.u32 n, %1, %2; @n ld.shared.f64 %0, [%3]; @!n ld.global.nc.f64 %0, [%4];}"
         : "=d"(value)
-        : "r"(v), "r"(from_near), "r"(near_place), "l"(far_place));
+        : "r"(v), "r"(cached), "r"(shared_place), "l"(global_place));
     return value;
 }
 
-// The contributions, with some of them near: of the first owned vertices and of the first mirrors.
-template <typename Rank> struct Near {
+// The contributions, with a copy of the first owned vertices and the first mirrors in shared memory.
+template <typename Rank> struct CachedContributions {
     const Rank* contribution;
-    u32 near, owned, from_owned, from_mirrors;
+    u32 base, owned, from_owned, from_mirrors;
 
-    __device__ Near(Array<const Rank> all, u64 owned, Shared shared) : contribution(all.at), owned((u32)owned) {
+    __device__ CachedContributions(Array<const Rank> all, u64 owned, Shared shared) : contribution(all.at), owned((u32)owned) {
         Rank* place = shared_memory<Rank>();
-        near = (u32)__cvta_generic_to_shared(place);
+        base = (u32)__cvta_generic_to_shared(place);
         u64 room = shared.bytes / sizeof(Rank), mirrors = all.length - owned;
         from_mirrors = (u32)least(mirrors, most(room / 2, room - least(room, owned)));
         from_owned = (u32)least(owned, room - from_mirrors);
@@ -67,15 +65,15 @@ template <typename Rank> struct Near {
         u32 place = v;
         if (from_mirrors != 0) place = v < from_owned ? v : v - owned < from_mirrors ? v - owned + from_owned : ALL;
         return load_either(
-            place, from_owned + from_mirrors, near + place * (u32)sizeof(Rank), contribution + v
+            place, from_owned + from_mirrors, base + place * (u32)sizeof(Rank), contribution + v
         );
     }
 };
 
-// The contributions of a row's neighbours, summed by `width` neighbouring threads, of which this is one.
+// The sum of the contributions of a row's neighbours that thread `who` of `width` adjacent threads adds.
 template <typename Rank>
 __device__ inline double pulled_by(
-    const Near<Rank>& near, Tiered<u32> targets, u64 first, u64 last, u32 who, u32 width
+    const CachedContributions<Rank>& cached, Tiered<u32> targets, u64 first, u64 last, u32 who, u32 width
 ) {
     double sum = 0;
     u64 begin = (first & ~3ull) + 4 * who;
@@ -89,15 +87,15 @@ __device__ inline double pulled_by(
         if (e < edges) next = read_four(targets, first + e);
 #pragma unroll
         for (i32 j = 0; j < 4; j++) {
-            // A neighbouring row's, at either end, can be loaded as well, but does not count.
-            double value = near[t.of[j]];
+            // Values of adjacent rows are loaded at either end, but they do not count.
+            double value = cached[t.of[j]];
             sum += here + j >= 0 && here + j < edges ? value : 0;
         }
     }
     return sum;
 }
 
-// Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own.
+// Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones.
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const u32> out_degree, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
@@ -117,11 +115,11 @@ __global__ void PARALLEL(256) begin(
     results.sum(dangling);
 }
 
-// ``rank = damping A^T contribution + jump teleport``, over in-edges.
+// Set ``rank = damping A^T contribution + jump teleport``, over in-edges.
 //
-// `jump` is the rank that is spread by `teleport`: what damping takes away, and the dangling vertices' own.
-// Returns (L1 change, rank of dangling vertices). Runs of rows are dealt to blocks in turn, and a row's sum
-// is taken in a fixed order, so equal arguments give equal results.
+// `jump` is the rank that `teleport` distributes: the part that damping takes, and the rank of dangling
+// vertices. Returns (L1 change, rank of dangling vertices). Runs of rows are assigned to thread blocks in turn,
+// and each row is added in a fixed order, so equal arguments give equal results.
 template <typename Rank>
 __global__ void PARALLEL(1024) iterate(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,
@@ -130,7 +128,7 @@ __global__ void PARALLEL(1024) iterate(
     Results<double, double> results, Shared shared
 ) {
     double error = 0, dangling = 0;
-    Near<Rank> near(contribution, rank.length, shared);
+    CachedContributions<Rank> cached(contribution, rank.length, shared);
     auto finish = [&](u64 v, double pulled, Rank had, u32 degree) {
         double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
         error += fabs(r - (double)had);
@@ -143,7 +141,7 @@ __global__ void PARALLEL(1024) iterate(
         u64 each = (offsets[end] - offsets[begin]) / (end - begin);
         if (each >= BLOCK_EDGES) {
             for (u64 v = begin; v < end; v++) {
-                double sum = pulled_by(near, targets, offsets[v], offsets[v + 1], threadIdx.x, blockDim.x);
+                double sum = pulled_by(cached, targets, offsets[v], offsets[v + 1], threadIdx.x, blockDim.x);
                 sum = over_block(sum, Sum());
                 if (threadIdx.x == 0) finish(v, sum, rank[v], out_degree[v]);
             }
@@ -152,8 +150,8 @@ __global__ void PARALLEL(1024) iterate(
         u32 width = 1;
         while (width < WARP && width * LANE_EDGES < each) width *= 2;
         u32 who = threadIdx.x % width, groups = blockDim.x / width;
-        // Row v is group v % groups' own, so that runs of few rows do not all go to the first warps. Warps do
-        // not wait for one another between runs; the threads of one go round together, with a row or without.
+        // Row v belongs to group v % groups, so that runs of few rows do not all go to the first warps. All
+        // threads of a warp stay in the loop, because `across` needs them.
         u64 group = threadIdx.x / width;
         for (u64 row = begin / groups * groups; row < end; row += groups) {
             u64 v = row + group;
@@ -161,15 +159,15 @@ __global__ void PARALLEL(1024) iterate(
             u64 first = mine ? offsets[v] : 0, last = mine ? offsets[v + 1] : 0;
             Rank had = mine && who == 0 ? rank[v] : (Rank)0;
             u32 degree = mine && who == 0 ? out_degree[v] : 0;
-            double sum = across(pulled_by(near, targets, first, last, who, width), Sum(), width);
+            double sum = across(pulled_by(cached, targets, first, last, who, width), Sum(), width);
             if (mine && who == 0) finish(v, sum, had, degree);
         }
     }
     results.sum(error, dangling);
 }
 
-// Ends an iteration whose sums pull.cu has taken: those of each tile's rows in one block of columns after
-// another lie together in `partial`. Returns what `iterate` does.
+// Finish an iteration from the sums of pull.cu; return the values of `iterate`. `partial` holds a sum for each
+// row of a tile and each column block; the sums of a tile are contiguous.
 __global__ void PARALLEL(256) finish(
     Array<const u32> tile_row, Array<const u32> tile_width, Array<const u64> tile_places,
     Array<const float> partial, u64 connected, Array<const u32> out_degree, double damping, double jump,
@@ -189,7 +187,7 @@ __global__ void PARALLEL(256) finish(
         if (first >= connected) break;
         u32 rows = LANES / tile_width[t], there = (u32)least<u64>(rows, connected - first);
         if (there == LANES) {
-            // Four rows to a lane, so that it reads 16 bytes at a time; no tile begins between four rows.
+            // Four rows per lane, so that a lane reads 16 bytes at a time. Tiles begin at multiples of four.
             for (u32 part = 0; part < LANES; part += 4 * WARP) {
                 u64 v = first + part + 4 * lane();
                 uint4 degree = *(const uint4*)(out_degree.at + v);
@@ -209,7 +207,7 @@ __global__ void PARALLEL(256) finish(
             }
             continue;
         }
-        // A row to a lane; where rows are few, several lanes for one.
+        // One row per lane; if there are few rows, several lanes per row.
         for (u32 row = lane(); row < most(rows, WARP); row += WARP) {
             double sum = 0;
 #pragma unroll 4
@@ -223,7 +221,7 @@ __global__ void PARALLEL(256) finish(
     results.sum(error, dangling);
 }
 
-// ``rank[connected:] = value``.
+// Set ``rank[connected:] = value``.
 template <typename Rank>
 __global__ void PARALLEL(256) rank_others(u64 connected, double value, Array<Rank> rank) {
     for (u64 v = connected + thread_of_grid(); v < rank.length; v += threads_of_grid()) rank[v] = (Rank)value;

@@ -1,9 +1,9 @@
-"""PageRank: one iteration, in which every vertex pulls what its in-neighbours contribute.
+"""PageRank: one iteration, in which every vertex pulls the contributions of its in-neighbours.
 
-`contribution` (L + M,) holds ``rank / out-degree`` of each vertex and mirror, in the dtype ranks are stored
-in; `teleport` (L,), or (1,) where all have the same, is the chance that a jump ends at the vertex. Sums are
-carried in float64. Rows from `connected` on belong to vertices without any edge, if these have the same rank:
-iterations leave them out.
+`contribution` (L + M,) holds ``rank / out-degree`` of each vertex and mirror, in the dtype of the ranks.
+`teleport` (L,) is the probability that a jump ends at each vertex; it has shape (1,) if all are equal. Sums
+are float64. If vertices without edges have equal ranks, their rows begin at `connected`, and iterations skip
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ZERO = np.uint64(0)
 
 @inline_step
 def begin_chunk(out_degree, start, rank, contribution, first, last):
-    """Give vertices ``first:last`` their first rank; return the rank of those that dangle."""
+    """Set the first rank of vertices ``first:last``, and return the rank of dangling ones."""
     dangling = 0.0
     each = np.uint64(len(start)) > _ONE
     for v in range(np.uint64(first), np.uint64(last)):
@@ -39,7 +39,7 @@ def begin_chunk(out_degree, start, rank, contribution, first, last):
 
 @parallel
 def begin(out_degree, blocks, start, rank, contribution):
-    """Give each vertex its first rank, ``start[v]`` or ``start[0]``; returns the dangling vertices' own."""
+    """Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
         dangling += begin_chunk(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])
@@ -48,7 +48,7 @@ def begin(out_degree, blocks, start, rank, contribution):
 
 @inline_step
 def finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contribution):
-    """Give a vertex its rank; returns how much that changed, and the rank itself if the vertex dangles."""
+    """Set the rank of a vertex; return its change, and the rank itself if the vertex is dangling."""
     each = np.uint64(len(teleport)) > _ONE
     chance = teleport[v] if each else teleport[_ZERO]
     r = damping * pulled + jump * chance
@@ -86,10 +86,10 @@ def iterate(
     offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
     next_contribution,
 ):  # fmt: skip
-    """``rank = damping Aᵀ contribution + jump teleport``, over in-edges.
+    """Set ``rank = damping Aᵀ contribution + jump teleport``, over in-edges.
 
-    `jump` is the rank that is spread by `teleport`: what damping takes away, and the dangling vertices' own.
-    Returns (L1 change, rank of dangling vertices).
+    `jump` is the rank that `teleport` distributes: the part that damping takes, and the rank of dangling
+    vertices. Returns (L1 change, rank of dangling vertices).
     """
     error = 0.0
     dangling = 0.0
@@ -126,10 +126,9 @@ def finish(
     tile_row, tile_width, tile_places, partial, connected, out_degree, damping, jump, teleport, rank,
     next_contribution,
 ):  # fmt: skip
-    """End an iteration whose sums `evener.kernels.cpu.pull` has taken; returns what `iterate` does.
+    """Finish an iteration from the sums of `evener.kernels.cpu.pull`; return the values of `iterate`.
 
-    ``partial[tile_places[t]:tile_places[t + 1]]`` holds a sum for each of the tile's rows, in one block of
-    columns after another.
+    ``partial[tile_places[t]:tile_places[t + 1]]`` holds a sum for each row of the tile and each column block.
     """
     error = 0.0
     dangling = 0.0
@@ -146,6 +145,6 @@ def finish(
 
 @parallel
 def rank_others(connected, value, rank):
-    """``rank[connected:] = value``."""
+    """Set ``rank[connected:] = value``."""
     for v in prange(np.int64(connected), len(rank)):
         rank[v] = value

@@ -1,4 +1,4 @@
-"""What a verification of PageRank covers, and by which parameters a saved answer is verified."""
+"""The scope of a verification of PageRank, and the parameters by which a saved answer is verified."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def claimed(
 ) -> dict[str, Any]:
     """Return the parameters by which a saved answer is verified.
 
-    The default of ``max_iter`` does not say that the run had that many iterations. Where the file records no
-    parameters, only the user's ``max_iter`` counts. A dtype that is not given is the one that a run chooses.
+    The default of ``max_iter`` does not mean that the run had that many iterations. If the file records no
+    parameters, only the user's ``max_iter`` counts. The default dtype is the one that a run would choose.
     """
     found = dict(parameters)
     if not recorded and found.get("tol") and found.get("semantics") != "graphalytics":

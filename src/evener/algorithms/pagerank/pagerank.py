@@ -1,12 +1,13 @@
 """PageRank, by pulling, on any number of partitions.
 
-Idea: power iteration. In each superstep every vertex adds up what its in-neighbours contribute, mirrors
-having been told by their owners; rank on vertices without out-edges is spread like a random jump. Where jumps
-end everywhere alike, all vertices without any edge, half of those of R-MAT 24, have one rank: a number does.
+Idea: power iteration. In each superstep, mirrors pull the contributions of their owners. Then every vertex
+adds the contributions of its in-neighbours. The rank of vertices without out-edges is distributed like a
+random jump. If jumps end at all vertices with equal probability, all vertices without edges have the same
+rank, and one number represents them.
 
-Encoding: `rank` and `contribution` (rank over out-degree) in the result's dtype, sums in float64. On a GPU
-that holds its edges in blocks of columns, two values are added in float32, and each block's sum kept so.
-With weights, `contribution` is rank over out-strength, in float64, and blocks of columns are not used.
+Encoding: `rank` and `contribution` (rank over out-degree) in the dtype of the result, sums in float64. On a
+GPU with column blocks, pairs of values and the sums of blocks are float32. With weights, `contribution` is
+rank over out-strength in float64, and column blocks are not used.
 
 Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, figure 14.
 """
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import graph_of, placed, unsigned
+from evener.algorithms.arguments import ensure_placed, graph_of, unsigned
 from evener.algorithms.feedback import finish_run
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
@@ -28,7 +29,7 @@ from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
-from evener.partition.column_blocks import columns_of
+from evener.partition.column_blocks import column_blocks_of
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
-    from evener.partition.column_blocks import Columns
+    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["jumps_of", "pagerank", "rank_dtype", "tolerance_of"]
@@ -48,7 +49,7 @@ __all__ = ["jumps_of", "pagerank", "rank_dtype", "tolerance_of"]
 kernels = KernelFile(__package__)
 weighted_kernels = KernelFile(__package__, "weighted")
 
-# The smallest L1 change that float32 ranks must reach: 25 times what rounding alone changes (R-MAT 8 to 20).
+# Smallest tolerance of float32 ranks: the L1 change of an iteration, 25 times the error of rounding.
 _FLOAT32_TOL = 5e-7
 
 
@@ -69,34 +70,34 @@ def pagerank(
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """The chance that a random surfer is at each vertex.
+    """Return the PageRank of every vertex: the probability that a random surfer is there.
 
     Parameters
     ----------
     graph : Graph or PartitionedGraph
     damping : float, default 0.85
-        Chance of following an edge rather than jumping, 0 to 1.
+        Probability of following an edge instead of jumping, 0 to 1.
     tol : float, default 1e-6
         The tolerance of `stop`. 0 runs exactly `max_iter` iterations.
     stop : {"l1", "networkx"}, default "l1"
-        "l1" stops when the L1 change of all ranks in one iteration is below `tol`. "networkx" stops when it
-        is below ``n * tol``, as NetworkX does; with many vertices that is after very few iterations.
+        "l1" stops when the L1 change of all ranks in one iteration is below `tol`. "networkx" stops below
+        ``n * tol``, as NetworkX does. With many vertices, that means very few iterations.
     max_iter : int, default 100
         The largest number of iterations.
     personalization : mapping of id to float, or array of shape (n,), optional
-        Where jumps end, and where dangling rank goes; scaled to sum 1. A pandas Series counts as a mapping of
-        its index. Default: everywhere alike.
+        Probability that a jump ends at each vertex, scaled to sum 1. Dangling rank is distributed in the same
+        way. A pandas Series counts as a mapping of its index. Default: equal for all vertices.
     weights : bool, optional
-        Whether a vertex shares its rank in proportion to the weights of its out-edges. A vertex whose
-        out-weights sum to 0 is dangling. Default: yes if the graph has weights, as in NetworkX and igraph; no
-        with ``semantics="graphalytics"``.
+        Whether a vertex divides its rank in proportion to the weights of its out-edges. A vertex whose
+        out-weights sum to 0 is dangling. Default: True if the graph has weights, as in NetworkX and igraph,
+        but False with ``semantics="graphalytics"``.
     dtype : {"float32", "float64"}, optional
-        How ranks are stored; sums are always float64. Default: "float32" with `tol` 0, or if the L1 change to
-        reach is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
+        Type of the ranks; sums are always float64. Default: "float32" if `tol` is 0 or the L1 change to reach
+        is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
     semantics : {"networkx", "graphalytics"}
-        "graphalytics" runs exactly `max_iter` iterations, whatever `tol` is.
+        "graphalytics" runs exactly `max_iter` iterations and ignores `tol`.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `plan`.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
@@ -104,8 +105,8 @@ def pagerank(
     -------
     Result
         ``rank``: shape (n,), sums to 1. `outcome` has ``iterations`` and ``converged``. ``converged`` is None
-        without a tolerance: with `tol` 0 or ``semantics="graphalytics"``. `parameters` has the
-        `dtype` used, and in `weights` whether weights were.
+        without a tolerance: with `tol` 0 or ``semantics="graphalytics"``. `parameters` has the `dtype` that
+        was used, and `weights` says whether weights were used.
 
     Warns
     -----
@@ -115,21 +116,21 @@ def pagerank(
     Raises
     ------
     ArgumentError
-        For a number outside its range, or a personalization that is negative, NaN, or zero everywhere, or
-        that names a vertex twice. If weights are asked for and the graph has none. If they are used and one
-        is negative, NaN or infinite.
+        For a number outside its range. For a personalization that is negative, NaN, or zero everywhere, or
+        that names a vertex twice. If `weights` is True and the graph has none. If weights are used and one is
+        negative, NaN or infinite.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
     DeviceError
-        If a GPU is named and none can be used, or one fails.
+        If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
-        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
+        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Notes
     -----
-    Where a GPU has room for the edges of a large graph with hubs a second time, the first run on a placement
-    sorts them into blocks of columns, for all runs (`evener.partition.column_blocks`). Like placing the
-    graph, that is not part of the result's `seconds`.
+    If a GPU has room for a second copy of the edges of a large graph with hubs, the first run on a placement
+    sorts them into column blocks for all runs (`evener.partition.column_blocks`). `seconds` of the result
+    does not include this sort or the placement of the graph.
 
     Examples
     --------
@@ -143,13 +144,13 @@ def pagerank(
     personalization = _as_mapping(personalization)
     jumps = jumps_of(graph_of(graph, "pagerank"), personalization)
     weights = uses_weights(graph_of(graph, "pagerank"), weights, semantics)
-    pg = placed(graph, "pagerank", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="in")
+    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
     dtype = rank_dtype(tolerance) if dtype is None else dtype
-    # What is prepared once for all runs belongs to the placement.
+    # Column blocks and strengths are part of the placement, so they are built before the run begins.
     columns = [
-        columns_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" and not weights else None
+        column_blocks_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" and not weights else None
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
     strength = placed_strength(pg) if weights else None
@@ -206,7 +207,7 @@ def _iterate(
     n: int,
     m: int,
     *,
-    columns: list[Columns | None],
+    columns: list[ColumnBlocks | None],
     strength: PartitionedArray | None,
     damping: float,
     tolerance: float,
@@ -215,13 +216,13 @@ def _iterate(
     alike: bool,
     dtype: str,
 ) -> tuple[PartitionedArray, int, float]:
-    # From there on vertices have no edge, and all of them the rank `others`.
+    # The `number` vertices from `connected` on have no edge, and all have the rank `others`.
     connected = engine.connected if alike else engine.owned
     others, number = 1 / max(n, 1), engine.total(engine.owned) - engine.total(connected)
     rank = engine.owned_array(dtype)
     own_kernels, share_dtype = (kernels, dtype) if strength is None else (weighted_kernels, "float64")
     contribution = engine.array(share_dtype)
-    # A kernel that keeps some at hand reads those of vertices without an edge as well.
+    # Zeros, because kernels also load contributions of vertices without edges into shared memory.
     next_contribution = engine.array(share_dtype, 0)
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = [own_kernels.iterate]
@@ -263,7 +264,7 @@ def _iterate(
 
 def _iterate_on(
     element: Element,
-    columns: Columns | None,
+    columns: ColumnBlocks | None,
     offsets: Any,
     targets: Any,
     blocks: Any,
@@ -276,7 +277,7 @@ def _iterate_on(
     rank: Any,
     next_contribution: Any,
 ) -> Any:
-    """One iteration on one element: a kernel, or three where it holds the edges in blocks of columns."""
+    """Run one iteration on one element: one kernel, or three with column blocks."""
     if columns is None:
         return element.kernel(kernels.iterate)(
             offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
@@ -293,11 +294,11 @@ _ITERATE = Kernel(cpu=_iterate_on, cuda=_iterate_on)
 
 
 def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:
-    """The part of the run that is done; errors shrink by a constant factor, so count in their logarithm."""
+    """Return the finished share of the run; it follows the logarithm of the error, which falls linearly."""
     if tolerance == 0:
         return (iteration - 1) / max_iter
     if not tolerance < error < first < math.inf:
-        return None  # nothing to go by yet
+        return None  # unknown before the error falls
     return math.log(first / error) / math.log(first / tolerance)
 
 
@@ -314,31 +315,31 @@ def rank_dtype(tolerance: float) -> str:
 
 
 def _as_mapping(personalization: Any) -> Any:
-    """A mapping of what has items but is none, such as a pandas Series; anything else as it is.
+    """Return an object with items, such as a pandas Series, as a mapping; any other object unchanged.
 
     Raises
     ------
     ArgumentError
-        If a vertex is named twice, which a Series may do.
+        If a Series names a vertex twice.
     """
     if isinstance(personalization, Mapping) or not hasattr(personalization, "items"):
         return personalization
     by_id: dict[Any, Any] = {}
     for vertex, value in personalization.items():
         if vertex in by_id:
-            msg = f"personalization has one value for each vertex it names, but vertex {vertex} has several"
+            msg = f"personalization must have one value per vertex; vertex {vertex} has several"
             raise ArgumentError(msg)
         by_id[vertex] = value
     return by_id
 
 
 def jumps_of(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
-    """The chance of each vertex that a jump ends there; None if it is the same for all.
+    """Return the probability that a jump ends at each vertex; None if it is equal for all.
 
     Raises
     ------
     ArgumentError
-        For values that are no such chances, or not one for each vertex.
+        For values that are not probabilities up to scale, or a wrong number of values.
     UnknownVertexError
         For a vertex that is not in the graph.
     """
@@ -350,26 +351,26 @@ def jumps_of(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
         given = list(personalization.values()) if by_id else personalization
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"personalization has numbers for values: {error}"
+        msg = f"personalization must have numbers as values: {error}"
         raise ArgumentError(msg) from error
     if by_id:
         if values.ndim != 1:
-            msg = f"personalization has one number for each vertex it names, not shape {values.shape}"
+            msg = f"personalization must have one number per vertex, found values of shape {values.shape}"
             raise ArgumentError(msg)
         own, values = values, np.zeros(n)
         values[graph.numbers_of(list(personalization))] = own
     if values.shape != (n,):
-        msg = f"personalization has one value for each of the {n} vertices, not shape {values.shape}"
+        msg = f"personalization must have one value per vertex: expected shape ({n},), found {values.shape}"
         raise ArgumentError(msg)
     if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
-        msg = "personalization has finite values, none negative and at least one above zero"
+        msg = "personalization must have finite values of at least 0, and at least one above 0"
         raise ArgumentError(msg)
-    values = values / values.max()  # their sum might be more than float64 holds
+    values = values / values.max()  # so that the sum does not overflow
     return np.asarray(values / values.sum())
 
 
 def _teleport(pg: PartitionedGraph, jumps: NDArray[np.float64] | None) -> list[NDArray[np.float64]]:
-    """Where jumps end: a chance for each owned vertex of each partition, or one for all."""
+    """Return the probability that a jump ends at each owned vertex, or one value if all are equal."""
     if jumps is None:
         return [np.array([1 / max(pg.graph.n, 1)])] * len(pg.partitions)
     return [jumps[vertices] for vertices in pg.owned_vertices()]
@@ -377,20 +378,20 @@ def _teleport(pg: PartitionedGraph, jumps: NDArray[np.float64] | None) -> list[N
 
 def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | None, semantics: str) -> None:
     if not is_number(damping) or not 0 <= damping <= 1:
-        msg = f"damping is a probability, 0 to 1, not {damping!r}"
+        msg = f"damping must be a number from 0 to 1, not {damping!r}"
         raise ArgumentError(msg)
     if not is_number(tol) or not 0 <= tol < math.inf:
-        msg = f"tol is a finite number of at least 0, not {tol!r}"
+        msg = f"tol must be a finite number of at least 0, not {tol!r}"
         raise ArgumentError(msg)
     if not is_integral(max_iter) or max_iter < 0:
-        msg = f"max_iter is a whole number of at least 0, not {max_iter!r}"
+        msg = f"max_iter must be an integer of at least 0, not {max_iter!r}"
         raise ArgumentError(msg)
     if stop not in ("l1", "networkx"):
-        msg = f'stop is "l1" or "networkx", not {stop!r}'
+        msg = f'stop must be "l1" or "networkx", not {stop!r}'
         raise ArgumentError(msg)
     if dtype not in (None, "float32", "float64"):
-        msg = f'dtype is "float32" or "float64", not {dtype!r}'
+        msg = f'dtype must be "float32" or "float64", not {dtype!r}'
         raise ArgumentError(msg)
     if semantics not in ("networkx", "graphalytics"):
-        msg = f'semantics is "networkx" or "graphalytics", not {semantics!r}'
+        msg = f'semantics must be "networkx" or "graphalytics", not {semantics!r}'
         raise ArgumentError(msg)

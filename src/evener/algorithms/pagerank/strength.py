@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["out_strength", "placed_strength", "uses_weights"]
 
-# Sums of weights outside these bounds would make rank / sum overflow float64 or lose digits in it.
+# Bounds of a sum of weights, so that rank / sum neither overflows float64 nor loses digits.
 _SMALLEST, _LARGEST = 1e-250, 1e250
 
 
@@ -39,10 +39,10 @@ def uses_weights(graph: Graph, weights: bool | None, semantics: str) -> bool:  #
         # LDBC Graphalytics defines PageRank without weights.
         weights = graph.weight_dtype is not None and semantics != "graphalytics"
     if not isinstance(weights, bool | np.bool_):
-        msg = f"weights is True, False or None, not {weights!r}"
+        msg = f"weights must be True, False or None, not {weights!r}"
         raise ArgumentError(msg)
     if weights and graph.weight_dtype is None:
-        msg = "weights is True, but the graph has no weights; read it with weights, or leave the argument out"
+        msg = "weights is True, but the graph has no weights; read it with weights, or omit the argument"
         raise ArgumentError(msg)
     if weights:
         check_weights(graph, "PageRank needs finite weights of 0 or more on every edge", finite=True)
@@ -77,9 +77,9 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
 
 def placed_strength(pg: PartitionedGraph) -> PartitionedArray:
     """Return the out-strength of each partition's owned vertices, computed once per placement."""
-    prepared = [cast("Edges", partition.in_).prepared for partition in pg.partitions]
-    if any("out_strength" not in own for own in prepared):
+    derived = [cast("Edges", partition.in_).derived for partition in pg.partitions]
+    if any("out_strength" not in own for own in derived):
         sums = out_strength(pg.graph)
-        for own, element, vertices in zip(prepared, pg.elements, pg.owned_vertices(), strict=True):
+        for own, element, vertices in zip(derived, pg.elements, pg.owned_vertices(), strict=True):
             own["out_strength"] = element.upload(sums[vertices])
-    return PartitionedArray([own["out_strength"] for own in prepared])
+    return PartitionedArray([own["out_strength"] for own in derived])

@@ -38,50 +38,47 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-# Ranks sum to one, so rounding each of them, and each share of them, to the answer's type moves them in all
-# by about the type's precision. Besides, each addition of a row's shares, in float64, may round by a part in
-# 2^53 of what the row has: see `_slack`.
+# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `_slack`.
 _ROUNDINGS = 8
 _ADDITION = 2.0**-53
 
-# What a run may have where neither the answer nor its parameters say: `pagerank`'s own default.
+# Largest number of iterations if neither the answer nor its parameters give it: the default of `pagerank`.
 _ITERATIONS = 100
 
-# Even ranks move by 0.12 on uniform 16, 0.93 on R-MAT 16, those drawn at random by 0.52 and 1.05.
+# Largest tolerance that wrong ranks do not meet by chance.
 _DECIDES = 0.1
 
-# How far apart the ranks of two fixed-length runs may lie, relative: 1e-6 for float32 answers, as for two
-# splits of a graph. One that came a long way was rounded at each step, up or down: so more for more steps.
+# Largest relative difference of ranks after a fixed number of iterations; rounding adds to it per iteration.
 _RELATIVE = {"float32": 1e-6, "float64": 1e-10}
 
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `rank` is the PageRank that the answer's parameters ask for.
 
-    Raises ArgumentError where these would let nearly any ranks pass.
+    Raise ArgumentError if the parameters would let nearly any ranks pass.
     """
     graph, parameters = answer.graph, answer.parameters
     stored = column(answer, "rank")
     if graph.n == 0:
         return
     if stored.dtype.name not in _RELATIVE:
-        fail(answer, "ranks are float32 or float64", f"they are {stored.dtype}")
+        fail(answer, "ranks are float32 or float64", f"found {stored.dtype}")
     proper = np.isfinite(stored) & (stored >= 0)
     if not proper.all():
         v = first_true(~proper)
-        fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}, not >= 0")
+        fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}")
     slack = _slack(answer, stored.dtype)
     total = float(stored.sum(dtype=np.float64))
     if abs(total - 1.0) > slack:
         v = int(stored.argmax())
-        detail = f"they sum to {total} and not 1.0; the largest is {stored[v]} at vertex {graph.ids[v]}"
+        detail = f"expected the sum 1.0, found {total}; the largest is {stored[v]} at vertex {graph.ids[v]}"
         fail(answer, "ranks sum to one", detail)
 
     step = _iteration(answer)
     tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
     if stop not in ("l1", "networkx"):
-        msg = f'to verify pagerank its \'stop\' must be "l1" or "networkx", not {stop!r}'
+        msg = f'verify pagerank: stop must be "l1" or "networkx", not {stop!r}'
         raise ArgumentError(msg)
     tolerance = tolerance_of(graph.n, tol=tol, stop=stop, semantics=semantics)
     fixed = tolerance == 0.0
@@ -100,12 +97,12 @@ def check(answer: Answer) -> None:
             fail(answer, "a run ends when it converges, or after max_iter", f"it took {iterations} of {most}")
         return
     if iterations is None and tolerance > _DECIDES:
-        if _took_the_most(answer, stored, step, tolerance):
+        if _is_cut_off(answer, stored, step, tolerance):
             return
         enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
         msg = (
-            f"with tol={tol:g} and stop={stop} one more iteration may change the {graph.n:,} ranks by "
-            f"{tolerance:.3g} in all, and so wrong ranks would pass; verify a run with tol={enough:g} or "
+            f"with tol={tol:g} and stop={stop}, one more iteration may change the {graph.n:,} ranks by "
+            f"{tolerance:.3g} in total, so wrong ranks would pass; verify a run with tol={enough:g} or "
             "less, or its .parquet table, which records the iterations"
         )
         raise ArgumentError(msg)
@@ -113,39 +110,40 @@ def check(answer: Answer) -> None:
     moved -= stored
     np.abs(moved, out=moved)
     by, v = float(moved.sum()), int(moved.argmax())
-    del moved  # before there are others
+    del moved  # free the memory before the next step
     if by > tolerance + slack:
-        if iterations is None and _took_the_most(answer, stored, step, tolerance):
+        if iterations is None and _is_cut_off(answer, stored, step, tolerance):
             return
         after = step(stored.astype(np.float64))[v]
         detail = (
-            f"one more moves them by {by:.3g} in all, allowed are {tolerance + slack:.3g}; "
-            f"most at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
+            f"expected a change of at most {tolerance + slack:.3g} in total, found {by:.3g}; "
+            f"the largest is at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
         )
-        fail(answer, "another iteration leaves the ranks in place", detail)
+        fail(answer, "another iteration does not change the ranks", detail)
 
 
 def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
-    """How far the sum of ranks may be from one, by rounding alone.
+    """Return the largest difference between the sum of ranks and one that rounding can cause.
 
-    Of what an iteration is off, the next one passes on a part: the damping factor.
+    An iteration passes on the error of the previous one, multiplied by the damping factor. Rounding to the
+    answer's type and each addition of a row contribute to the error.
     """
     graph, parameters = answer.graph, answer.parameters
     longest = int(graph.in_degree().max(initial=0))
     left = 1.0 - float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
-    told = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
-    iterations = next(one for one in told if one is not None)
+    counts = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
+    iterations = next(one for one in counts if one is not None)
     passed_on = min(
         float(finite_number(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf
     )
     return _ROUNDINGS * float(np.finfo(dtype).eps) + _ADDITION * longest * max(1.0, passed_on)
 
 
-def _took_the_most(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: float) -> bool:
-    """Whether it is told how many iterations a run may have, and these are the ranks of as many.
+def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: float) -> bool:
+    """Return whether the ranks are those of a run that `max_iter` ended before it met the tolerance.
 
-    The first moves them by 2 in all, at most, and each by `damping` of what the one before did: a run that
-    had met its tolerance by then was over before.
+    The first iteration changes the ranks by at most 2 in total, and each further one by `damping` times the
+    previous change. A run that met its tolerance earlier would have ended earlier.
     """
     most = answer.parameters.get("max_iter")
     if most is None:
@@ -157,7 +155,7 @@ def _took_the_most(answer: Answer, stored: NDArray[Any], step: _Step, tolerance:
 
 
 def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:
-    """Where the ranks are not those of so many iterations; None if they are."""
+    """Return the first difference to the ranks of so many iterations; None if there is none."""
     precision = np.finfo(stored.dtype)
     relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
     expected = np.full(len(stored), 1.0 / len(stored))
@@ -165,7 +163,7 @@ def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: i
         expected = step(expected)
     for begin in range(0, len(stored), PIECE):
         found, wanted = stored[begin : begin + PIECE].astype(np.float64), expected[begin : begin + PIECE]
-        # What is below the least normal number has fewer digits, or none.
+        # Subnormal numbers have fewer digits.
         off = np.abs(found - wanted) > relative * wanted + float(precision.tiny)
         if off.any():
             v = first_true(off)
@@ -174,9 +172,10 @@ def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: i
 
 
 def _iteration(answer: Answer) -> _Step:
-    """One iteration in float64: rank' = damping (shares of in-neighbours + dangling mass) + teleport.
+    """Return a function for one iteration in float64.
 
-    It turns the ranks it is given into shares: with a large graph, an array more may be one too many.
+    It computes rank' = damping (shares of in-neighbours + dangling mass) + teleport. It overwrites its
+    argument, to save the memory of an array.
     """
     graph, parameters = answer.graph, answer.parameters
     damping = float(finite_number(answer, "damping", parameters.get("damping", 0.85)))

@@ -21,7 +21,7 @@ __device__ inline double pulled_by(
     return sum;
 }
 
-// Give each vertex its first rank, ``start[v]`` or ``start[0]``; return the rank of dangling vertices.
+// Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones.
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const double> out_strength, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
@@ -37,7 +37,7 @@ __global__ void PARALLEL(256) begin(
     results.sum(dangling);
 }
 
-// ``rank = damping A^T contribution + jump teleport``, where A holds the weights.
+// Set ``rank = damping A^T contribution + jump teleport``, where A holds the weights.
 //
 // Returns (L1 change, rank of dangling vertices). Each row is added in a fixed order, so equal arguments give
 // equal results.

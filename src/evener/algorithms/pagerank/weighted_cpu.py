@@ -1,8 +1,7 @@
 """Weighted PageRank: one iteration, in which every vertex pulls the weighted shares of its in-neighbours.
 
-Arrays are those of `kernels_cpu`, with two exceptions. `out_strength` (L,), the sum of a vertex's
-out-weights, takes the place of the out-degree. Contributions are float64, because rank over strength may
-overflow float32.
+The arrays are those of `kernels_cpu`, with two exceptions. `out_strength` (L,), the sum of the out-weights of
+a vertex, replaces the out-degree. Contributions are float64, because rank over strength may overflow float32.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _ONE = np.uint64(1)
 
 @parallel
 def begin(out_strength, blocks, start, rank, contribution):
-    """Give each vertex its first rank, ``start[v]`` or ``start[0]``; return the rank of dangling vertices."""
+    """Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
         dangling += begin_chunk(out_strength, start, rank, contribution, blocks[b], blocks[b + 1])
@@ -55,7 +54,7 @@ def iterate(
     offsets, targets, weights, blocks, connected, out_strength, damping, jump, teleport, contribution, rank,
     next_contribution,
 ):  # fmt: skip
-    """``rank = damping Aᵀ contribution + jump teleport``, where A holds the weights.
+    """Set ``rank = damping Aᵀ contribution + jump teleport``, where A holds the weights.
 
     Returns (L1 change, rank of dangling vertices).
     """

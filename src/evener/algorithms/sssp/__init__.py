@@ -13,15 +13,15 @@ SPEC = AlgorithmSpec(
     verify="evener.algorithms.sssp.verify:check",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
-        Option("source", "vertex", "Id of the vertex to start from, 0."),
-        Option("delta", "float", "Width of a bucket of distances; chosen from the mean weight."),
+        Option("source", "vertex", "Id of the vertex to start from (default 0)."),
+        Option("delta", "float", "Width of a bucket of distances (default: from mean weight and degree)."),
     ),
     directions="both",
     reads_every_edge=False,
     # distance float64, parent, two queues; bitmaps
     state=StateBytes(8 + 4 + 4 + 4 + 1, 8 + 1),
     host_state=StateBytes(4 + 4 + 4 + 4, 4),
-    # A shorter distance with its position, twice.
+    # Two shorter distances with positions.
     traffic=Traffic(pushed=16.0, pulled=0.0),
     unit="a run from one source",
     source_option="source",

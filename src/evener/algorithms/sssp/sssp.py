@@ -1,15 +1,15 @@
 """Shortest paths from one source, by delta-stepping with pulling sweeps, on any number of partitions.
 
-Idea: vertices wait in buckets of width delta. The nearest bucket is settled by relaxing its vertices'
-out-edges repeatedly. If a bucket would relax much of the graph, every vertex searches its in-edges instead
-for a shorter path: an edge matters only if its weight leads from the nearest waiting vertex to below the
-distance already known, which nine edges in ten do not. Buckets settle what these sweeps leave. A single CPU
-element with few waiting vertices relaxes the nearest one on one thread, as Dijkstra does; a single GPU
+Idea: vertices wait in buckets of width delta. The out-edges of the nearest bucket are relaxed until the
+bucket is empty. If a bucket would relax much of the graph, a sweep runs instead: every vertex searches its
+in-edges for a shorter path. The sweep skips an edge if its weight, added to the distance of the nearest
+waiting vertex, is not below the known distance. Buckets settle the vertices that sweeps leave. A single CPU
+element with few waiting vertices relaxes the nearest one on one thread, as Dijkstra does. A single GPU
 settles several buckets in one kernel. Distances are the least fixed point of rounded addition, so they are
 identical for any split and order.
 
-Encoding: `distance` uint32 for integer weights while it suffices, else float64; `parent` a local number,
-known to the sweeps and found afterwards for other vertices; `pending` a bitmap of the vertices that wait.
+Encoding: `distance` uint32 for integer weights if the distances fit, else float64; `parent` a local number,
+set by sweeps and found afterwards for other vertices; `pending` a bitmap of the waiting vertices.
 
 Meyer, Sanders: Δ-stepping: a parallelizable shortest path algorithm (J. Algorithms 2003); Chakaravarthy et
 al.: Scalable Single Source Shortest Path Algorithms for Massively Parallel Systems (IPDPS 2014).
@@ -27,9 +27,9 @@ import numpy as np
 from evener.algorithms.arguments import (
     NO_VERTEX,
     check_weights,
+    ensure_placed,
     graph_of,
     number_of_source,
-    placed,
     unsigned,
 )
 from evener.algorithms.bfs.bfs import run_bfs
@@ -57,11 +57,11 @@ kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
 tree_kernels = KernelFile(__package__, "tree")
 
-# Sweep if a bucket would relax more than 1/20 of the edges, and again while more than 1/5 of the edges lead
-# out of vertices that a sweep has lowered.
+# Sweep if a bucket would relax more than m/EDGES_TO_SWEEP edges. Sweep again while the vertices that got a
+# shorter path have more than m/EDGES_TO_SWEEP_AGAIN out-edges.
 EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
-# Integer distances below this are stored in 32 bits: with any weight below it, no sum overflows.
+# Limit of integer distances and weights in 32 bits: no sum of two overflows.
 FAR = np.uint32(0x7FFFFFFF)
 # Edges whose weights are sampled to choose delta.
 _SAMPLE = 1 << 16
@@ -70,16 +70,16 @@ _NO_LIMIT = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The constants of a search on one kind of element, if it has the whole graph.
+    """The constants of a search on a single element of one kind.
 
     Attributes
     ----------
     one_thread : bool
-        Whether one thread relaxes the vertices that wait, if they are few.
+        Whether one thread relaxes the waiting vertices if they are few.
     narrow : int
-        The most vertices that are few.
+        Largest number of waiting vertices for one thread.
     narrow_edges : int
-        Edges that one thread relaxes in one superstep, at least.
+        Smallest number of edges that one thread relaxes in one superstep.
     vertices_per_edge : int
         On a large graph, one thread relaxes one edge for this many vertices.
     buckets : int
@@ -97,7 +97,7 @@ TUNING = {"cpu": Tuning(), "cuda": Tuning(one_thread=False, buckets=16)}
 
 
 class _Tree(NamedTuple):
-    """Distances and parents, the edges of reached vertices, and the distances that 32 bits do not hold."""
+    """Distances, parents, the edges of reached vertices, and the number of distances beyond 32 bits."""
 
     distance: PartitionedArray
     parent: PartitionedArray
@@ -116,39 +116,39 @@ def sssp(
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Least distances from a source to every vertex, and a tree of shortest paths.
+    """Return the least distance from a source to every vertex, and a tree of shortest paths.
 
     Parameters
     ----------
     graph : Graph or PartitionedGraph
-        Edges are followed from tail to head. Weights are 0 or more; an edge of infinite weight is never
-        used. A graph without weights has edges of length 1.
+        Edges are followed from tail to head. Weights must be at least 0; an edge of infinite weight is never
+        used. The edges of a graph without weights have length 1.
     source : id, default 0
-        The vertex to start from, by the graph's own id.
+        Id of the vertex to start from.
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
         over the mean degree.
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `plan`.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
     Returns
     -------
     Result
-        ``distance``: float64, shape (n,), infinite where unreached; ``parent``: int64, shape (n,), the id of
-        the vertex before this one on a shortest path, the source's own for the source, -1 where unreached.
+        ``distance``: float64, shape (n,), infinite if unreached. ``parent``: int64, shape (n,), the id of the
+        previous vertex on a shortest path. The parent of the source is the source; -1 if unreached.
 
     Raises
     ------
     ArgumentError
-        If a weight is negative or NaN, or delta not above 0.
+        If a weight is negative or NaN, or if `delta` is not above 0.
     UnknownVertexError
         If the source is not in the graph.
     DeviceError
-        If a GPU is named and none can be used, or one fails.
+        If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
-        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
+        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Examples
     --------
@@ -161,13 +161,13 @@ def sssp(
     if delta is not None and not (
         is_number(delta) and (0 < delta <= sys.float_info.max or delta == math.inf)
     ):
-        msg = f"delta is the width of a bucket, a number above 0 that float64 holds, not {delta!r}"
+        msg = f"delta must be a number above 0 in the range of float64, not {delta!r}"
         raise ArgumentError(msg)
     whole = graph_of(graph, "sssp")
     number, weights = number_of_source(whole, source), whole.weights
     need = "shortest paths need weights of 0 or more on every edge"
     heaviest = 0.0 if weights is None else check_weights(whole, need)
-    pg = placed(graph, "sssp", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
+    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     parameters = {"source": source, "delta": delta}
     if weights is None:
         return run_bfs(
@@ -215,7 +215,7 @@ def _search(
     budget = engine.equal_share(m // EDGES_TO_SWEEP)
     while settle(engine, state, delta, far, budget):
         _sweep(engine, m, state.distance, state.parent, state.pending)
-        # Sweeps leave little. Later sweeps would take parents for known that buckets have outdated since.
+        # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         budget = _NO_LIMIT
     return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
 
@@ -234,7 +234,7 @@ class _State:
 def _settle_together(
     engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
-    """Settle buckets until no vertex waits; return whether one would relax too many edges."""
+    """Settle buckets until no vertex waits. Return True if the next one would relax too many edges."""
     s = state
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
@@ -259,7 +259,7 @@ def _settle_together(
 def _settle_single(
     engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
-    """Do the same on a single element: several buckets, or a narrow frontier, in one call."""
+    """Settle buckets on a single element: several buckets, or a narrow frontier, in one call."""
     s, tuning = state, engine.tuning(TUNING)
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
@@ -267,7 +267,7 @@ def _settle_single(
     narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
     few, explored, taken, waiting = tuning.one_thread, 0, 1, 1
     while waiting:
-        # Supersteps report the edges of the one before: those to come are not known.
+        # A superstep reports the edges of the previous one, because the next ones are not known.
         if few:
             engine.superstep("narrow", edges=explored)
             waiting, explored = engine.compute(
@@ -277,7 +277,7 @@ def _settle_single(
             few = explored > 0 and waiting <= tuning.narrow
             if explored or not waiting:
                 continue
-        # The vertices of the last buckets; those of the next ones are not known.
+        # The vertices of the previous buckets, because the next ones are not known.
         engine.superstep("settle", active=engine.scalar(taken), edges=explored)
         taken, explored, left, waiting = engine.compute(
             kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget,
@@ -293,7 +293,7 @@ def _settle_single(
 def _sweep(
     engine: Engine, m: int, distance: PartitionedArray, parent: PartitionedArray, pending: PartitionedArray
 ) -> None:
-    """Let every vertex search for a shorter path, until few edges lead out of those that found one."""
+    """Search all in-edges for shorter paths, until few edges lead out of the vertices that found one."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
     edges = m
@@ -315,7 +315,7 @@ def _find_parents(
     parent: PartitionedArray,
     queue: PartitionedArray,
 ) -> _Tree:
-    """Find the parents that the sweeps have not found."""
+    """Find the parents that sweeps have not found."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
     engine.superstep("parents", active=engine.owned)
@@ -354,7 +354,7 @@ def _nearest(engine: Engine, distance: PartitionedArray, pending: PartitionedArr
 
 
 def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np.uint32 | np.float64:
-    """Return the end of the bucket that holds `nearest`; it is above `nearest` also after rounding."""
+    """Return the end of the bucket that holds `nearest`, above `nearest` even after rounding."""
     end = max((nearest // delta + 1) * delta, math.nextafter(nearest, math.inf))
     if end >= far:
         return far
@@ -362,7 +362,7 @@ def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np
 
 
 def _bucket_width(graph: Graph) -> float:
-    """Return twice mean weight over mean degree: within it, a vertex has about two neighbours."""
+    """Return twice the mean weight over the mean degree: about two neighbours of a vertex are nearer."""
     weights = cast("NDArray[Any]", graph.weights)
     sample = weights[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]

@@ -17,6 +17,6 @@ SPEC = AlgorithmSpec(
     # component, label and a copy of it; mirrors: pairs of labels
     state=StateBytes(12, 12 + 8),
     host_state=StateBytes(4 + 4, 4 + 4),
-    traffic=Traffic(pushed=0.0, pulled=4.0, contiguous=True),
+    traffic=Traffic(pushed=0.0, pulled=4.0),
     graphalytics=("component", "equivalence"),
 )

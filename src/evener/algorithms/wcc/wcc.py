@@ -1,10 +1,10 @@
 """Weakly connected components, on any number of partitions.
 
-Idea: each partition links its own edges, with mirrors as vertices, into trees (Afforest: first along each
-vertex's edges to its neighbours of highest degree, which joins most of a skewed graph; then the rest, except
-edges of the giant tree). The tree of a mirror and the tree of its owner are one component, so the pairs of
-their labels form a small graph of trees, whose components rename the labels. One exchange is enough,
-whatever the graph's diameter.
+Idea: each partition links the ends of its edges, with mirrors as vertices, into trees (Afforest). First, each
+vertex is linked to its neighbours of highest degree, which joins most of a skewed graph. Then all other edges
+are linked, except edges of the giant tree. The tree of a mirror and the tree of its owner belong to one
+component. The pairs of their labels form a small graph of trees, and its components rename the labels. One
+exchange is enough for any diameter.
 
 An edge between the giant trees of two partitions is skipped from both ends. Usually another edge joins the
 two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for such
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import placed
+from evener.algorithms.arguments import ensure_placed
 from evener.algorithms.feedback import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, PartitionedArray
@@ -58,30 +58,30 @@ def wcc(
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Which vertices are joined by a path, the direction of edges aside.
+    """Return the component of every vertex, ignoring the direction of edges.
 
     Parameters
     ----------
     graph : Graph or PartitionedGraph
     on, policy, alpha, gpu_memory
-        Where to run, for a graph that is not yet placed: see `plan`.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
     Returns
     -------
     Result
-        ``component``: int64, shape (n,), the smallest vertex in the component, by the graph's own ids; their
-        positions in its `ids` if these are strings. Its `outcome` has the number of ``components``.
+        ``component``: int64, shape (n,), the id of the smallest vertex in the component, or its position in
+        ``graph.ids`` if ids are strings. `outcome` has the number of ``components``.
 
     Raises
     ------
     ArgumentError
-        For an element, policy or share that does not exist, or one for a graph that is placed already.
+        For an unknown element or policy, a share outside 0..1, or a placement of a graph that is placed.
     DeviceError
-        If a GPU is named and none can be used, or one fails.
+        If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
-        If the graph takes more memory than there is; `DeviceOutOfMemory` if it is a GPU's.
+        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Examples
     --------
@@ -90,11 +90,11 @@ def wcc(
     >>> ev.wcc(g)["component"].tolist()
     [4, 4, 4, 9]
     """
-    pg = placed(graph, "wcc", on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, directions="both")
+    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
     label = _label(engine, pg.graph.m, directed=pg.graph.directed)
     seconds = engine.finish()
-    # The root of a component carries its own number.
+    # The label of a root is its own number.
     components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
     result = Result(
         "wcc",
@@ -157,7 +157,9 @@ def _giants_met(
     roots = [int(own[0]) for own in engine.download(giant)]
     giants = engine.gather(engine.values_at(label, roots))
     ends = _renamed(giants, *joined)
-    neighbours = {pair for route in engine.routes for pair in permutations((route.holder, route.owner))}
+    neighbours = {
+        pair for route in engine.routes for pair in permutations((route.mirror_partition, route.owner))
+    }
     apart = {(p, q) for own in engine.gather(engine.scalar(neighbours)) for p, q in own if ends[p] != ends[q]}
     met: list[tuple[int, int]] = []
     # Each partition looks for the giant of the next partition, then of the one after it, and so on.
@@ -184,7 +186,7 @@ def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray
 
 @translate_errors("joining the components of partitions")
 def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the labels that are in pairs, ascending, and the smallest label of the component of each."""
+    """Return the labels in the pairs, ascending, and the smallest label in the component of each."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -23,14 +23,14 @@ class TieredArray:
         The first values, in page-locked memory; may be empty.
     device_part : cupy.ndarray
         The remaining values.
-    heads : cupy.ndarray, shape (rows, HEAD), optional
+    prefixes : cupy.ndarray, shape (rows, PREFIX_EDGES), optional
         A copy of the first values of each of the first rows: see `evener.partition.footprint.Tiers`.
     """
 
-    def __init__(self, host_part: Any, device_part: Any, heads: Any = None) -> None:
+    def __init__(self, host_part: Any, device_part: Any, prefixes: Any = None) -> None:
         self.host_part = host_part
         self.device_part = device_part
-        self.heads = heads
+        self.prefixes = prefixes
         self._pointers: tuple[int, int, int, int, int, int] | None = None
 
     @property
@@ -45,9 +45,11 @@ class TieredArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both parts and of the heads."""
+        """Bytes of both parts and of the prefixes."""
         return int(
-            self.host_part.nbytes + self.device_part.nbytes + (0 if self.heads is None else self.heads.nbytes)
+            self.host_part.nbytes
+            + self.device_part.nbytes
+            + (0 if self.prefixes is None else self.prefixes.nbytes)
         )
 
     def __len__(self) -> int:
@@ -55,24 +57,24 @@ class TieredArray:
 
     def view(self, dtype: DTypeLike) -> TieredArray:
         """Return the same bytes as another type of equal size."""
-        heads = None if self.heads is None else self.heads.view(dtype)
-        return TieredArray(self.host_part.view(dtype), self.device_part.view(dtype), heads)
+        prefixes = None if self.prefixes is None else self.prefixes.view(dtype)
+        return TieredArray(self.host_part.view(dtype), self.device_part.view(dtype), prefixes)
 
-    def with_heads(self, heads: Any) -> TieredArray:
-        """Return the same values with other heads, or with None."""
-        return TieredArray(self.host_part, self.device_part, heads)
+    def with_prefixes(self, prefixes: Any) -> TieredArray:
+        """Return the same values with other prefixes, or with None."""
+        return TieredArray(self.host_part, self.device_part, prefixes)
 
     def pointers(self) -> tuple[int, int, int, int, int, int]:
         """Return the addresses and lengths that a kernel needs.
 
         The address of value 0 in GPU and host memory, the length of the host's part, the whole length, the
-        address of the heads, and their rows.
+        address of the prefixes, and the number of rows with one.
         """
         if self._pointers is None:  # computed once, because every launch needs them
             split = len(self.host_part)
             # Kernels read the GPU's memory only from value `split` on.
             near = (int(self.device_part.data.ptr) - split * self.itemsize) % (1 << 64)
             far = int(self.host_part.ctypes.data) if split else near
-            heads = (0, 0) if self.heads is None else (int(self.heads.data.ptr), len(self.heads))
-            self._pointers = near, far, split, len(self), *heads
+            prefixes = (0, 0) if self.prefixes is None else (int(self.prefixes.data.ptr), len(self.prefixes))
+            self._pointers = near, far, split, len(self), *prefixes
         return self._pointers

@@ -198,7 +198,7 @@ def pack_pull(
     element, k = outbox.element, len(route)
     if as_bits:
         words = outbox.bitmap(f"flags {turn}", k)
-        element.kernel("exchange.pull_bits")(0, route.held, route.before, owned, words)
+        element.kernel("exchange.pull_bits")(0, route.owner_bitmap, route.rank, owned, words)
         return Packet(Encoding.BITS, k, bit_bytes(k), {"flags": words})
     if flags is None and route.first is not None:
         source = owned[route.first : route.first + k]
@@ -209,7 +209,9 @@ def pack_pull(
         element.kernel("exchange.pull")(route.index, 0, owned, values)
         return Packet(Encoding.DENSE, k, k * owned.dtype.itemsize, {"values": values})
     marks = outbox.bitmap("marks", k, travels=False)
-    moved = element.kernel("exchange.pull_flagged")(0, route.held, route.before, owned, flags, values, marks)
+    moved = element.kernel("exchange.pull_flagged")(
+        0, route.owner_bitmap, route.rank, owned, flags, values, marks
+    )
     packet = _pack_changes(outbox, turn, marks, 0, k, values, int(moved))
     if packet.encoding is Encoding.DENSE:
         packet.arrays["values"] = values
@@ -265,12 +267,12 @@ def _pull_in_place(
 ) -> int:
     element, owned = inbox.element, packet.arrays["values"]
     if as_bits:
-        element.kernel("exchange.pull_bits")(route.begin, route.held, route.before, owned, mirrored)
+        element.kernel("exchange.pull_bits")(route.begin, route.owner_bitmap, route.rank, owned, mirrored)
         return bit_bytes(len(route))
     if flags is None:
         element.kernel("exchange.pull")(route.index, route.begin, owned, mirrored)
         return len(route) * owned.itemsize
-    args = (route.begin, route.held, route.before, owned, packet.arrays["flags"], mirrored, flags)
+    args = (route.begin, route.owner_bitmap, route.rank, owned, packet.arrays["flags"], mirrored, flags)
     moved = int(element.kernel("exchange.pull_flagged")(*args))
     return min(sparse_bytes(moved, owned.itemsize), dense_bytes(len(route), owned.itemsize))
 

@@ -75,9 +75,9 @@ class Exchange:
         self._pushes: list[Link] = []
         self._pulls: list[Link] = []
         for route in routes:
-            of_mirrors, of_owner = Buffers(elements[route.holder]), Buffers(elements[route.owner])
-            self._pushes.append(Link(route, route.holder, route.owner, of_mirrors, of_owner))
-            self._pulls.append(Link(route, route.owner, route.holder, of_owner, of_mirrors))
+            of_mirrors, of_owner = Buffers(elements[route.mirror_partition]), Buffers(elements[route.owner])
+            self._pushes.append(Link(route, route.mirror_partition, route.owner, of_mirrors, of_owner))
+            self._pulls.append(Link(route, route.owner, route.mirror_partition, of_owner, of_mirrors))
         self._published: PartitionedArray | None = None
         self._turn = 0
 

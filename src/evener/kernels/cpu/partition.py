@@ -22,8 +22,8 @@ __all__ = [
     "number_locally",
     "order_by_degree",
     "renumber_rows",
-    "row_heads",
     "row_lengths",
+    "row_prefixes",
     "scatter_ids_of_global",
     "scatter_ids_of_local",
     "scatter_values",
@@ -269,12 +269,15 @@ def renumber_rows(
 
 
 @parallel
-def row_heads(offsets, targets, heads):
-    """Copy the first edges of each row to `heads` (rows, HEAD); a short row continues into the next rows."""
+def row_prefixes(offsets, targets, prefixes):
+    """Copy the first edges of each row to `prefixes` (rows, PREFIX_EDGES).
+
+    The prefix of a short row continues into the next rows.
+    """
     last = np.uint64(len(targets) - 1)
-    for row in prange(np.uint64(len(heads))):
-        for i in range(np.uint64(heads.shape[1])):
-            heads[row, i] = targets[min(offsets[row] + i, last)]
+    for row in prange(np.uint64(len(prefixes))):
+        for i in range(np.uint64(prefixes.shape[1])):
+            prefixes[row, i] = targets[min(offsets[row] + i, last)]
 
 
 @inline_step

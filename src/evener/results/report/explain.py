@@ -64,7 +64,7 @@ def shares_sentence(timeline: Timeline) -> str:
     return (
         f"Time: {share_text(shares.compute)} computing, {share_text(shares.send)} sending, "
         f"{share_text(shares.receive)} receiving, {share_text(shares.wait)} waiting, "
-        f"{share_text(shares.between)} overhead."
+        f"{share_text(shares.overhead)} overhead."
     )
 
 
@@ -78,10 +78,10 @@ def bottleneck(timeline: Timeline) -> str:
     if timeline.compile_seconds > lasted / 2:
         return "Bottleneck: compiling kernels (first run only). Measure the next run of this process."
     exchange = shares.send + shares.receive
-    if shares.between > max(shares.compute, exchange, shares.wait):
+    if shares.overhead > max(shares.compute, exchange, shares.wait):
         fewer = " Use fewer elements." if len(timeline.elements) > 1 else ""
         return (
-            f"Bottleneck: overhead between kernels, {share_text(shares.between)} of all time: "
+            f"Bottleneck: overhead between kernels, {share_text(shares.overhead)} of all time: "
             f"{timeline.supersteps} supersteps with little work each.{fewer}"
         )
     if shares.wait > max(shares.compute, exchange):
@@ -149,7 +149,7 @@ def explain(result: Result) -> str:
 
 def predicted(expected: Prediction, result: Result) -> list[str]:
     """Return the predicted and measured times of the run and of each element."""
-    lines = [comparison(expected, result.seconds)]
+    lines = [comparison(expected, result.seconds, result.timeline.compile_seconds)]
     took = spent(result.timeline)
     for one in expected.elements:
         if one.name in took:
@@ -162,12 +162,15 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
     return lines
 
 
-def comparison(expected: Prediction, achieved: float) -> str:
-    """Return the predicted and measured seconds, and their ratio if it is not about 1."""
+def comparison(expected: Prediction, seconds: float, compile_seconds: float = 0.0) -> str:
+    """Return the predicted and measured seconds without compiling, and their ratio if it is not about 1."""
+    compiled = _MIN_COMPILE_SHARE * seconds < compile_seconds < seconds
+    achieved = seconds - compile_seconds if compiled else seconds
+    without = " without compiling kernels" if compiled else ""
     ratio = achieved / expected.seconds if expected.seconds else 1.0
     times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
     predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"
-    return f"{predicted}, took {seconds_text(achieved)}{times}."
+    return f"{predicted}, took {seconds_text(achieved)}{without}{times}."
 
 
 def spent(timeline: Timeline) -> dict[str, tuple[float, float]]:

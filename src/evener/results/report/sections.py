@@ -101,7 +101,7 @@ def prediction(expected: Prediction, result: Result) -> str:
     ]
     speed = f" Predicted {' and '.join(faster)}." if faster else ""
     return (
-        f"<p>{comparison(expected, result.seconds)}{speed}</p>"
+        f"<p>{comparison(expected, result.seconds, result.timeline.compile_seconds)}{speed}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and measured times by element')}"
     )
 

@@ -1,4 +1,4 @@
-"""What commands print: aligned tables for people, JSON for programs."""
+"""Output of commands: aligned tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ __all__ = [
     "verified_scope",
 ]
 
-# Supersteps shown at each end of a long timeline: the whole still fits a screen.
+# Supersteps at each end of a long timeline that are printed.
 _SHOWN = 20
 
 
 def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 0) -> str:
-    """Align a table in columns: the first `left` of them to the left, numbers to the right."""
+    """Return an aligned table: the first `left` columns to the left, the others to the right."""
     cells = [list(heads), *([_cell(value) for value in row] for row in rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(heads))]
     return "\n".join(
@@ -62,12 +62,12 @@ def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: int
 
 
 def as_json(content: dict[str, Any]) -> str:
-    """Write JSON that any reader takes: infinity and NaN, which JSON lacks, become null."""
+    """Return standard JSON; infinity and NaN become null."""
     return json.dumps(_plain(content), indent=2, allow_nan=False)
 
 
 def gpus(found: Sequence[Gpu], known: Versions) -> str:
-    """Write the GPUs as a table; below it what is wrong with one, and the versions of what drives them."""
+    """Return a table of the GPUs, the problems of unusable ones, and the versions of driver and CuPy."""
     heads = ("element", "name", "free", "memory", "capability", "multiprocessors", "power limit")
     rows = [
         (
@@ -81,14 +81,14 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
         for gpu in found
     ]
     driver = "The driver" if known.driver is None else f"Driver {known.driver}"
-    others = f"CuPy {known.cupy} is built with {known.cuda}, and compiles with {known.compiler}"
+    others = f"CuPy {known.cupy} was built with {known.cuda} and compiles with {known.compiler}"
     wrong = [f"{gpu.element} cannot be used: {gpu.problem}." for gpu in found if gpu.problem]
-    versions = f"{driver} knows CUDA {known.driver_cuda}; {others}."
+    versions = f"{driver} supports CUDA {known.driver_cuda}; {others}."
     return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
 
 
 def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> None:
-    """Print the vertices that came out on top, the timeline and the rate."""
+    """Print the top vertices, the timeline and the rate."""
     say(f"{result.graph!r}"[1:-1])
     if top:
         heads = spec.column(next(iter(result))).top_heads
@@ -110,12 +110,12 @@ def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool
 
 
 def verified_scope(spec: AlgorithmSpec, answer: Answer) -> str:
-    """Return what a verification covers, as the end of a sentence; empty for an exact answer."""
+    """Return the scope of a verification as the end of a sentence; empty for an exact answer."""
     return "" if spec.verified_scope is None else str(resolve(spec.verified_scope)(answer))
 
 
 def result_json(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
-    """Return what `show_result` prints, for programs."""
+    """Return the output of `show_result` for programs."""
     graph = result.graph
     column = spec.column(next(iter(result)))
     heads = column.top_heads if column.kind == "group" else ("vertex", "value")
@@ -146,10 +146,8 @@ def result_json(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool
 
 
 def partitions(statistics: Statistics) -> str:
-    """Write the partitions as a table, with the sums and both betas below it."""
-    heads = (
-        *("element", "edges", "share", "crossing", "vertices", "mirrors", "in its memory", "in the host's"),
-    )
+    """Return a table of the partitions with alpha, both betas and the bytes."""
+    heads = (*("element", "edges", "share", "crossing", "vertices", "mirrors", "own memory", "host memory"),)
     rows = [
         (
             one.element,
@@ -169,13 +167,13 @@ def partitions(statistics: Statistics) -> str:
             "",
             f"alpha {statistics.alpha:.3f}: the share of the edges on the CPU side",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
-            f"{format_bytes(statistics.nbytes)} in all, beside what a run keeps for each vertex",
+            f"{format_bytes(statistics.nbytes)} in total, without the state of a run",
         ]
     )
 
 
 def planned(plan: Plan) -> str:
-    """Write a plan: the share and memory of each element, the prediction, and the alternatives."""
+    """Return a plan as text: the share and memory of each element, the prediction, and the alternatives."""
     heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", "exchanging")
     rows = [
         (
@@ -222,12 +220,12 @@ def planned(plan: Plan) -> str:
 
 
 def show_timings(spec: AlgorithmSpec, graph: str, timed: dict[str, Any]) -> None:
-    """Print what `bench` measured."""
+    """Print the times that `bench` measured."""
     median, least, most = (seconds_text(timed[f"{one}_seconds"]) for one in ("median", "least", "most"))
     each = " from one source each" if timed["sources"] else ""
     runs = f"{timed['repeats']} verified runs{each}"
     say(f"{spec.name} on {graph}: median {median} of {runs} ({least} to {most})")
-    say(f"{rate_text(timed['median_edges_per_second'])} in the median")
+    say(f"median rate {rate_text(timed['median_edges_per_second'])}")
 
 
 def _supersteps(timeline: Timeline) -> str:

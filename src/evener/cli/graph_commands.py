@@ -1,4 +1,4 @@
-"""The commands about graph files: generate, convert, info."""
+"""Commands for graph files: generate, convert, info."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evener.cli.job import Job
 from evener.cli.options import READING, GraphName, Json, reading, takes
 from evener.cli.output import say
+from evener.cli.supervisor import Job
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -28,16 +28,14 @@ def generate(
         str, typer.Argument(metavar="SPEC", help="rmat:20, uniform:16,seed=3, grid:100x100, ...")
     ],
     *,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")],
     as_json: Json = False,
 ) -> None:
-    """Make a graph and write it, in the format that the file's suffix names."""
+    """Generate a graph and write it in the format of the file's suffix."""
     if ":" not in specification:
         from evener.errors import ArgumentError
 
-        msg = (
-            f"{specification!r} is not a specification such as rmat:20; to change a file, use evener convert"
-        )
+        msg = f"expected a specification such as rmat:20, found {specification!r}; convert files with convert"
         raise ArgumentError(msg)
     _copy(context.ensure_object(Job), specification, output, how={}, as_json=as_json)
 
@@ -46,28 +44,29 @@ def generate(
 def convert(
     context: typer.Context,
     graph: GraphName,
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Where to write it.")],
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The file to write.")],
     *,
     ids: Annotated[
-        str, typer.Option(help="keep or drop the ids, for formats that only number vertices.")
+        str, typer.Option(help="keep or drop ids, for formats that can only number vertices.")
     ] = "keep",
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Read a graph and write it in another format, by the suffixes of the two files."""
+    """Read a graph and write it in another format. The suffixes of the files name the formats."""
     _copy(context.ensure_object(Job), graph, output, how=reading(given), as_json=as_json, ids=ids)
 
 
 @takes(READING)
 def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **given: object) -> None:
-    """Say what a graph is: its size, direction, weights and degrees."""
-    from evener.cli import text, work
+    """Print the size, direction, weights and degrees of a graph."""
+    from evener.cli import commands_common as common
+    from evener.cli import render
 
     job = context.ensure_object(Job)
     with job.shown():
-        facts = describe(work.open_graph(job, graph, reading(given)))
+        facts = describe(common.open_graph(job, graph, reading(given)))
     if as_json:
-        say(text.as_json(facts))
+        say(render.as_json(facts))
         return
     rows = [(name.replace("_", " "), _in_words(name, value)) for name, value in facts.items()]
     say("\n".join(f"{name:<15} {value}" for name, value in rows))
@@ -108,17 +107,18 @@ def describe(graph: Graph) -> dict[str, Any]:
 
 
 def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep") -> None:
-    from evener.cli import text, work
+    from evener.cli import commands_common as common
+    from evener.cli import render
     from evener.graph.formats import write
 
-    work.check_graph_output(name, output)
+    common.check_graph_output(name, output)
     with job.shown():
-        graph = work.open_graph(job, name, how)
+        graph = common.open_graph(job, name, how)
         job.stage(f"writing {output}")
         write(graph, output, ids=ids)
-        job.written += work.graph_files(output)
+        job.written += common.graph_files(output)
     if as_json:
-        say(text.as_json({**describe(graph), "written": job.written}))
+        say(render.as_json({**describe(graph), "written": job.written}))
     else:
         say(f"Wrote {', '.join(job.written)}: {repr(graph)[len('<Graph: ') : -1]}.")
 

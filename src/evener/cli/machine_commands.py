@@ -1,4 +1,4 @@
-"""The commands about this machine: devices, plan, profile."""
+"""Commands for this machine: devices, plan, profile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from evener.algorithms import registry
-from evener.cli.job import Job
 from evener.cli.options import (
     PLACEMENT,
     READING,
@@ -19,6 +18,7 @@ from evener.cli.options import (
     takes,
 )
 from evener.cli.output import say
+from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
 
 __all__ = ["add_to"]
@@ -31,20 +31,20 @@ def add_to(app: typer.Typer) -> None:
 
 
 def devices(*, as_json: Json = False) -> None:
-    """Say which elements this machine has to run on: its cores, and its GPUs or why none can be used."""
+    """Print the elements of this machine: its cores, and its GPUs or why none is usable."""
     import numba
 
-    from evener.cli import text
+    from evener.cli import render
     from evener.elements import usable_cores  # importing it chooses the threading layer
     from evener.elements.cuda.discovery import all_gpus, missing, versions
     from evener.system import memory
 
-    cores, at_hand = usable_cores(), memory.available()
+    cores, available = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
     gpus, known = all_gpus(), versions()
     usable = [gpu for gpu in gpus if not gpu.problem]
     if as_json:
-        cpu = {"name": "cpu", "threads": cores, "available_bytes": at_hand, "threading_layer": layer}
+        cpu = {"name": "cpu", "threads": cores, "available_bytes": available, "threading_layer": layer}
         others = [{"name": gpu.element, "available_bytes": gpu.free_bytes} for gpu in usable]
         content = {
             "elements": [cpu, *others],
@@ -52,16 +52,16 @@ def devices(*, as_json: Json = False) -> None:
             "no_gpu": missing(),
             "versions": known and known._asdict(),
         }
-        say(text.as_json(content))
+        say(render.as_json(content))
         return
-    heads = ("element", "threads", "memory at hand", "threading layer")
-    say(text.columns(heads, [("cpu", cores, memory.format_bytes(at_hand), layer)], left=1))
+    heads = ("element", "threads", "free memory", "threading layer")
+    say(render.columns(heads, [("cpu", cores, memory.format_bytes(available), layer)], left=1))
     say()
     if known:
-        say(text.gpus(gpus, known))
+        say(render.gpus(gpus, known))
         say()
     several = f"cpu,{usable[0].element}" if usable else "cpu:1,cpu:1"
-    say(f"cpu:N is N threads; several elements are written with commas, as in {several}.")
+    say(f"cpu:N is N threads; separate several elements with commas, as in {several}.")
     if not known:
         say(f"No GPU can be used: {missing()}.")
 
@@ -73,40 +73,42 @@ def plan(
     *,
     algorithm: Annotated[
         str | None,
-        typer.Option("--for", metavar="ALGORITHM", help="Predict a run of it, and choose where it goes."),
+        typer.Option(
+            "--for", metavar="ALGORITHM", help="Choose the placement for this algorithm and predict its time."
+        ),
     ] = None,
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Say how a graph would be split, before a run: edges, vertices, mirrors, bytes of each partition.
+    """Print the edges, vertices, mirrors and bytes of each partition before a run.
 
-    Beta is the share of the edges that cross partitions: before aggregation, and after it, when what is sent
-    to one vertex travels once. With --for, the elements, the policy and alpha are chosen for the least
-    predicted time, unless they are given, and the times are printed with their range and origin.
+    Beta is the share of the edges that cross partitions. Aggregation sends one message per mirror. With
+    --for, elements, policy and alpha that are not given are chosen for the least predicted time.
     """
     place = placement(given)
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
-        msg = "--policy auto is the best for an algorithm: give it with --for, or choose high, low or random"
+        msg = "--policy auto needs an algorithm: add --for ALGORITHM, or choose high, low or random"
         raise ArgumentError(msg)
     from evener.algorithms.plan import plan as planned
-    from evener.cli import text, work
+    from evener.cli import commands_common as common
+    from evener.cli import render
     from evener.elements.cuda.discovery import missing
     from evener.partition.place import partition
 
-    work.check_elements(place)
+    place = common.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = work.open_graph(job, graph, reading(given))
+        opened = common.open_graph(job, graph, reading(given))
         if algorithm is not None:
             job.stage("planning")
-            made = planned(opened, algorithm, **place)
+            chosen = planned(opened, algorithm, **place)
     if algorithm is not None:
-        say(text.as_json(asdict(made)) if as_json else f"{opened!r}"[len("<Graph: ") : -1])
+        say(render.as_json(asdict(chosen)) if as_json else f"{opened!r}"[len("<Graph: ") : -1])
         if not as_json:
             say()
-            say(text.planned(made))
+            say(render.planned(chosen))
             if "on" not in place and missing():
                 say(f"No GPU can be used: {missing()}.")
         return
@@ -115,11 +117,11 @@ def plan(
         partitioned = partition(opened, **place)
         statistics = partitioned.statistics
     if as_json:
-        say(text.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
+        say(render.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
     else:
         say(f"{opened!r}"[len("<Graph: ") : -1] + f"; policy {partitioned.policy}")
         say()
-        say(text.partitions(statistics))
+        say(render.partitions(statistics))
 
 
 def profile(
@@ -131,31 +133,31 @@ def profile(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run each algorithm on a generated graph, so that the first plans follow from runs on this machine.
+    """Run each algorithm on generated graphs, so that the first plans use runs on this machine.
 
-    It takes less than 30 seconds. Plans need no profile: they begin with hardware facts, and every later run
-    of more than 10 ms refines them.
+    This takes less than 30 seconds. Plans do not need it: they begin with hardware facts, and every run of
+    more than 10 ms refines them.
     """
-    from evener.cli import text
+    from evener.cli import render
     from evener.cli.calibration import seed
     from evener.elements import parse_elements
     from evener.elements.cuda.discovery import missing
     from evener.planning.observations import file_of_observations
 
     if on is not None and [element.kind for element in parse_elements(on)] != ["cuda"]:
-        msg = f"--on names one GPU to run on, as in cuda:0, not {on!r}"
+        msg = f"--on: expected one GPU such as cuda:0, found {on!r}"
         raise ArgumentError(msg)
     if on is None and missing():
-        say(text.as_json({"runs": []}) if as_json else f"No GPU can be used: {missing()}.")
+        say(render.as_json({"runs": []}) if as_json else f"No GPU can be used: {missing()}.")
         if not as_json:
-            say("Without a GPU a plan has nothing to choose, so nothing was run.")
+            say("Plans only choose between CPU and GPU, so nothing was run.")
         return
     job = context.ensure_object(Job)
     with job.shown():
         runs = seed(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
     if as_json:
-        say(text.as_json({"runs": [run._asdict() for run in runs]}))
+        say(render.as_json({"runs": [run._asdict() for run in runs]}))
         return
-    say(text.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
+    say(render.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
     say()
     say(f"Recorded in {file_of_observations()}.")

@@ -1,4 +1,4 @@
-"""One command's work, in a thread of its own, so that Ctrl-C is answered while a kernel runs."""
+"""Supervisor: run a command in a thread of its own, so that Ctrl-C works while a kernel runs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Interrupted", "Job", "supervise"]
 
-# Seconds the work gets to stop by itself, at the end of a superstep, once it is asked to: with the clean-up
-# after it, Ctrl-C is answered within a second.
+# Seconds that an interrupted command has to stop at the end of a superstep.
 _GRACE = 0.3
 
-# Seconds between looks at whether a signal has come: one may be delivered to a thread other than the waiting.
+# Seconds between checks for signals, which may arrive in a thread that is not waiting.
 _LOOK = 0.2
 
 
 class Interrupted(BaseException):
-    """The work was asked to stop, and did at the end of a superstep."""
+    """The command was interrupted and stopped at the end of a superstep."""
 
 
 class Job:
-    """What a command is doing: its display, and what can be said of it if it is interrupted."""
+    """The progress of a command: its stage, its display, and the files that it has written."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
@@ -50,32 +49,32 @@ class Job:
     def shown(self) -> Iterator[None]:
         """Show progress on standard error while the block runs."""
         self._display = display()
-        with self._display, _told(self):
+        with self._display, _library_messages(self):
             yield
         self._display = None
 
     def stage(self, what: str) -> None:
         """Begin a stage: reading, partitioning, writing."""
-        self._stop_if_asked()
+        self._stop_if_interrupted()
         self._stage, self._latest = what, None
         if self._display is not None:
             self._display.stage(what)
 
     def progress(self, progress: Progress) -> None:
-        """Take an algorithm's report; this is what ``progress=`` is given."""
-        self._stop_if_asked()
+        """Show the progress of an algorithm; the command passes this method as ``progress=``."""
+        self._stop_if_interrupted()
         self._latest = progress
         if self._display is not None:
             self._display.superstep(progress)
 
     def close(self) -> None:
-        """Leave the terminal as it was, whatever the work is doing."""
+        """Restore the terminal, even while the command runs."""
         if self._display is not None:
             self._display.__exit__(None, None, None)
             self._display = None
 
     def so_far(self) -> str:
-        """One clause: what was done."""
+        """Return a clause about the progress of the command."""
         latest = self._latest
         if latest is not None:
             steps = "1 superstep" if latest.superstep == 1 else f"{latest.superstep} supersteps"
@@ -84,13 +83,13 @@ class Job:
             done = f"while {self._stage}" if self._stage else "before anything was done"
         return f"{done}; {', '.join(self.written) + ' had been' if self.written else 'nothing was'} written"
 
-    def _stop_if_asked(self) -> None:
+    def _stop_if_interrupted(self) -> None:
         if self.stopping.is_set():
             raise Interrupted
 
 
 class _Steps(logging.Handler):
-    """Show what the library logs: a warning as a note, printed once, and the rest as stages of a job."""
+    """Show log records of the library: a warning as a note, printed once, others as stages of the job."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(logging.INFO)
@@ -112,8 +111,8 @@ class _Steps(logging.Handler):
 
 
 @contextlib.contextmanager
-def _told(job: Job) -> Iterator[None]:
-    """Tell what the library logs and warns of, as this command's own words."""
+def _library_messages(job: Job) -> Iterator[None]:
+    """Show log records and warnings of the library as notes and stages of the command."""
     log, steps = logging.getLogger("evener"), _Steps(job)
     level = log.level
     log.addHandler(steps)
@@ -130,7 +129,7 @@ def _told(job: Job) -> Iterator[None]:
                 else:
                     others(message, *where)
 
-            warnings.showwarning = show  # type: ignore[assignment] # it is given all of them by position
+            warnings.showwarning = show  # type: ignore[assignment] # called with positional arguments
             yield
     finally:
         log.setLevel(level)
@@ -138,10 +137,10 @@ def _told(job: Job) -> Iterator[None]:
 
 
 def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
-    """Run `work` in a thread and return its status; on Ctrl-C clean up and end within a second.
+    """Run `work` in a thread and return its status; after Ctrl-C, clean up and end within a second.
 
-    A kernel does not look for signals and cannot be stopped from Python, so a run that is still inside one
-    after the grace time is ended with the process; so is any, if the process is the command's own.
+    Python cannot stop a running kernel. If a kernel still runs after the grace time, or if the process
+    belongs to the command, the function ends the process.
     """
     outcome: list[int | BaseException] = []
     done = threading.Event()
@@ -163,7 +162,7 @@ def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
             status = 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
             _stop(job, done)
             if own_process or not done.is_set():
-                # A kernel in another thread holds up the interpreter's own end, and so may many threads.
+                # A normal exit would wait for the kernels of other threads.
                 os._exit(status)
             return status
     if isinstance(outcome[0], BaseException):
@@ -177,20 +176,20 @@ def _stop(job: Job, done: threading.Event) -> None:
         done.wait(_GRACE)
     job.close()
     _remove_unfinished_files()
-    with contextlib.suppress(OSError):  # a terminal that was closed
+    with contextlib.suppress(OSError):  # the terminal may be closed
         note(f"interrupted {job.so_far()}")
 
 
 def _remove_unfinished_files() -> None:
-    """Remove the temporary files that the work had open."""
-    atomic = sys.modules.get("evener.system.files")
-    if atomic is not None:
-        atomic.remove_temporary_files()
+    """Remove the temporary files of unfinished writes."""
+    files = sys.modules.get("evener.system.files")
+    if files is not None:
+        files.remove_temporary_files()
 
 
 @contextlib.contextmanager
 def _terminate_as_interrupt() -> Iterator[None]:
-    """Answer SIGTERM, as job schedulers send it, and the terminal's closing, but for `nohup`, like Ctrl-C."""
+    """Treat SIGTERM, and SIGHUP unless it is ignored (`nohup`), like Ctrl-C while the block runs."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -200,11 +199,11 @@ def _terminate_as_interrupt() -> Iterator[None]:
 
     numbers = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
     before = {number: signal.getsignal(number) for number in numbers}
-    heeded = [number for number in numbers if before[number] not in (signal.SIG_IGN, None)]
-    for number in heeded:
+    handled = [number for number in numbers if before[number] not in (signal.SIG_IGN, None)]
+    for number in handled:
         signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number in heeded:
+        for number in handled:
             signal.signal(number, before[number])

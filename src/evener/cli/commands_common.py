@@ -1,4 +1,4 @@
-"""Steps that several commands take: open a graph, run an algorithm, check an answer or an output."""
+"""Steps of several commands: open a graph, run an algorithm, check an answer or an output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evener.algorithms.verify import Answer
-    from evener.cli.job import Job
+    from evener.cli.supervisor import Job
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_answer",
-    "check_elements",
     "check_graph_output",
     "check_outputs",
     "compute",
@@ -43,31 +42,35 @@ __all__ = [
     "note_unused",
     "open_graph",
     "repeat",
+    "with_elements",
 ]
 
-# The sources of a benchmark's searches are drawn with this seed: the same on every machine.
+# Seed of the sources of a benchmark, equal on every machine.
 _SEED = 1
 
 
 def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Graph:
-    """Read the graph, or make it if `name` is a specification."""
+    """Read a graph file, or generate the graph of a specification."""
     job.stage(f"reading {name}")
     return read(name, **(how or {}))
 
 
-def check_elements(place: Mapping[str, Any]) -> None:
-    """Refuse elements that this machine does not have, before a graph is read for them."""
-    if "on" in place:
-        from evener.elements import parse_elements
+def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a placement with elements instead of names, to find errors before reading."""
+    if "on" not in place:
+        return dict(place)
+    from evener.elements import parse_elements
+    from evener.system.memory import parse_bytes
 
-        parse_elements(place["on"])
+    limit = parse_bytes(place["gpu_memory"], "gpu_memory") if "gpu_memory" in place else None
+    return {**place, "on": parse_elements(place["on"], gpu_memory=limit)}
 
 
 def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
-    """Name the arguments that had no effect on this run."""
+    """Print a note for each argument that had no effect on the run."""
     elements = result.timeline.elements
     if "gpu_memory" in arguments and not any(name.startswith("cuda:") for name in elements):
-        note("--gpu-memory is ignored: no GPU took part")
+        note("--gpu-memory is ignored: no GPU is used")
     if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
         note(f"--policy is ignored: {elements[0]} is the only element")
     if spec.notes is not None:
@@ -76,16 +79,16 @@ def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any
 
 
 def note_no_kernel_cache() -> None:
-    """Say that compiled kernels cannot be kept, because compiling takes longer than most runs."""
+    """Print a note if compiled kernels cannot be kept, because compiling takes longer than most runs."""
     if not CACHE:
         note(
-            "compiled kernels cannot be kept, so each run compiles them anew; name a writable folder in "
+            "compiled kernels cannot be stored, so each run compiles them again; name a writable folder in "
             "NUMBA_CACHE_DIR"
         )
 
 
 def note_isolated_source(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
-    """Say that a search from the default source has no edge to follow."""
+    """Print a note if a search from the default source has no edge to follow."""
     name = spec.source_option
     if name in result.parameters and name not in arguments and result.edges == 0:
         source = result.parameters[name]
@@ -101,7 +104,7 @@ def compute(
     *,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Run an algorithm with its progress shown, or given to `progress`."""
+    """Run an algorithm. Its progress is shown, or passed to `progress`."""
     job.stage(f"preparing {spec.name}")
     result: Result = spec.function()(graph, **arguments, progress=progress or job.progress)
     return result
@@ -110,26 +113,26 @@ def compute(
 def compute_metered(
     job: Job, spec: AlgorithmSpec, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
 ) -> Result:
-    """As `compute`, with the joules from the first superstep on: reading and partitioning not counted."""
+    """Run an algorithm and measure its energy from the first superstep on."""
     from evener.elements.cuda.discovery import gpus
     from evener.results.energy.meter import Meter
 
-    # Which GPUs a plan will choose is not known before.
-    elements = arguments.get("on") or [f"cuda:{index}" for index in range(gpus())]
+    # Without elements a plan chooses, so all GPUs are measured.
+    names = [e.name for e in arguments["on"]] if "on" in arguments else [f"cuda:{i}" for i in range(gpus())]
 
     def count(progress: Progress) -> None:
         if progress.superstep == 0:
             meter.begin()
         job.progress(progress)
 
-    with Meter(name for name in elements if name.startswith("cuda:")) as meter:
+    with Meter(name.partition("#")[0] for name in names if name.startswith("cuda:")) as meter:
         result = compute(job, spec, graph, arguments, progress=count)
     result.energy = meter.energy.of(result.timeline.elements)
     return result
 
 
 def check_answer(job: Job, answer: Answer) -> None:
-    """Verify an answer; raises what `evener.verify` raises."""
+    """Verify an answer. The exceptions are those of `evener.verify`."""
     job.stage(f"verifying {answer.algorithm}")
     verify(answer)
 
@@ -137,15 +140,15 @@ def check_answer(job: Job, answer: Answer) -> None:
 def check_outputs(
     graph: str, *, table: str | None = None, report: str | None = None, trace: str | None = None
 ) -> None:
-    """Make sure, before the work, that its outputs can be written, and over nothing that is wanted.
+    """Check, before the run, that outputs can be written and overwrite no file of the command.
 
     Raises
     ------
     ArgumentError
-        If one has a suffix of something else.
+        If the suffix of an output is not one of its formats.
     FileError
-        If one is the graph itself, lies in a folder that is the graph, or is another output; if it has no
-        name, or if its folder does not exist or takes no files.
+        If an output is the graph, lies in the folder of the graph, or is another output. If it has no name,
+        or if its folder does not exist or is not writable.
     """
     for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
         if path is not None:
@@ -170,59 +173,35 @@ def check_outputs(
 
 
 def _refuse_no_name(option: str, path: str) -> None:
-    """Refuse the empty path, which would stand for the folder we are in.
-
-    Raises
-    ------
-    FileError
-        If it is empty.
-    """
+    """Raise FileError for an empty path, which would mean the current folder."""
     if not path:
-        msg = f"{option} takes the path of a file, but the name is empty"
+        msg = f"{option}: expected the path of a file, but the name is empty"
         raise FileError(msg)
 
 
 def _refuse_within(option: str, path: str, graph: str) -> None:
-    """Refuse to write into the folder of a container that is read: over its files, or among them.
-
-    Raises
-    ------
-    FileError
-        If a path leads into it.
-    """
+    """Raise FileError if an output lies in the folder of the container that the command reads."""
     from evener.graph.formats.container import MANIFEST
 
     named = Path(graph)
     folder = named.parent if named.name == MANIFEST else named
     if graph and folder.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-        msg = f"{option} {path} would be written into {folder}, which is the graph; name a file elsewhere"
+        msg = f"{option} {path} is in {folder}, the folder of the graph; name a file in another folder"
         raise FileError(msg)
 
 
 def _refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
-    """Refuse to write over a file that is wanted.
-
-    Raises
-    ------
-    FileError
-        If a path leads to one of the files that are `taken`, by what they are.
-    """
+    """Raise FileError if an output is one of the files in `taken`, a mapping of names to paths."""
     for what, other in taken.items():
         if os.path.realpath(path) == os.path.realpath(other) or (
             Path(path).exists() and Path(other).exists() and Path(path).samefile(other)
         ):
-            msg = f"{option} {path} would be written over {what}; name another file"
+            msg = f"{option} {path} would overwrite {what}; name another file"
             raise FileError(msg)
 
 
 def _check_place(path: str) -> None:
-    """Make sure that a file can be made where the output is to go.
-
-    Raises
-    ------
-    FileError
-        If the folder does not exist or takes no files, or a read-only one is there.
-    """
+    """Raise FileError unless the output can be written to its folder."""
     folder = Path(path).parent
     if not folder.is_dir():
         msg = f"cannot write {path}: there is no folder {folder}"
@@ -237,7 +216,7 @@ def _check_place(path: str) -> None:
 
 
 def check_graph_output(graph: str, path: str) -> None:
-    """Make sure, before the work, that a graph can be written to `path`, over no file of the one read."""
+    """Check, before reading, that a graph can be written to `path` and overwrites no file of `graph`."""
     from evener.graph.formats.registry import COMPRESSIONS, format_of
 
     _refuse_no_name("the output", path)
@@ -247,7 +226,7 @@ def check_graph_output(graph: str, path: str) -> None:
         for name in (graph, path)
     )
     if kind.sibling_files and read.suffix in kind.suffixes:
-        # Whichever of its files is named: all are read, and all written.
+        # A graph of several files is read and written as a whole, by the name of any of them.
         taken = {"the graph itself": str(read.with_suffix(""))}
         _refuse_the_same("the output", str(written.with_suffix("")), taken)
     _refuse_the_same("the output", path, {"the graph itself": graph})
@@ -256,7 +235,7 @@ def check_graph_output(graph: str, path: str) -> None:
 
 
 def graph_files(path: str) -> list[str]:
-    """The files that a graph is written to at this path, the one that is named first."""
+    """Return the files of a graph that is written to this path, the named one first."""
     from evener.graph.formats.registry import format_of
 
     kind, compression = format_of(Path(path), takes_name=False)
@@ -273,9 +252,9 @@ def repeat(
     *,
     repeats: int,
 ) -> dict[str, Any]:
-    """Time `repeats` verified runs on one placement, after one run that is not counted."""
+    """Time `repeats` verified runs on one placement, after one untimed run."""
     job.stage("partitioning")
-    partitioned = _placed(graph, spec, place)
+    partitioned = _place(graph, spec, place)
     given = with_vertices(spec, graph, arguments)
     each = _arguments_of_runs(spec, graph, given, repeats)
     results = []
@@ -284,10 +263,10 @@ def repeat(
         check_answer(job, result)
         if number:
             results.append((result.seconds, result.edges))
-        del result  # its arrays are the next run's
+        del result  # the next run reuses its arrays
     seconds = [one for one, _ in results]
     rates = [edges / one for one, edges in results]
-    drawn = each[0].keys() - given.keys()  # a source, if any
+    drawn = each[0].keys() - given.keys()  # the source option, if sources are drawn
     return {
         "repeats": repeats,
         "verified": True,
@@ -300,23 +279,23 @@ def repeat(
     }
 
 
-def _placed(graph: Graph, spec: AlgorithmSpec, place: Mapping[str, Any]) -> PartitionedGraph:
-    from evener.algorithms.arguments import placed
+def _place(graph: Graph, spec: AlgorithmSpec, place: Mapping[str, Any]) -> PartitionedGraph:
+    from evener.algorithms.arguments import ensure_placed
 
-    asked: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}
-    return placed(graph, spec.name, directions=spec.directions, **asked)
+    arguments: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}
+    return ensure_placed(graph, spec, **arguments)
 
 
 def _arguments_of_runs(
     spec: AlgorithmSpec, graph: Graph, arguments: dict[str, Any], repeats: int
 ) -> list[dict[str, Any]]:
-    """The arguments of each run, with a different source that has edges where none is given."""
+    """Return the arguments of each run; if no source is given, each run gets another vertex with edges."""
     own = spec.source_option
     if own is None or own in arguments or "k" in arguments:
         return [arguments] * repeats
     able = np.flatnonzero(graph.out_degree())
     if len(able) == 0:
-        msg = f"there is nothing to time: the graph has {graph.n:,} vertices and no edge"
+        msg = f"nothing to time: expected a graph with edges, found {graph.n:,} vertices and no edge"
         raise ArgumentError(msg)
     drawn = graph.ids[np.random.default_rng(_SEED).choice(able, repeats)].tolist()
     several = any(option.name == own and option.type == "vertices" for option in spec.options)

@@ -59,7 +59,7 @@ def test_they_are_laid_out_as_on_a_cpu(monkeypatch, name, columns, lanes):
         return
     for name in ("tile_row", "tile_width", "tile_places", "block_items", "taken"):
         np.testing.assert_array_equal(gpu.download(getattr(ours, name)), getattr(expected, name))
-    for kind in ("near", "far"):
+    for kind in ("local", "remainder"):
         for name in ("width", "starts", "ends", "order", "places", "words"):
             fetched = gpu.download(getattr(getattr(ours, kind), name))
             np.testing.assert_array_equal(fetched, getattr(getattr(expected, kind), name))

@@ -29,7 +29,7 @@ import numpy as np
 import evener as ev
 import harness
 from cpu_rivals import WEIGHTS, draw_sources
-from evener.elements.page_pool import LEAST
+from evener.elements.page_pool import MIN_POOLED_BYTES
 from evener.engine.engine import Engine
 
 ITERATIONS = 10
@@ -76,7 +76,7 @@ class Recorded:
         fill(*args)
 
     def _noting_small(self, array, value=None):
-        if value is not None and array.nbytes < LEAST:
+        if value is not None and array.nbytes < MIN_POOLED_BYTES:
             self.calls.append((array.__setitem__, (..., value)))
         return array
 

@@ -1,4 +1,4 @@
-"""Question: how much slower than the best recorded placement are plans, and how fast do they improve.
+"""Question: what is the regret of plans against the best recorded placement, and how fast does it fall.
 
 Recorded sweeps are replayed. The planner chooses among the placements of a sweep, first from hardware facts
 only. It then observes the run on the chosen placement, and chooses again. The regret of a choice is its time

@@ -126,7 +126,7 @@ def finish(
     tile_row, tile_width, tile_places, partial, connected, out_degree, damping, jump, teleport, rank,
     next_contribution,
 ):  # fmt: skip
-    """Finish an iteration from the sums of `evener.kernels.cpu.pull`; return the values of `iterate`.
+    """Finish an iteration from the sums of `kernels/cuda/pull.cu`; return the values of `iterate`.
 
     ``partial[tile_places[t]:tile_places[t + 1]]`` holds a sum for each row of the tile and each column block.
     """

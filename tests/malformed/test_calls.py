@@ -215,11 +215,11 @@ API = {
     ),
     "a path that is none": (lambda: ev.read(None), ev.ArgumentError, "not nonetype"),
     "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "not 'no'"),
-    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'as in "cpu,cuda:0"'),
+    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'such as "cpu,cuda:0"'),
     "progress that cannot be called": (
         lambda: ev.bfs(PATH, progress=3),
         ev.ArgumentError,
-        "called with a progress, not int",
+        "function of a progress, found int",
     ),
     "a policy of algorithms": (
         lambda: ev.partition(PATH, policy="auto"),

@@ -146,7 +146,7 @@ class Engine(Workspace):
         try:
             self._recorder.begin(phase, counts, edges, fraction)
         except BaseException:
-            self._settle()
+            self._reset_after_error()
             raise
 
     def compute(
@@ -297,7 +297,7 @@ class Engine(Workspace):
         try:
             result = element.result(element.run(function, *parts))
         except BaseException:
-            self._settle()
+            self._reset_after_error()
             raise
         self._recorder.computed(since, perf_counter())
         return result
@@ -339,7 +339,7 @@ class Engine(Workspace):
         try:
             done = run_steps(self.elements, steps, 0 if in_turn else self._workers)
         except BaseException:
-            self._settle()
+            self._reset_after_error()
             raise
         self._recorder.add(done, in_turn=in_turn)
         return [one.result for one in done]
@@ -354,8 +354,8 @@ class Engine(Workspace):
         own = results[0] if len(results) == 1 else _reduce_values(results, reduce)
         return self._world.allreduce(own, operation)
 
-    def _settle(self) -> None:
-        """After an error, wait for the work of all elements, because later runs reuse their arrays.
+    def _reset_after_error(self) -> None:
+        """Wait for the work of all elements, because later runs reuse their arrays.
 
         A new exchange replaces the old one, whose packets may be in transit.
         """

@@ -191,7 +191,7 @@ class Misled:
 
 API = {
     "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
-    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "no element"),
+    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "at least one element"),
     "a policy that is none": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
     "alpha above one": (
         lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=1.5),

@@ -17,7 +17,7 @@ from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.formats import read
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

@@ -128,7 +128,7 @@ def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, other
     graph = ev.Graph.from_edges(*np.concatenate([hub, [[1], [401]], ends], axis=1), directed=False)
     owner = np.ones(graph.n, np.uint8)
     owner[0] = 0
-    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.build"), "owners", lambda *_, **__: owner)
     placed = ev.partition(graph, ["cpu:1", "cpu:1"])
     for element, weight in zip(placed.elements, weights, strict=True):
         element.weight = weight
@@ -368,7 +368,7 @@ def test_edges_out_of_what_another_element_found_count(monkeypatch):
     tails = np.concatenate([np.arange(100), np.full(100, 100)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 201), directed=False)
     owner = (np.arange(graph.n) < 100).astype(np.uint8)
-    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.build"), "owners", lambda *_, **__: owner)
     result = ev.bfs(graph, source=0, on=["cpu:1", "cpu:1"])
     assert result["distance"].tolist() == [*range(101), *[101] * 100]
     assert phases(result)[1:102] == [*["top-down"] * 100, "bottom-up"]

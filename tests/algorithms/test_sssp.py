@@ -15,7 +15,7 @@ from evener.algorithms.sssp.sssp import sssp
 from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 from tuning import tune
 
 splits = pytest.mark.parametrize(

@@ -342,7 +342,7 @@ class TestStart:
         assert apart("-m", "evener", "--version").out == f"evener {ev.__version__}\n"
 
     def test_a_submodule_never_hides_a_function(self, apart):
-        program = "import evener.partition.place, evener as ev; print(ev.partition)"
+        program = "import evener.partition.build, evener as ev; print(ev.partition)"
         assert apart("-c", program).out.startswith("<function")
 
     def test_public_names_are_there(self):
@@ -484,7 +484,7 @@ def test_a_size_is_told_by_its_option(evener):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "x")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith(
-        "evener: --gpu-memory must be a number of bytes, or a number with a unit such as 20GiB"
+        "evener: --gpu-memory: expected a number of bytes, or a size with a unit such as 20GiB"
     )
 
 

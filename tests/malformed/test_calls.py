@@ -224,7 +224,7 @@ API = {
     "a policy of algorithms": (
         lambda: ev.partition(PATH, policy="auto"),
         ev.ArgumentError,
-        "'auto' is only for algorithms and plans; choose one of high, low, random",
+        "expected one of high, low, random (or auto, for an algorithm or a plan), found 'auto'",
     ),
     "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "float64, not '2'"),
     "infinitely many sources": (

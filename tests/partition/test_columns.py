@@ -192,7 +192,7 @@ def test_personalized_ranks():
 @pytest.mark.usefixtures("tables")
 def test_an_element_with_memory_of_its_own(monkeypatch):
     """The host neither reads nor writes there but by copies."""
-    monkeypatch.setattr(import_module("evener.partition.place"), "parse_elements", parse_apart)
+    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)

@@ -68,7 +68,7 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
 
 def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
     """If it lies in the same memory."""
-    home = import_module("evener.partition.place")
+    home = import_module("evener.partition.build")
     asked = []
     monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
     monkeypatch.setattr(home, "tiers_of", lambda *_, promised, **__: asked.append(promised) or (0.0, 0))

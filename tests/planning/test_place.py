@@ -307,7 +307,7 @@ def test_a_plan_for_the_cpu_starts_no_gpu(graph, monkeypatch):
 def test_a_gpu_without_room_for_any_share_is_named_in_a_warning(graph, monkeypatch):
     monkeypatch.setattr(FakeGpu, "free", 1024)
     with pytest.warns(
-        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, and a "
+        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, but a "
     ) as caught:
         result = ev.bfs(graph, source=1)
     assert where(result) == ["cpu"]

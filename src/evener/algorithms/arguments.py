@@ -13,8 +13,8 @@ from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
+from evener.partition.build import partition
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.place import partition
 from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from evener.algorithms import feedback, registry
 from evener.elements import usable_cores
 from evener.errors import DeviceOutOfMemory
 from evener.graph.formats import read
+from evener.partition.build import partition
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.place import partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,6 +20,7 @@ from evener.cli.options import (
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
+from evener.partition.policy import policy_names
 
 __all__ = ["add_to"]
 
@@ -89,13 +90,14 @@ def plan(
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
-        msg = "--policy auto needs an algorithm: add --for ALGORITHM, or choose high, low or random"
+        known = ", ".join(policy_names())
+        msg = f"--policy auto needs an algorithm: add --for ALGORITHM, or choose one of {known}"
         raise ArgumentError(msg)
     from evener.algorithms.plan import plan as planned
     from evener.cli import commands_common as common
     from evener.cli import render
     from evener.elements.cuda.discovery import missing
-    from evener.partition.place import partition
+    from evener.partition.build import partition
 
     place = common.with_elements(place)
     job = context.ensure_object(Job)

@@ -34,7 +34,7 @@ class PartitionedGraph:
     """A graph placed on processing elements: place once, run many times.
 
     `partition` returns it. Every algorithm accepts it instead of a graph. If one of its elements is a GPU,
-    only one algorithm may run on it at a time.
+    run one algorithm at a time.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class PartitionedGraph:
         return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
 
     def mirrors_of(self, p: int) -> int:
-        """Return the number of mirrors in other partitions of the vertices of partition `p`."""
+        """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
 
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.estimate import estimate_shares
-from evener.partition.policies import POLICIES, edge_shares
+from evener.partition.owners import edge_shares
+from evener.partition.policy import check_policy, policy_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -144,7 +145,7 @@ def choose(
         For an unknown policy, a share outside 0..1, or passes whose time is no finite number.
     """
     check_choices(policy, alpha)
-    policies = sorted(POLICIES) if policy == "auto" else [policy]
+    policies = policy_names() if policy == "auto" else [policy]
     found: dict[str, _Choice] = {}
     infeasible: dict[str, DeviceOutOfMemory] = {}
     required: str | None = None
@@ -193,9 +194,7 @@ def choose(
 
 def check_choices(policy: str, alpha: float | None) -> None:
     """Raise `ArgumentError` for an unknown policy or a share outside 0..1."""
-    if not isinstance(policy, str) or policy not in ("auto", *POLICIES):
-        msg = f"unknown policy {policy!r}; choose one of auto, {', '.join(sorted(POLICIES))}"
-        raise ArgumentError(msg)
+    check_policy(policy, auto=True)
     edge_shares([1.0], alpha)
 
 

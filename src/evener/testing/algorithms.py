@@ -26,7 +26,8 @@ from evener.cli import main
 from evener.cli.options import PLACEMENT
 from evener.errors import VerificationError
 from evener.graph.formats import write
-from evener.partition.place import partition
+from evener.partition.build import partition
+from evener.partition.policy import policy_names
 from evener.testing.graphs import SHAPES, build
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AlgorithmContract"]
 
-_POLICIES = ("random", "high", "low")
 _ALPHAS = (None, 0, 0.2, 0.5, 0.8, 1)
 
 
@@ -133,7 +133,7 @@ class AlgorithmContract:
         for graph in self.graphs():
             arguments = self.arguments(graph)
             expected = self.expected(graph, arguments)
-            splits = [(1, "random"), *product((2, 4), _POLICIES)]
+            splits = [(1, "random"), *product((2, 4), policy_names())]
             for elements, policy in splits:
                 share = next(alpha) if elements > 1 else None
                 placed = partition(graph, [self.kind] * elements, policy=policy, alpha=share)

@@ -16,7 +16,7 @@ import pytest
 
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 from evener.testing.exchanges import (
     bit_bytes,
     bytes_sent,

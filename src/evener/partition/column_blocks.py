@@ -1,8 +1,8 @@
 """Column blocks: a second copy of a partition's edges, in blocks whose values fit a GPU's shared memory.
 
 To gather a value of 4 bytes from its L2 cache, a GPU moves 32 bytes. If many rows have an edge in a block of
-columns, copying the values of the block to shared memory moves fewer bytes. The kernel gathers values from
-shared memory and writes one sum per row and block. Vertices are numbered by degree, so most edges of a graph
+columns, a copy of the block's values in shared memory moves fewer bytes. The kernel gathers values from the
+copy and writes one sum per row and block. Vertices are numbered by degree, so most edges of a graph
 with hubs are *local* to such blocks. Values of the *remainder* are gathered from global memory.
 """
 

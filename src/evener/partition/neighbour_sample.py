@@ -1,8 +1,8 @@
 """Neighbour sample: positions of some vertices and their neighbours by degree, to estimate mirrors.
 
 With the policies `high` and `low` a partition owns a run of the vertices in descending degree. A vertex has a
-mirror in the partition if one of its neighbours is in the run. Degrees alone do not show how near neighbours
-are to each other in this order, as in a grid or a road network.
+mirror in the partition if one of its neighbours is in the run. In a grid or a road network, neighbours are
+near each other in this order, which degrees alone do not show.
 """
 
 from __future__ import annotations

@@ -192,12 +192,12 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
     truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.3)
 
 
-@pytest.mark.parametrize("mapped", [0.4, 1.0])
+@pytest.mark.parametrize("host_share", [0.4, 1.0])
 @pytest.mark.parametrize("stored", ["undirected", "both"])
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
-def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, mapped):
+def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, host_share):
     home = import_module("evener.partition.build")
-    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(mapped, 1 << 32))
+    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(host_share, 1 << 32))
     parity_cases.check_levels_at_once(
         monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2
     )

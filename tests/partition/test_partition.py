@@ -29,7 +29,7 @@ from reference import edges as edges_of
 
 # `evener.partition` is the function.
 HOME = import_module("evener.partition.partition")
-PLACING = import_module("evener.partition.upload")
+UPLOAD = import_module("evener.partition.upload")
 
 
 def edge_counts(graph):
@@ -165,7 +165,7 @@ class Halved(ApartElement):
     """Notes how many edges stay with the host, and what it is to make ready for."""
 
     def allocate_edges(self, length, dtype, on_host):
-        self.far.append(on_host)
+        self.on_host.append(on_host)
         return super().allocate_edges(length, dtype, on_host)
 
     def prepare_workspace(self, edges):
@@ -173,10 +173,10 @@ class Halved(ApartElement):
 
 
 @pytest.mark.parametrize(
-    ("mapped", "far"),
+    ("host_share", "on_host"),
     [(0.0, 0), (0.01, 32), (0.32, 32), (0.33, 64), (0.64, 64), (0.9, 96), (0.97, 100), (1.0, 100)],
 )
-def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
+def test_edges_that_stay_with_the_host_are_whole_lines(host_share, on_host):
     """Of 100, what has no room is rounded up to a multiple of 32."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 100))
     g = ev.Graph.from_edges(*ends, np.ones(100, np.float32), n=30)
@@ -184,11 +184,11 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     numbering = HOME.number_vertices(by_degree, np.zeros(30, np.uint8), 1)
     degree = g.out_degree().astype(np.uint32)
     element = Halved("cpu:1", 0)
-    element.far = []
-    PLACING.upload_partition(
-        HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped)
+    element.on_host = []
+    UPLOAD.upload_partition(
+        HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(host_share)
     )
-    assert element.far == [far] * 4  # targets and weights, of both directions
+    assert element.on_host == [on_host] * 4  # targets and weights, of both directions
     assert element.reserved == 100
 
 
@@ -218,8 +218,8 @@ def in_two_memories():
     """A CPU element that holds the first edges apart from the others, as a GPU does."""
     element = CpuElement("cpu:1", 1)
 
-    def edges(length, dtype, far):
-        return TieredArray(np.empty(far, dtype), np.empty(length - far, dtype))
+    def edges(length, dtype, on_host):
+        return TieredArray(np.empty(on_host, dtype), np.empty(length - on_host, dtype))
 
     def end_write(edges, begin, values):
         here = min(max(len(edges.host_part) - begin, 0), len(values))
@@ -233,8 +233,8 @@ def in_two_memories():
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("mapped", [0.0, 0.5])
-def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
+@pytest.mark.parametrize("host_share", [0.0, 0.5])
+def test_heads_lead_to_the_hubs_of_another_element(host_share, directed):
     """By hand: 0 is everyone's neighbour, and the CPU's; the others, here the GPU's, are a ring."""
     spokes, ring = np.arange(1, 65), np.roll(np.arange(1, 65), 1)
     g = ev.Graph.from_edges(
@@ -247,14 +247,14 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
     element = in_two_memories()
     element.table_columns = 1024
     built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
-    placed = PLACING.upload_partition(built, element, Tiers(mapped, 1 << 32))
+    placed = UPLOAD.upload_partition(built, element, Tiers(host_share, 1 << 32))
     edges = placed.in_
     begins, values = (
         edges.offsets[:-1].astype(int),
         np.concatenate([edges.targets.host_part, edges.targets.device_part]),
     )
     to_hub = values == 64  # the only mirror
-    if mapped:
+    if host_share:
         assert to_hub[begins].all()
         assert (edges.targets.prefixes[:, 0] == 64).all()
     else:
@@ -263,11 +263,11 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
 
 
 @pytest.mark.parametrize(
-    ("mapped", "most", "directed", "written"),
+    ("host_share", "most", "directed", "written"),
     pairwise_cover([0.0, 0.32, 0.9, 1.0], [0, 5, 1000], [True, False], [12, 1 << 20]),
 )
 def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
-    monkeypatch, mapped, most, directed, written
+    monkeypatch, host_share, most, directed, written
 ):
     """Those that lie there whole, and no more than are asked for."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 200))
@@ -276,14 +276,14 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
     built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
     element = in_two_memories()
-    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
-    placed = PLACING.upload_partition(built, element, Tiers(mapped, most))
+    monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", written)
+    placed = UPLOAD.upload_partition(built, element, Tiers(host_share, most))
     assert placed.host_bytes == 4 * placed.host_edges
-    assert (placed.host_edges > 0) == (mapped > 0)
+    assert (placed.host_edges > 0) == (host_share > 0)
     targets = placed.in_.targets
     values = np.concatenate([targets.host_part, targets.device_part])
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.host_part)]
-    count = min(most, max(rows, default=0)) if mapped else 0
+    count = min(most, max(rows, default=0)) if host_share else 0
     if directed:
         assert placed.out.targets.prefixes is None
     if count == 0:
@@ -467,7 +467,7 @@ def test_what_is_asked_for_is_enough(directions, directed):
 )
 def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
     """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
-    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
+    monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", written)
     monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 300)
     rng = np.random.default_rng(6)
     src = np.repeat([0, 1, 2, 3, *range(4, 300)], [9000, 4100, 300, 33, *([20] * 296)])
@@ -508,7 +508,7 @@ def test_nearly_all_of_a_long_run_are_mirrored(monkeypatch, needed, all_of_them)
 @pytest.mark.parametrize("directions", ["out", "in"])
 def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
     """28 bytes a vertex, and room in which some edges are sorted: never the edges a second time."""
-    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", 1 << 16)
+    monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", 1 << 16)
     g = ev.read(f"rmat:16,directed,stored={directions}")
     place(g, directions=directions)  # compiles
     tracemalloc.start()

@@ -147,7 +147,7 @@ def build_partitions(
             p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
         )
         if element.kind != "cpu":
-            _refuse_long_rows(built, element)
+            _check_row_lengths(built, element)
         own_routes = routes_of(built, numbering)
         # A partition that is not built yet has at most one mirror of each vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
@@ -193,7 +193,7 @@ def _descending_degree(
     return by_degree, degree, out_degree
 
 
-def _refuse_long_rows(built: Partition, element: Element) -> None:
+def _check_row_lengths(built: Partition, element: Element) -> None:
     """Raise an error for a row that is too long for the counters of GPU kernels."""
     if built.in_ is None or built.in_.count <= MAX_GPU_IN_DEGREE:
         return

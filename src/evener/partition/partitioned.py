@@ -110,7 +110,7 @@ class PartitionedGraph:
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
             vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
             beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
-            _refuse_beyond(beyond, len(vertices), f"local numbers on {element.name}")
+            _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -128,7 +128,7 @@ class PartitionedGraph:
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
             beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
-            _refuse_beyond(beyond, self.graph.n, "the graph's numbers")
+            _check_numbers(beyond, self.graph.n, "the graph's numbers")
         return gathered
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -178,7 +178,7 @@ def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     return ids
 
 
-def _refuse_beyond(beyond: int, vertices: int, what: str) -> None:
+def _check_numbers(beyond: int, vertices: int, what: str) -> None:
     """Raise an error if some numbers are too large."""
     if beyond:
         bounds = f"below {vertices:,}, or {NO_VERTEX:,} for no vertex"

@@ -397,7 +397,7 @@ def test_a_result_without_room_is_refused(monkeypatch):
 def test_a_policy_is_one_name(policy):
     g = ev.read("grid:3x3")
     for call in (ev.partition, ev.bfs, partial(ev.plan, algorithm="bfs", on="cpu")):
-        with pytest.raises(ev.ArgumentError, match=r"policy: expected one of .*, found "):
+        with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of .*, found "):
             call(g, policy=policy)
 
 
@@ -411,12 +411,12 @@ def test_gather_of_more_than_a_threads_piece():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"policy": "medium"}, "policy: expected one of high, low, random .*or auto.*, found 'medium'"),
-        ({"alpha": -0.1}, "number from 0 to 1, found -0.1"),
-        ({"alpha": 1.5}, "number from 0 to 1, found 1.5"),
-        ({"alpha": float("nan")}, "number from 0 to 1, found nan"),
-        ({"alpha": "half"}, "number from 0 to 1, found 'half'"),
-        ({"alpha": True}, "number from 0 to 1, found True"),
+        ({"policy": "medium"}, "policy=: expected one of high, low, random .*or auto.*, found 'medium'"),
+        ({"alpha": -0.1}, "share of the edges on the CPU side from 0 to 1, found -0.1"),
+        ({"alpha": 1.5}, "share of the edges on the CPU side from 0 to 1, found 1.5"),
+        ({"alpha": float("nan")}, "share of the edges on the CPU side from 0 to 1, found nan"),
+        ({"alpha": "half"}, "share of the edges on the CPU side from 0 to 1, found 'half'"),
+        ({"alpha": True}, "share of the edges on the CPU side from 0 to 1, found True"),
         ({"directions": "up"}, "found 'up'"),
         ({"on": ["gpu:0"]}, "'gpu:0' is not an element"),
         ({"on": []}, "name of at least one element"),

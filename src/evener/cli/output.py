@@ -16,7 +16,7 @@ _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
         (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
-        | (?P<bare>alpha|columns|directed|format|gpu_memory|k|max_iter|on|policy|sources?|tol)=(?=[\s,;)]|$)
+        | (?P<bare>alpha|columns|directed|format|gpu_memory|k|max_iter|on|policy|sources?|tol)=(?=[\s,;:)]|$)
     )
     | \A(?:
         (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|stop|tol|weights)

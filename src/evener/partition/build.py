@@ -109,7 +109,7 @@ def partition(
         msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):
-        msg = f'directions: expected "both", "out" or "in", found {directions!r}'
+        msg = f'directions=: expected "both", "out" or "in", found {directions!r}'
         raise ArgumentError(msg)
     check_policy(policy)
     seed = check_seed(seed)

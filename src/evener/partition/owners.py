@@ -52,7 +52,7 @@ def edge_shares(
     if alpha is None:
         return np.asarray(weight / weight.sum())
     if not is_number(alpha) or not 0 <= alpha <= 1:
-        msg = f"alpha, the share of the edges on the CPU: expected a number from 0 to 1, found {alpha!r}"
+        msg = f"alpha=: expected a share of the edges on the CPU side from 0 to 1, found {alpha!r}"
         raise ArgumentError(msg)
     first = np.zeros(len(weight), bool) if on_cpu is None or all(on_cpu) else np.asarray(on_cpu, bool)
     if not first.any():

@@ -68,5 +68,5 @@ def check_policy(name: str, *, auto: bool = False) -> None:
     known = ["auto", *policy_names()] if auto else policy_names()
     if not isinstance(name, str) or name not in known:
         more = "" if auto else " (or auto, for an algorithm or a plan)"
-        msg = f"policy: expected one of {', '.join(known)}{more}, found {name!r}"
+        msg = f"policy=: expected one of {', '.join(known)}{more}, found {name!r}"
         raise ArgumentError(msg)

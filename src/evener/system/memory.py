@@ -176,14 +176,14 @@ def format_bytes(nbytes: int) -> str:
     return f"{size:,.1f} EiB"
 
 
-def parse_bytes(size: str | int, what: str = "a size of memory") -> int:
+def parse_bytes(size: str | int, what: str = "size") -> int:
     """Return the bytes of a size such as ``4096``, ``20GiB`` or ``512 MB``.
 
     Parameters
     ----------
     size : str or int
     what : str
-        Name of the size, as the subject of the error sentence.
+        Name of the argument or environment variable, for the error.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def parse_bytes(size: str | int, what: str = "a size of memory") -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(size).strip().lower())
     if match is None or isinstance(size, bool):
-        msg = f"{what}: expected bytes, or a size with a unit such as 20GiB or 500MB, found {size!r}"
+        msg = f"{what}=: expected bytes, or a size with a unit such as 20GiB or 500MB, found {size!r}"
         raise ArgumentError(msg)
     unit = match[2] or ""
     base = 1024 if unit.endswith("i") else 1000

@@ -436,6 +436,8 @@ def test_it_says_where_the_graph_is():
 def test_only_graphs_are_placed():
     with pytest.raises(ev.ArgumentError, match="expected a Graph, found list"):
         place([1, 2, 3])
+    with pytest.raises(ev.ArgumentError, match="found a PartitionedGraph, which is already partitioned"):
+        place(place(ev.Graph.from_edges([0], [1]), "cpu:1"))
 
 
 def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):

@@ -82,7 +82,8 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an unknown element or policy, a share outside 0..1, or a seed that is not an integer or negative.
+        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
+        is not an integer of at least 0.
     OutOfMemoryError
         If the partitions need more memory than is available. Nothing has been allocated then.
     DeviceOutOfMemory

@@ -11,7 +11,6 @@ from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
 from evener.graph.checks import check_directed, type_name
-from evener.graph.deprecation import renamed_property, warn_renamed
 from evener.graph.lookup import vertex_numbers
 
 if TYPE_CHECKING:
@@ -381,16 +380,6 @@ class Graph:
             If an id is not in the graph or has another type. The message names the first such id.
         """
         return vertex_numbers(self, ids)
-
-    @classmethod
-    def from_reverse(cls, reverse: Graph) -> Graph:
-        """Return `from_in_edges` of a graph; deprecated."""
-        warn_renamed("Graph.from_reverse", "from_in_edges")
-        return cls.from_in_edges(reverse)
-
-    has = renamed_property("Graph.has", "stored_directions")
-    has_own_ids = renamed_property("Graph.has_own_ids", "has_custom_ids")
-    named_by_strings = renamed_property("Graph.named_by_strings", "has_string_ids")
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"

@@ -120,7 +120,7 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
     if as_json:
         say(render.as_json({**describe(graph), "written": job.written}))
     else:
-        say(f"Wrote {', '.join(job.written)}: {repr(graph)[len('<Graph: ') : -1]}.")
+        say(f"Wrote {', '.join(job.written)}: {graph.summary}.")
 
 
 def _in_words(name: str, value: object) -> str:

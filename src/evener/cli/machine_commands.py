@@ -105,7 +105,7 @@ def plan(
             job.stage("planning")
             chosen = planned(opened, algorithm, **place)
     if algorithm is not None:
-        say(render.as_json(asdict(chosen)) if as_json else f"{opened!r}"[len("<Graph: ") : -1])
+        say(render.as_json(asdict(chosen)) if as_json else opened.summary)
         if not as_json:
             say()
             say(render.planned(chosen))
@@ -119,7 +119,7 @@ def plan(
     if as_json:
         say(render.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
     else:
-        say(f"{opened!r}"[len("<Graph: ") : -1] + f"; policy {partitioned.policy}")
+        say(f"{opened.summary}; policy {partitioned.policy}")
         say()
         say(render.partitions(statistics))
 

@@ -89,7 +89,7 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
 
 def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> None:
     """Print the top vertices, the timeline and the rate."""
-    say(f"{result.graph!r}"[1:-1])
+    say(f"Graph: {result.graph.summary}")
     if top:
         heads = spec.column(next(iter(result))).top_heads
         rows = [(str(vertex), value) for vertex, value in result.top(top)]

@@ -381,7 +381,19 @@ class Graph:
         """
         return vertex_numbers(self, ids)
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The direction, the numbers of vertices and stored edges, and the type of the weights, in words.
+
+        Examples
+        --------
+        >>> import evener as ev
+        >>> ev.Graph.from_edges([0, 0, 1], [1, 2, 2]).summary
+        'directed, 3 vertices, 3 stored edges'
+        """
         kind = "directed" if self.directed else "undirected"
         weighted = "" if self.weight_dtype is None else f", {self.weight_dtype} weights"
-        return f"<Graph: {kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}>"
+        return f"{kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}"
+
+    def __repr__(self) -> str:
+        return f"<Graph: {self.summary}>"

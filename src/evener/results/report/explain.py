@@ -123,7 +123,7 @@ def energy_sentence(energy: Energy, edges_per_joule: float | None) -> str:
 def explain(result: Result) -> str:
     """Return the time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
-    lines = [f"{headline(result)}.", f"Graph: {result.graph!r}", ""]
+    lines = [f"{headline(result)}.", f"Graph: {result.graph.summary}", ""]
     sums = timeline.by_phase()
     width = max([len("phase"), *(len(phase) for phase, _ in sums)])
     across = max([len("element"), *(len(element) for _, element in sums)])

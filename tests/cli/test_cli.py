@@ -19,8 +19,8 @@ from pyarrow import parquet
 
 import evener as ev
 from evener.algorithms.registry import find, names
-from evener.cli import commands_common
-from evener.cli.options import PLACEMENT
+from evener.cli import runs
+from evener.cli.options import PLACEMENT_OPTIONS
 from evener.cli.output import note
 
 KARATE = nx.karate_club_graph()
@@ -357,7 +357,8 @@ class TestStart:
 def test_a_spec_lists_the_options_of_its_function(algorithm):
     spec = find(algorithm)
     parameters = inspect.signature(spec.function()).parameters
-    assert {option.name for option in spec.options} == set(parameters) - {"graph", "progress", *PLACEMENT}
+    own = set(parameters) - {"graph", "progress", *PLACEMENT_OPTIONS}
+    assert {option.name for option in spec.options} == own
 
 
 def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
@@ -532,7 +533,7 @@ def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
 
 
 def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.commands_common.CACHE", False)
+    monkeypatch.setattr("evener.cli.notes.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
     assert done.err.startswith("evener: compiled kernels cannot be stored, so each run compiles them again; ")
@@ -706,7 +707,7 @@ def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
 
 class TestEnds:
     def test_a_bug_is_one_line_and_status_1(self, evener, monkeypatch):
-        monkeypatch.setattr(commands_common, "compute", lambda *_: {}["absent"])
+        monkeypatch.setattr(runs, "compute", lambda *_: {}["absent"])
         done = evener("run", "wcc", "grid:2x2")
         assert done.status == 1
         assert done.err.count("\n") == 1
@@ -719,7 +720,7 @@ class TestEnds:
         def exhaust(*_):
             raise MemoryError
 
-        monkeypatch.setattr(commands_common, "compute", exhaust)
+        monkeypatch.setattr(runs, "compute", exhaust)
         done = evener("run", "wcc", "grid:2x2")
         assert (done.status, done.err) == (2, "evener: not enough memory: an allocation failed\n")
 

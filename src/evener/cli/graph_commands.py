@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evener.cli.options import READING, GraphName, Json, reading, takes
+from evener.cli.options import READ_OPTIONS, GraphName, Json, read_options, takes
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 
@@ -40,7 +40,7 @@ def generate(
     _copy(context.ensure_object(Job), specification, output, how={}, as_json=as_json)
 
 
-@takes(READING)
+@takes(READ_OPTIONS)
 def convert(
     context: typer.Context,
     graph: GraphName,
@@ -53,18 +53,17 @@ def convert(
     **given: object,
 ) -> None:
     """Read a graph and write it in another format. The suffixes of the files name the formats."""
-    _copy(context.ensure_object(Job), graph, output, how=reading(given), as_json=as_json, ids=ids)
+    _copy(context.ensure_object(Job), graph, output, how=read_options(given), as_json=as_json, ids=ids)
 
 
-@takes(READING)
+@takes(READ_OPTIONS)
 def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **given: object) -> None:
     """Print the size, direction, weights and degrees of a graph."""
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    from evener.cli import render, runs
 
     job = context.ensure_object(Job)
     with job.shown():
-        facts = describe(common.open_graph(job, graph, reading(given)))
+        facts = describe(runs.open_graph(job, graph, read_options(given)))
     if as_json:
         say(render.as_json(facts))
         return
@@ -107,16 +106,15 @@ def describe(graph: Graph) -> dict[str, Any]:
 
 
 def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep") -> None:
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    from evener.cli import output_files, render, runs
     from evener.graph.formats import write
 
-    common.check_graph_output(name, output)
+    output_files.check_graph_output(name, output)
     with job.shown():
-        graph = common.open_graph(job, name, how)
+        graph = runs.open_graph(job, name, how)
         job.stage(f"writing {output}")
         write(graph, output, ids=ids)
-        job.written += common.graph_files(output)
+        job.written += output_files.graph_files(output)
     if as_json:
         say(render.as_json({**describe(graph), "written": job.written}))
     else:

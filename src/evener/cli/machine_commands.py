@@ -9,12 +9,12 @@ import typer
 
 from evener.algorithms import registry
 from evener.cli.options import (
-    PLACEMENT,
-    READING,
+    PLACEMENT_OPTIONS,
+    READ_OPTIONS,
     GraphName,
     Json,
-    placement,
-    reading,
+    placement_options,
+    read_options,
     takes,
 )
 from evener.cli.output import say
@@ -66,7 +66,7 @@ def devices(*, as_json: Json = False) -> None:
         say(f"No GPU can be used: {missing()}.")
 
 
-@takes(PLACEMENT, READING)
+@takes(PLACEMENT_OPTIONS, READ_OPTIONS)
 def plan(
     context: typer.Context,
     graph: GraphName,
@@ -85,22 +85,21 @@ def plan(
     Beta is the share of the edges that cross partitions. Aggregation sends one message per mirror. With
     --for, elements, policy and alpha that are not given are chosen for the least predicted time.
     """
-    place = placement(given)
+    place = placement_options(given)
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
         msg = "--policy auto needs an algorithm: add --for ALGORITHM, or choose high, low or random"
         raise ArgumentError(msg)
     from evener.algorithms.plan import plan as planned
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    from evener.cli import render, runs
     from evener.elements.cuda.discovery import missing
     from evener.partition.place import partition
 
-    place = common.with_elements(place)
+    place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = common.open_graph(job, graph, reading(given))
+        opened = runs.open_graph(job, graph, read_options(given))
         if algorithm is not None:
             job.stage("planning")
             chosen = planned(opened, algorithm, **place)

@@ -207,8 +207,8 @@ def test_the_next_plan_follows_from_the_run(graph, monkeypatch):
 
 
 def test_profile_runs_every_algorithm_and_records_the_runs(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.calibration.FEW_CORES_SCALES", (6,))
-    monkeypatch.setattr("evener.cli.calibration.MANY_CORES_SCALES", (6,))
+    monkeypatch.setattr("evener.cli.profile.FEW_CORES_SCALES", (6,))
+    monkeypatch.setattr("evener.cli.profile.MANY_CORES_SCALES", (6,))
     monkeypatch.setattr(feedback, "_MAX_COMPILING", 1.0)
     done = evener("profile", "--on", "cuda:0", "--json")
     assert done.status == 0, done.err

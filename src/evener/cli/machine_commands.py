@@ -138,7 +138,7 @@ def profile(
     more than 10 ms refines them.
     """
     from evener.cli import render
-    from evener.cli.calibration import seed
+    from evener.cli.profile import profile_algorithms
     from evener.elements import parse_elements
     from evener.elements.cuda.discovery import missing
     from evener.planning.observations import file_of_observations
@@ -153,7 +153,7 @@ def profile(
         return
     job = context.ensure_object(Job)
     with job.shown():
-        runs = seed(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
+        runs = profile_algorithms(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
     if as_json:
         say(render.as_json({"runs": [run._asdict() for run in runs]}))
         return

@@ -689,10 +689,32 @@ def test_a_specification_with_slashes(evener):
 def test_what_a_file_does_not_say_is_said(evener, tmp_path):
     for suffix in ("csv", "npz"):
         done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
-        assert done.err.endswith("files do not store that edges are undirected; read it with --undirected\n")
+        assert done.err.endswith("files omit the direction of edges; read it with --undirected\n")
         assert ev.read(tmp_path / f"g.{suffix}", directed=False).m == 24
     assert evener("generate", "grid:3x3", "-o", tmp_path / "g.txt").err == ""
     assert evener("generate", "rmat:4,directed", "-o", tmp_path / "d.csv").err == ""
+
+
+def test_convert_describes_the_file_it_wrote(evener, tmp_path):
+    """By hand: vertices 2, 5 and 9 with the edge 2-5; CSV holds only the vertices of edges."""
+    (tmp_path / "g.txt").write_text("# Undirected graph\n# Without edges: 9\n2 5 7\n")
+
+    def described(name, *words):
+        done = evener("convert", tmp_path / "g.txt", tmp_path / name, *words)
+        return done.out.removeprefix(f"Wrote {tmp_path}/{name}: "), done.err
+
+    kept = "3 vertices, 1 undirected edge, int32 weights.\n"
+    assert described("g.parquet") == (kept, "")
+    omitted = "CSV files omit 1 vertex without edges and the direction of edges; read it with --undirected"
+    two = kept.replace("3 vertices", "2 vertices")
+    assert described("g.csv") == (two, f"evener: {tmp_path}/g.csv: {omitted}\n")
+    numbered = kept.replace("vertices", "vertices, numbered from 0 without their ids")
+    assert described("g.mtx", "--ids", "drop") == (numbered, "")
+    facts = json.loads(
+        evener("convert", tmp_path / "g.txt", tmp_path / "g.npz", "--ids", "drop", "--json").out
+    )
+    assert (facts["vertices"], facts["edges"], facts["weights"]) == (3, 1, "int32")
+    assert (facts["omitted_vertices"], facts["omitted_ids"], facts["omitted_direction"]) == (0, True, True)
 
 
 @pytest.mark.parametrize("names", ["0 1", "ann bob"])

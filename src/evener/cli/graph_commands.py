@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,10 +116,35 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
         job.stage(f"writing {output}")
         write(graph, output, ids=ids)
         job.written += output_files.graph_files(output)
+    facts = _describe_file(graph, output)
     if as_json:
-        say(render.as_json({**describe(graph), "written": job.written}))
-    else:
-        say(f"Wrote {', '.join(job.written)}: {graph.summary}.")
+        say(render.as_json({**facts, "written": job.written}))
+        return
+    kind = "directed" if graph.directed else "undirected"
+    edges = f"{facts['edges']:,} {kind} edge{'' if facts['edges'] == 1 else 's'}"
+    weighted = f", {facts['weights']} weights" if facts["weights"] else ""
+    numbered = ", numbered from 0 without their ids" if facts["omitted_ids"] else ""
+    vertices = f"{facts['vertices']:,} {'vertex' if facts['vertices'] == 1 else 'vertices'}"
+    say(f"Wrote {', '.join(job.written)}: {vertices}{numbered}, {edges}{weighted}.")
+
+
+def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
+    """Return the facts about a graph that the file written to `path` holds."""
+    from evener.graph.formats.edges import count_edges
+    from evener.graph.formats.omissions import count_omitted_vertices
+    from evener.graph.formats.registry import format_of
+
+    kind, _ = format_of(Path(path))
+    omitted_vertices = count_omitted_vertices(graph, kind)
+    return {
+        "vertices": graph.n - omitted_vertices,
+        "edges": count_edges(graph),
+        "directed": graph.directed,
+        "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
+        "omitted_vertices": omitted_vertices,
+        "omitted_ids": graph.has_custom_ids and not kind.stores_ids,
+        "omitted_direction": not graph.directed and not kind.stores_direction,
+    }
 
 
 def _in_words(name: str, value: object) -> str:

@@ -444,7 +444,7 @@ class TestWords:
         assert comparison(Prediction((), predicted), achieved) == words
 
     def test_a_prediction_is_compared_with_the_seconds_without_compiling(self):
-        words = "Predicted 1 s (from hardware facts), took 2 s without compiling kernels (2×)."
+        words = "Predicted 1 s (from hardware facts), took 2 s without loading or compiling kernels (2×)."
         assert comparison(Prediction((), 1.0), 5.0, 3.0) == words
         assert "took 5 s (5×)." in comparison(Prediction((), 1.0), 5.0, 0.1)
 

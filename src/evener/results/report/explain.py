@@ -29,7 +29,7 @@ __all__ = [
 # If the slowest element waits at least this share of the longest wait, all elements wait for each other in
 # turn.
 _SIMILAR_WAITS = 0.8
-# Share of the run's time above which the time of compiling kernels is reported.
+# Share of the run's time above which the time of loading or compiling kernels is reported.
 _MIN_COMPILE_SHARE = 0.05
 
 
@@ -47,13 +47,13 @@ def headline(result: Result) -> str:
 
 
 def compile_sentence(result: Result) -> str:
-    """Return a sentence about compiling kernels if it was a large part of the run, else an empty string."""
+    """Return a sentence about the time for kernels if it was a large part of the run, else nothing."""
     ready = result.timeline.compile_seconds
     rest = result.seconds - ready
     if ready <= _MIN_COMPILE_SHARE * result.seconds or rest <= 0:
         return ""
     return (
-        f"This includes {seconds_text(ready)} for compiling kernels (first run only); "
+        f"This includes {seconds_text(ready)} for loading or compiling kernels (first run of a process); "
         f"without it: {rate_text(result.edges / rest)}."
     )
 
@@ -76,7 +76,10 @@ def bottleneck(timeline: Timeline) -> str:
     sums = timeline.by_phase()
     lasted = sum(span.seconds for span in sums.values()) / len(timeline.elements)
     if timeline.compile_seconds > lasted / 2:
-        return "Bottleneck: compiling kernels (first run only). Measure the next run of this process."
+        return (
+            "Bottleneck: loading or compiling kernels (first run of a process). "
+            "Measure the next run of this process."
+        )
     exchange = shares.send + shares.receive
     if shares.overhead > max(shares.compute, exchange, shares.wait):
         fewer = " Use fewer elements." if len(timeline.elements) > 1 else ""
@@ -163,10 +166,10 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
 
 
 def comparison(expected: Prediction, seconds: float, compile_seconds: float = 0.0) -> str:
-    """Return the predicted and measured seconds without compiling, and their ratio if it is not about 1."""
+    """Return the predicted and measured seconds without compiling, and their ratio unless it is about 1."""
     compiled = _MIN_COMPILE_SHARE * seconds < compile_seconds < seconds
     achieved = seconds - compile_seconds if compiled else seconds
-    without = " without compiling kernels" if compiled else ""
+    without = " without loading or compiling kernels" if compiled else ""
     ratio = achieved / expected.seconds if expected.seconds else 1.0
     times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
     predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"

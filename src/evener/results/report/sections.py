@@ -35,7 +35,9 @@ def facts(result: Result) -> list[tuple[str, str]]:
         ("supersteps", f"{result.timeline.supersteps:,}"),
     ]
     if compile_sentence(result):
-        named.insert(1, ("of which compiling kernels", seconds_text(result.timeline.compile_seconds)))
+        named.insert(
+            1, ("of which loading or compiling kernels", seconds_text(result.timeline.compile_seconds))
+        )
     if result.energy is not None and result.energy.total:
         of = f" (only {' and '.join(result.energy.measured)})" if result.energy.reasons else ""
         named.append((f"energy{of}", amount_text(result.energy.total, "J")))

@@ -46,6 +46,25 @@ class TestRun:
         assert any(text.split()[:2] == ["superstep", "active"] for text in lines)
         assert "edges/s" in done.out
 
+    @pytest.mark.parametrize(
+        ("words", "lines"),
+        [
+            (("bfs",), ["Source: 0 (default)", "Outcome: 3 of 4 vertices reached, largest distance 2"]),
+            (("sssp", "--source", 1), ["Source: 1", "Outcome: 2 of 4 vertices reached, largest distance 7"]),
+            (("wcc",), ["Outcome: components 2, largest component 3 vertices"]),
+            (("pagerank", "--max-iter", 1), ["Outcome: iterations 1, not converged"]),
+            (("betweenness",), ["Sources: all vertices"]),
+            (("betweenness", "-k", 2), ["Sources: 2 vertices"]),
+            (("betweenness", "--sources", 2), ["Sources: 2"]),
+        ],
+        ids=lambda part: " ".join(map(str, part)),
+    )
+    def test_source_and_outcome_are_printed(self, evener, tmp_path, words, lines):
+        """By hand: the edges 0-1 and 1-2 with weights 1 and 7, and vertex 3 with a self-loop."""
+        (tmp_path / "g.txt").write_text("0 1 1\n1 2 7\n3 3 1\n")
+        done = evener("run", words[0], tmp_path / "g.txt", *words[1:])
+        assert done.out.splitlines()[1 : 1 + len(lines)] == lines
+
     def test_json_is_all_there_is_on_standard_output(self, evener, karate, tmp_path):
         table = tmp_path / "ranks.parquet"
         done = evener("run", "pagerank", karate, "--undirected", "--json", "-o", table, "--verify")
@@ -257,6 +276,16 @@ class TestOthers:
         out = evener(*words).out
         assert "before aggregation" in out
         assert out.count("cpu:1") == 2
+        assert "the share of the edges on the first element" in out
+
+    def test_plan_names_its_columns_alike_with_and_without_an_algorithm(self, evener):
+        words = ("plan", "rmat:8", "--on", "cpu:1,cpu:1")
+        heads = [
+            next(line for line in done.out.splitlines() if line.startswith("element")).split()
+            for done in (evener(*words), evener(*words, "--for", "bfs"))
+        ]
+        assert heads[0][:6] == heads[1][:6] == ["element", "edges", "share", "vertices", "mirrors", "memory"]
+        assert "predicted time" in evener("plan", "--help").out
 
     def test_bench(self, evener):
         timed = json.loads(evener("bench", "bfs", "rmat:6", "--repeats", 3, "--json").out)

@@ -60,4 +60,4 @@ def test_a_large_share_of_a_run_is_reported(ready, told):
     sentence = "This includes 500 ms for loading or compiling kernels"
     assert (sentence in result.explain()) == told
     assert ("for loading or compiling kernels" in result.explain()) == told
-    assert ("without it: 2 k edges/s." in result.explain()) == told
+    assert ("without it: 2 k traversed edges/s." in result.explain()) == told

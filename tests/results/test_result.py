@@ -373,7 +373,7 @@ class TestNames:
 class TestWords:
     def test_explain_says_where_the_time_went(self):
         text = result([1.0, 2.0], spans=SPANS).explain()
-        assert text.startswith("test in 500 ms: 1 superstep, 1,000 edges, 2 k edges/s.")
+        assert text.startswith("test in 500 ms: 1 superstep, 1,000 traversed edges, 2 k traversed edges/s.")
         assert "cpu:1#2" in text
         assert "2.0 KiB" in text
         assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting, 0% overhead." in text

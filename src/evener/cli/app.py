@@ -107,7 +107,7 @@ def run(
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Run an algorithm on a graph, and print the top vertices, the timeline and the rate."""
+    """Run an algorithm on a graph, and print the outcome, the top vertices, the timeline and the rate."""
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, output_files, render, runs
 
@@ -140,7 +140,7 @@ def run(
         content = render.result_json(spec, result, top=top, timeline=timeline)
         say(render.as_json({**content, "verified": verify, "written": job.written}))
         return
-    render.show_result(spec, result, top=top, timeline=timeline)
+    render.show_result(spec, result, arguments, top=top, timeline=timeline)
     if verify:
         say(f"The answer is verified{render.verified_scope(spec, result)}.")
     for path in job.written:

@@ -80,10 +80,11 @@ def plan(
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Print the edges, vertices, mirrors and bytes of each partition before a run.
+    """Print the edges, vertices, mirrors and bytes of each partition, and with --for the predicted time.
 
-    Beta is the share of the edges that cross partitions. Aggregation sends one message per mirror. With
-    --for, elements, policy and alpha that are not given are chosen for the least predicted time.
+    The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given.
+    It chooses those with the least predicted time. Without --for, the output ends with alpha and beta. Beta
+    is the share of the edges that cross partitions. After aggregation, each mirror is one message.
     """
     place = placement_options(given)
     if algorithm is not None:

@@ -76,7 +76,10 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
     ],
     "alpha": Annotated[
         str | None,
-        typer.Option(help="Share of edges on the CPU side, 0 to 1, or auto.", rich_help_panel=_WHERE),
+        typer.Option(
+            help="Share of edges on the CPU side, or on the first of several CPUs: 0 to 1, or auto.",
+            rich_help_panel=_WHERE,
+        ),
     ],
     "gpu_memory": Annotated[
         str | None,

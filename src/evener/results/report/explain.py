@@ -8,8 +8,11 @@ from evener.results.report.units import amount_text, rate_text, seconds_text, sh
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evener.engine.timeline import Timeline
     from evener.planning.prediction import Prediction
+    from evener.results.columns import Column
     from evener.results.energy.meter import Energy
     from evener.results.result import Result
 
@@ -17,6 +20,7 @@ __all__ = [
     "bottleneck",
     "comparison",
     "compile_sentence",
+    "counted_edges",
     "energy_sentence",
     "explain",
     "headline",
@@ -40,10 +44,16 @@ def headline(result: Result) -> str:
     weighted = ""
     if "weights" in result.parameters and result.graph.weight_dtype is not None:
         weighted = "weighted " if result.parameters["weights"] else "unweighted "
+    edges = counted_edges(result.columns.values())
     return (
         f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
-        f"{result.edges:,} edges, {rate_text(result.edges_per_second)}"
+        f"{result.edges:,} {edges}, {rate_text(result.edges_per_second, of=edges)}"
     )
+
+
+def counted_edges(columns: Iterable[Column]) -> str:
+    """Return what `Result.edges` counts: the stored edges once if the answer is groups, else traversals."""
+    return "edges" if any(column.kind == "group" for column in columns) else "traversed edges"
 
 
 def compile_sentence(result: Result) -> str:
@@ -54,7 +64,7 @@ def compile_sentence(result: Result) -> str:
         return ""
     return (
         f"This includes {seconds_text(ready)} for loading or compiling kernels (first run of a process); "
-        f"without it: {rate_text(result.edges / rest)}."
+        f"without it: {rate_text(result.edges / rest, of=counted_edges(result.columns.values()))}."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import comparison, compile_sentence, spent
+from evener.results.report.explain import comparison, compile_sentence, counted_edges, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import format_bytes
 
@@ -31,7 +31,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     named = [
         ("time", seconds_text(result.seconds)),
         ("rate", rate_text(result.edges_per_second)),
-        ("edges", f"{result.edges:,}"),
+        (counted_edges(result.columns.values()), f"{result.edges:,}"),
         ("supersteps", f"{result.timeline.supersteps:,}"),
     ]
     if compile_sentence(result):

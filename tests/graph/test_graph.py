@@ -466,7 +466,7 @@ def test_arrays_that_are_refused(arguments, sentence):
 
 
 def test_the_reverse_of_what_is_no_graph():
-    with pytest.raises(ArgumentError, match="reverse must be a Graph, not NoneType"):
+    with pytest.raises(ArgumentError, match="reverse: expected a Graph, found NoneType"):
         Graph.from_in_edges(None)
 
 

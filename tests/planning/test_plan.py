@@ -171,7 +171,7 @@ def test_a_plan_is_for_as_many_passes_as_are_asked_for(sizes):
 
 @pytest.mark.parametrize(("cpu", "passes"), [(1e6, 1e308), (np.nan, 1)])
 def test_times_that_are_no_finite_numbers_are_refused(sizes, cpu, passes):
-    with pytest.raises(ev.ArgumentError, match=r"passes: .* of pagerank, found .*; give fewer passes"):
+    with pytest.raises(ev.ArgumentError, match=r"passes=: .* of pagerank, found .*; give fewer passes"):
         made(sizes, [CPU], cpu=cpu, passes=passes)
 
 

@@ -90,7 +90,7 @@ def plan(
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
-        msg = "--policy auto needs an algorithm: add --for ALGORITHM, or choose high, low or random"
+        msg = "--policy: expected high, low or random without --for, found auto; add --for ALGORITHM"
         raise ArgumentError(msg)
     from evener.algorithms.plan import plan as planned
     from evener.cli import render, runs

@@ -195,6 +195,6 @@ def _share(alpha: str) -> float | None:
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        msg = f"--alpha (share of the edges on the CPU side) must be auto or from 0 to 1, not {alpha!r}"
+        msg = f"--alpha: expected auto or a share of the edges from 0 to 1, found {alpha!r}"
         raise ArgumentError(msg)
     return share

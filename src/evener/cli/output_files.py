@@ -84,7 +84,7 @@ def _check_place(path: str) -> None:
     """Raise FileError unless the output can be written to its folder."""
     folder = Path(path).parent
     if not folder.is_dir():
-        msg = f"cannot write {path}: there is no folder {folder}"
+        msg = f"cannot write {path}: there is no folder {folder}; create it"
         raise FileError(msg)
     require_writable(Path(path), path)
     try:

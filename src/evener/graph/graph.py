@@ -105,7 +105,7 @@ class Graph:
         (('in',), [1, 2, 2], ('out', 'in'))
         """
         if not isinstance(reverse, Graph):
-            msg = f"reverse must be a Graph, not {type_name(reverse)}"
+            msg = f"reverse: expected a Graph, found {type_name(reverse)}"
             raise ArgumentError(msg)
         if not reverse.directed:
             return reverse
@@ -185,7 +185,8 @@ class Graph:
         """
         shape: tuple[int, ...] = getattr(matrix, "shape", ())
         if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
-            msg = f"expected a square SciPy sparse matrix, not {type(matrix).__name__} of shape {shape}"
+            found = f"{type(matrix).__name__} of shape {shape}"
+            msg = f"matrix: expected a square SciPy sparse matrix, found {found}"
             raise ArgumentError(msg)
         entries = matrix.tocoo(copy=True)
         entries.sum_duplicates()

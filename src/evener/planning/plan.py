@@ -136,7 +136,7 @@ class _Search:
         seconds = self.model.cautious_seconds(shares, passes=self.passes or 1)
         if not math.isfinite(seconds):
             msg = (
-                f"passes: expected a number with a finite predicted time of {self.name}, found "
+                f"passes=: expected a number with a finite predicted time of {self.name}, found "
                 f"{self.passes}; give fewer passes"
             )
             raise ArgumentError(msg)
@@ -215,7 +215,7 @@ def choose(
 def check_choices(policy: str, alpha: float | None) -> None:
     """Raise `ArgumentError` for an unknown policy or a share outside 0..1."""
     if not isinstance(policy, str) or policy not in ("auto", *POLICIES):
-        msg = f"unknown policy {policy!r}; choose one of auto, {', '.join(sorted(POLICIES))}"
+        msg = f"policy=: expected one of auto, {', '.join(sorted(POLICIES))}, found {policy!r}"
         raise ArgumentError(msg)
     edge_shares([1.0], alpha)
 

@@ -68,7 +68,7 @@ def make_plan(
     """
     if not isinstance(graph, Graph):
         got = type_name(graph)
-        msg = f"expected a Graph to plan for, found {got}; make one with evener.read or Graph.from_edges"
+        msg = f"graph: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     check_choices(policy, alpha)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")

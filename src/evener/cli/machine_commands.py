@@ -133,10 +133,10 @@ def profile(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run each algorithm on generated graphs, so that the first plans use runs on this machine.
+    """Run each algorithm on generated graphs, so that the first plans use recorded runs.
 
-    This takes less than 30 seconds. Plans do not need it: they begin with hardware facts, and every run of
-    more than 10 ms refines them.
+    The command is optional and takes less than 30 seconds. Without it, the first plans use hardware facts.
+    Each run of more than 10 ms also improves later plans.
     """
     from evener.cli import render
     from evener.cli.profile import profile_algorithms

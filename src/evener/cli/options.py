@@ -50,7 +50,7 @@ READ_OPTIONS: dict[str, Any] = {
     ],
     "format": Annotated[
         str | None,
-        typer.Option(help="Format of the file, if its name does not show it.", rich_help_panel=_READ),
+        typer.Option(help="Format of the file, if the suffix does not name it.", rich_help_panel=_READ),
     ],
     "columns": Annotated[
         str | None,

@@ -39,14 +39,14 @@ class Plan:
     passes : float
         Passes that are predicted.
     on : tuple of str
-        The elements, as `partition` takes them.
+        The elements, in the form that `partition` accepts.
     policy : str
     alpha : float or None
         Share of the edges on the CPU side; None with one element.
     shares : tuple of ElementShare
         Vertices, mirrors and edges of each element.
     nbytes : tuple of int
-        Bytes that each share takes on its element.
+        Bytes of each share on its element.
     prediction : Prediction
     alternatives : dict of str to float
         Predicted seconds of each kind of placement that fits: "CPU alone", "GPU alone", "several GPUs",
@@ -54,8 +54,8 @@ class Plan:
     infeasible : dict of str to str
         Why each of the other kinds does not fit.
     faster_but_unsafe : str or None
-        The kind that is predicted to be slightly faster but is not a safe gain. It has more elements, or it
-        is slower if its elements take longer by their margins.
+        The kind with a slightly lower predicted time that is not chosen. It has more elements, or is slower
+        if its elements take longer by their margins.
     """
 
     algorithm: str

@@ -50,7 +50,7 @@ def make_plan(
     graph : Graph
     spec : AlgorithmSpec
     on : str, sequence of str or of Element, or None
-        The elements to use, all of them. None: the fastest choice among the elements of this machine.
+        The elements; the plan uses all of them. None: the elements with the least predicted time.
     policy, alpha, gpu_memory
         As in `plan`.
     directions : {"both", "in", "out"}

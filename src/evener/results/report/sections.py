@@ -178,7 +178,6 @@ def _pairs(pairs: list[tuple[str, float, float]]) -> str:
 
 
 def _shortened(value: object) -> str:
-    # Formatting a mapping of a million vertices takes seconds.
     # The whole text of a mapping of a million vertices takes seconds to write.
     if isinstance(value, dict) and len(value) > _LONGEST_VALUE:
         return f"{len(value):,} entries"

@@ -162,9 +162,9 @@ def choose(
     use_all: bool = False,
     cpu_alone: Element | None = None,
 ) -> tuple[Plan, list[Element]]:
-    """Choose the elements, the policy and the share of the CPU side that finish first.
+    """Return the plan with the least predicted time: its elements, policy and share of the CPU side.
 
-    Placements are compared by their seconds with margins: see `CostModel.cautious_seconds`.
+    The search compares placements by their seconds with margins: see `CostModel.cautious_seconds`.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def choose(
     passes : float
         Passes of the run: iterations of PageRank, sources.
     use_all : bool
-        Whether all elements have to be used. The other placements are alternatives then.
+        Whether the plan must use all elements. Other placements are then only alternatives.
     cpu_alone : Element, optional
         The CPU without threads reserved for GPUs. Default: as in `elements`.
 
@@ -215,7 +215,7 @@ def choose(
 def check_choices(policy: str, alpha: float | None) -> None:
     """Raise `ArgumentError` for an unknown policy or a share outside 0..1."""
     if not isinstance(policy, str) or policy not in ("auto", *POLICIES):
-        msg = f"policy=: expected one of auto, {', '.join(sorted(POLICIES))}, found {policy!r}"
+        msg = f"unknown policy {policy!r}; choose one of auto, {', '.join(sorted(POLICIES))}"
         raise ArgumentError(msg)
     edge_shares([1.0], alpha)
 

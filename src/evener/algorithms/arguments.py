@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
 
 __all__ = [
-    "NO_VERTEX",
     "check_weights",
     "ensure_placed",
     "given_share",
@@ -36,9 +35,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger("evener")
-
-# Means no vertex in arrays of local numbers.
-NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 def given_share(alpha: float | Literal["auto"] | None) -> float | None:

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.arguments import NO_VERTEX, ensure_placed, graph_of, number_of_source
+from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
 from evener.algorithms.feedback import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
+from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 from evener.kernels.cpu.bits import population, range_mask, trailing_zeros, words_of
 from evener.kernels.cpu.heap import drop_first, push
 from evener.kernels.cpu.jit import inline_step, serial
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["dijkstra"]
 
@@ -17,7 +18,6 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 @inline_step
@@ -68,7 +68,7 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
         drop_first(keys, vertices, held)
         held -= _ONE
         pending[u >> _SIX] &= ~bit
-        parent[u] = _NO_VERTEX
+        parent[u] = NO_VERTEX
         edges += last - first
         for e in range(first, last):
             v = np.uint64(targets[e])

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from evener.algorithms.arguments import (
-    NO_VERTEX,
     check_weights,
     ensure_placed,
     graph_of,
@@ -39,6 +38,7 @@ from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.kernels.kernel import KernelFile
+from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
 
 if TYPE_CHECKING:

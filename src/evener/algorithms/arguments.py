@@ -70,7 +70,7 @@ def ensure_placed(
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None,
     passes: float = 1.0,
-    minimum: str | None = None,
+    required_directions: str | None = None,
 ) -> PartitionedGraph:
     """Return the graph on processing elements; place it now unless it is already placed.
 
@@ -83,8 +83,8 @@ def ensure_placed(
         Where to run a graph that is not placed, as the caller of the algorithm gave them.
     passes : float, default 1
         The number of passes of the run, if it is much larger than the iterations of PageRank.
-    minimum : {"out", "in"}, optional
-        The only edges that the algorithm needs, although it is faster with those of ``spec.directions``.
+    required_directions : {"out", "in"}, optional
+        The edges that the algorithm needs. It is faster with the edges of ``spec.directions``.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def ensure_placed(
             "to partition() instead"
         )
         raise ArgumentError(msg)
-    if graph.graph.directed and graph.directions not in ("both", spec.directions, minimum):
+    if graph.graph.directed and graph.directions not in ("both", spec.directions, required_directions):
         others = "" if spec.directions == "both" else ' or "both"'
         msg = (
             f'{spec.name} needs edges in direction "{spec.directions}", and the graph was placed with '

@@ -38,10 +38,10 @@ def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
         if values.dtype.kind not in "iu":
             msg = f"{name} must be integers, not {values.dtype}"
             raise ArgumentError(msg)
-        least, most = int(values.min()), int(values.max())
+        smallest, largest = int(values.min()), int(values.max())
         highest = np.iinfo(dtype).max
-        if least < 0 or most > highest:
-            msg = f"{name} must be from 0 to {highest}, not {least if least < 0 else most}"
+        if smallest < 0 or largest > highest:
+            msg = f"{name} must be from 0 to {highest}, not {smallest if smallest < 0 else largest}"
             raise ArgumentError(msg)
     return np.ascontiguousarray(values, dtype)
 
@@ -151,7 +151,7 @@ def check_symmetric(
     ArgumentError
         If an edge lacks its reverse, or the weights differ.
     """
-    from evener.kernels.cpu.rows import asymmetry
+    from evener.kernels.cpu.symmetry import asymmetry
 
     # Two weights are equal if their bits are equal.
     marks = np.empty(0, np.uint64) if weights is None else weights.view(f"u{weights.itemsize}")

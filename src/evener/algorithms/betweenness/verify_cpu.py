@@ -24,10 +24,10 @@ def _shrink_level(queue, paths, head, tail):
 
     Return the factor.
     """
-    most = 0.0
+    largest = 0.0
     for i in range(head, tail):
-        most = max(most, paths[queue[i]])
-    if most <= _MAX_PATHS:
+        largest = max(largest, paths[queue[i]])
+    if largest <= _MAX_PATHS:
         return 1.0
     for i in range(head, tail):
         paths[queue[i]] *= _SHRINK

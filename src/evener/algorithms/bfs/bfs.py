@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
@@ -92,7 +92,9 @@ def bfs(
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
     number = number_of_source(graph_of(graph, "bfs"), source)
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, minimum="out")
+    pg = ensure_placed(
+        graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
+    )
     return run_bfs(pg, number, "bfs", {"source": source}, progress)
 
 

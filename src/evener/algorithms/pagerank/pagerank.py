@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, unsigned
-from evener.algorithms.feedback import finish_run
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
+from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number

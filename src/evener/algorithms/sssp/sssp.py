@@ -32,7 +32,7 @@ from evener.algorithms.arguments import (
     unsigned,
 )
 from evener.algorithms.bfs.bfs import run_bfs
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError

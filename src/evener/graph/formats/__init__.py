@@ -87,8 +87,8 @@ def read(
         If the graph needs more memory than is available, before it allocates.
     """
     from evener.graph.formats.file import Source
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.registry import format_of
-    from evener.graph.formats.request import ReadOptions
 
     check_file_name(path, "read takes a path or a spec such as 'rmat:20'")
     for name, truth in (("directed", directed), ("weighted", weighted)):

@@ -24,7 +24,7 @@ from evener.system.files import atomic_write_all
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]

@@ -17,7 +17,7 @@ from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["COMPRESSIONS", "Format", "all_formats", "format_of"]

@@ -125,9 +125,9 @@ def test_alone_the_cpu_reserves_no_thread_for_gpus(graph, gpus, monkeypatch):
 
 @pytest.mark.parametrize("passes", [-1, np.inf, np.nan, 1e308, 10**18 + 1, True, "3", None])
 def test_invalid_passes_are_refused(graph, passes):
-    with pytest.raises(ArgumentError, match="passes must be a number from 0 to ") as caught:
+    with pytest.raises(ArgumentError, match="passes=: expected a number from 0 to ") as caught:
         ev.plan(graph, "wcc", passes=passes)
-    assert str(caught.value) == f"passes must be a number from 0 to 10^18, not {passes!r}"
+    assert str(caught.value) == f"passes=: expected a number from 0 to 10^18, found {passes!r}"
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def number_of_source(graph: Graph, source: Any) -> int:
         If the graph has no such vertex.
     """
     if np.ndim(source) != 0:
-        msg = f"source must be the id of one vertex, not {source!r}; run once for each source"
+        msg = f"source=: expected the id of one vertex, found {source!r}; run once for each source"
         raise ArgumentError(msg)
     try:
         (number,) = graph.numbers_of([source])

@@ -75,7 +75,7 @@ def plan(
     """
     spec = find(algorithm)
     if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
-        msg = f"passes must be a number from 0 to 10^18, not {passes!r}"
+        msg = f"passes=: expected a number from 0 to 10^18, found {passes!r}"
         raise ArgumentError(msg)
     found, _, _ = make_plan(
         graph,

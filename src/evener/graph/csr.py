@@ -129,7 +129,7 @@ def _build(source: EdgeSource, symmetrise: bool, self_loops: str, duplicates: st
     what = f"a graph of {source.n:,} vertices and up to {max_edges:,} stored edges"
     memory.require(result + min_scratch, what)
     if source.n > MAX_VERTICES:
-        msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {source.n:,}"
+        msg = f"expected at most {MAX_VERTICES:,} vertices (2^32 - 2), found {source.n:,}"
         raise ArgumentError(msg)
     weighted = source.weight_dtype is not None
     if max_edges == 0:
@@ -290,7 +290,7 @@ def _cut_buckets(
 
 def _check_choice(name: str, value: str) -> str:
     if value not in ("keep", "drop"):
-        msg = f'{name} must be "keep" or "drop", not {value!r}'
+        msg = f'{name}=: expected "keep" or "drop", found {value!r}'
         raise ArgumentError(msg)
     return value
 

@@ -364,7 +364,7 @@ def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int
     if k is None:
         return np.arange(graph.n)
     if not is_integral(k) or not 1 <= k <= graph.n:
-        msg = f"k must be a number of vertices from 1 to {graph.n}, not {k!r}"
+        msg = f"k=: expected a number of vertices from 1 to {graph.n}, found {k!r}"
         raise ArgumentError(msg)
     return np.random.default_rng(check_seed(seed)).choice(graph.n, size=int(k), replace=False)
 

@@ -79,7 +79,7 @@ def check(answer: Answer) -> None:
     tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
     if stop not in ("l1", "networkx"):
-        msg = f'verify pagerank: stop must be "l1" or "networkx", not {stop!r}'
+        msg = f'verify pagerank: stop=: expected "l1" or "networkx", found {stop!r}'
         raise ArgumentError(msg)
     tolerance = tolerance_of(graph.n, tol=tol, stop=stop, semantics=semantics)
     fixed = tolerance == 0.0

@@ -161,7 +161,7 @@ def sssp(
     if delta is not None and not (
         is_number(delta) and (0 < delta <= sys.float_info.max or delta == math.inf)
     ):
-        msg = f"delta must be a number above 0 in the range of float64, not {delta!r}"
+        msg = f"delta=: expected a number above 0 in the range of float64, found {delta!r}"
         raise ArgumentError(msg)
     whole = graph_of(graph, "sssp")
     number, weights = number_of_source(whole, source), whole.weights

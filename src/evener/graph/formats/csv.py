@@ -60,7 +60,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         row = _decode(text.peek(), path)
         sample = _split(row, delimiter, path, text.line + 1)
     if len(set(names)) != len(names):
-        raise FormatError("column names must be distinct, but two are equal", path=path, line=1)
+        raise FormatError("expected distinct column names, found two that are equal", path=path, line=1)
     values, ids_in_quotes = _first_values(row, sample, delimiter, names, chosen)
     # A quoted header means that the writer may quote every field.
     quoted = heading and ids_in_quotes

@@ -179,7 +179,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
 
     if graph.has_string_ids:
         raise ArgumentError(
-            f"{target}: Graphalytics needs integer ids, not strings; write .parquet, .csv or .evg"
+            f"{target}: expected integer ids for Graphalytics, found strings; write .parquet, .csv or .evg"
         )
     refuse_infinite(graph, target)
     path, vertices, edges = _file_paths(target, compression)

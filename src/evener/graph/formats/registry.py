@@ -106,7 +106,7 @@ def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -
         If the suffix or the name is unknown. The message lists the known ones.
     """
     if not isinstance(name, str | None):
-        raise ArgumentError(f"format must be a name or suffix such as 'csv', not {name!r}")
+        raise ArgumentError(f"format=: expected a name or suffix such as 'csv', found {name!r}")
     compression = COMPRESSIONS.get(path.suffix.lower())
     suffix = (Path(path.stem) if compression else path).suffix.lower()
     by_suffix = {s: f for f in all_formats() for s in f.suffixes}

@@ -89,7 +89,7 @@ def ensure_placed(
     Raises
     ------
     ArgumentError
-        If the graph is no graph of Evener, if it is placed and another placement is requested, or if it was
+        If the graph is no graph of Evener. If it is placed, and another placement is requested. If it was
         placed without the edges that the algorithm follows.
     """
     share = given_share(alpha)

@@ -127,9 +127,9 @@ class AlgorithmSpec:
         ``"module:function"``. The function takes an `Answer` and returns the scope of its verification, as
         the end of a sentence. An exact verification needs no scope.
     claim_parameters : str, optional
-        ``"module:function"``. The function takes the parameters of a saved answer, `graph`, `given`, the
-        parameters that the user gave, and `recorded`, whether the file records any. It returns the parameters
-        to verify by.
+        ``"module:function"``. The function takes the parameters of a saved answer, and the keyword arguments
+        `graph`, `given` and `recorded`. `given` has the parameters of the user. `recorded` is true if the
+        file has parameters. The function returns the parameters to verify by.
     """
 
     name: str

@@ -93,7 +93,7 @@ def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: i
     Raises
     ------
     ArgumentError
-        If the arrays have unequal lengths or another type, or an id is negative, too large or not an integer.
+        If the arrays have unequal lengths or another type. If an id is negative, too large or not an integer.
     """
     tails, heads = _check_ends("src", src), _check_ends("dst", dst)
     if len(tails) != len(heads):

@@ -1,4 +1,4 @@
-"""Kernels that verify betweenness: Brandes" algorithm, one source per thread."""
+"""Kernels that verify betweenness: Brandes' algorithm, one source per thread."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Breadth-first search, direction-optimizing, on any number of partitions.
 
 Idea: while the frontier is small, its vertices push along out-edges (top-down, from a queue). When the
-frontier holds much of the graph, each unvisited vertex pulls along in-edges until it finds a vertex of the
-frontier (bottom-up, from a bitmap). After a top-down step, mirrors push the parents that they were offered.
-Before a bottom-up step, mirrors pull the frontier as bits. A single element handles many narrow levels in
-one call. A single GPU runs all levels of most searches in one kernel.
+frontier holds much of the graph, unvisited vertices pull along in-edges (bottom-up, from a bitmap). A vertex
+stops at its first neighbour in the frontier. After a top-down step, mirrors push the parents that they were
+offered. Before a bottom-up step, mirrors pull the frontier as bits. A single element handles many narrow
+levels in one call. A single GPU runs all levels of most searches in one kernel.
 
 Encoding: `distance` int32, -1 unreached; `parent` and `offered` are global vertex numbers; `visited`,
 `frontier` and `arrived` are bitmaps. A frontier is a queue before a top-down step and a bitmap before a

@@ -209,7 +209,7 @@ def _collect_worker(
 
 @parallel
 def collect_new(offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length):
-    """Append the owned vertices visited since `visited_before` to the queue; flag mirrors in `updates`.
+    """Append the owned vertices that are not in `visited_before` to the queue; flag mirrors in `updates`.
 
     Returns (frontier_vertices, frontier_edges, new_mirrors).
     """

@@ -55,7 +55,7 @@ def _find_level_gap_in(offsets, targets, level, unreached, start, stop):
 
 @parallel
 def find_level_gap(offsets, targets, level, unreached, blocks, first):
-    """Find the first reached vertex with an edge to an unreached or more than one level deeper vertex.
+    """Find the first reached vertex with an edge to an unreached vertex, or to one two levels deeper or more.
 
     `level` is unsigned, of any width. `unreached` exceeds the deepest level by at least 2.
     """

@@ -128,9 +128,9 @@ def pagerank(
 
     Notes
     -----
-    If a GPU has room for a second copy of the edges of a large graph with hubs, the first run on a placement
-    sorts them into column blocks for all runs (`evener.partition.column_blocks`). `seconds` of the result
-    does not include this sort or the placement of the graph.
+    The first run on a placement may sort the edges on a GPU into column blocks, for all later runs: see
+    `evener.partition.column_blocks`. It does so for a large graph with hubs, if the GPU has room for a second
+    copy of the edges. `seconds` of the result does not include this sort or the placement of the graph.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """PageRank: ranks sum to one, and one more iteration in float64 moves them less than the tolerance.
 
-This is GAP's check. If the number of iterations is known (from the outcome, or because it is fixed), the
-verifier also repeats the iterations in float64 and compares the ranks vertex by vertex. If it is unknown, as
-for a text table, ranks that miss the tolerance may still be those of `max_iter` iterations. If the tolerance
-is so large that wrong ranks meet it, as ``n * tol`` can be, the verifier refuses to decide.
+This is GAP's check. If the number of iterations is fixed, or the outcome has it, the verifier also repeats
+the iterations in float64 and compares the ranks vertex by vertex. A text table does not record the number;
+its ranks may miss the tolerance if they are those of `max_iter` iterations. If the tolerance is so large that
+wrong ranks meet it, as ``n * tol`` can be, the verifier raises an error.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Idea: vertices wait in buckets of width delta. The out-edges of the nearest bucket are relaxed until the
 bucket is empty. If a bucket would relax much of the graph, a sweep runs instead: every vertex searches its
-in-edges for a shorter path. The sweep skips an edge if its weight, added to the distance of the nearest
-waiting vertex, is not below the known distance. Buckets settle the vertices that sweeps leave. A single CPU
+in-edges for a shorter path. The sweep skips an edge if its weight plus the distance of the nearest
+waiting vertex reaches the known distance. Buckets settle the vertices that sweeps leave. A single CPU
 element with few waiting vertices relaxes the nearest one on one thread, as Dijkstra does. A single GPU
 settles several buckets in one kernel. Distances are the least fixed point of rounded addition, so they are
 identical for any split and order.

@@ -81,7 +81,7 @@ def read(
     FormatError
         If the content breaks a rule of the format. The error has the line number, if known.
     ArgumentError
-        If the suffix, format or spec is unknown, an argument has a wrong type, or `n` is given for a file
+        If the suffix, format or spec is unknown, or an argument has a wrong type. If `n` is given for a file
         with string ids.
     OutOfMemoryError
         If the graph needs more memory than is available, before it allocates.

@@ -44,8 +44,9 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
     """Relax the pending vertices in the order of their distances, while they are few.
 
     The kernel stops when the heap would have more than `max_pending` entries, or after `max_edges` edges. It
-    also stops before a vertex with more than `max_pending` edges. The remaining vertices are pending. A vertex
-    whose distance falls twice has two entries. Returns (entries, edges): the entries of the heap and the relaxed edges.
+    also stops before a vertex with more than `max_pending` edges. The remaining vertices are pending. A
+    vertex whose distance falls twice has two entries. Returns (entries, edges): the entries of the heap and
+    the relaxed edges.
     """
     owned = np.uint64(owned)
     max_pending = np.uint64(max_pending)

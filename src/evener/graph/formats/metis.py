@@ -66,7 +66,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 
 def _heading(text: Text) -> tuple[int, int, int, bool, int]:
-    """Return vertices, edges, numbers before the neighbours in a line, edge weights yes or no, line."""
+    """Return (vertices, edges, numbers before the neighbours, true for edge weights, line number)."""
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"%")):
         text.skip()
     words = (line or b"").split()

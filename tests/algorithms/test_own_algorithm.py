@@ -170,7 +170,7 @@ def test_kernels_of_the_same_sides_are_the_same():
         ({}, "give cpu=, cuda= or both"),
         ({"cpu": "peel"}, "cpu=: expected a function, found str"),
         ({"cpu": counted, "cuda": 3}, r"cuda=: expected the path of a \.cu file or a function, found int"),
-        ({"cuda": "x.cu"}, "needs name="),
+        ({"cuda": "x.cu"}, "give name="),
     ],
 )
 def test_a_kernel_without_what_it_needs(given, sentence):

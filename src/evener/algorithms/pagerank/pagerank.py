@@ -360,7 +360,7 @@ def jumps_of(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
         own, values = values, np.zeros(n)
         values[graph.numbers_of(list(personalization))] = own
     if values.shape != (n,):
-        msg = f"personalization=: expected one value per vertex, shape ({n},), found shape {values.shape}"
+        msg = f"personalization=: expected shape ({n},), one value per vertex, found {values.shape}"
         raise ArgumentError(msg)
     if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
         msg = "personalization=: expected finite values of at least 0, and at least one above 0"

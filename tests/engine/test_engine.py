@@ -229,15 +229,6 @@ def test_state_on_the_host_needs_room(graph, monkeypatch):
         assert caught.value.needed == sum(2 * p.owned + 3 * p.mirrors for p in counted)
 
 
-# ---- old names --------------------------------------------------------------------------------------
-
-
-def test_the_old_name_of_partitioned_arrays_warns():
-    with pytest.warns(DeprecationWarning, match=r"evener\.Spread is now evener\.PartitionedArray"):
-        assert ev.Spread is ev.PartitionedArray
-    vars(ev).pop("Spread")
-
-
 # ---- the timeline -----------------------------------------------------------------------------------
 
 

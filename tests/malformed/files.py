@@ -335,7 +335,7 @@ CASES = [
         "LDBC without direction", make.ldbc("graph.g.vertex-file = g.v\n", "1\n", ""), FORMAT, ("directed",)
     ),
     Case("LDBC no property", make.ldbc("hello\n", "1\n", ""), FORMAT, ("PROPERTY",), 1),
-    Case("LDBC unknown end", make.ldbc(make.PROPERTIES, "1\n2\n", "1 2\n2 9\n"), FORMAT, ("found 9",)),
+    Case("LDBC unknown end", make.ldbc(make.PROPERTIES, "1\n2\n", "1 2\n2 9\n"), FORMAT, ("vertex 9",)),
     Case("LDBC vertex twice", make.ldbc(make.PROPERTIES, "1\n2\n1\n", "1 2\n"), FORMAT, ("found 1", "twice")),
     Case("LDBC word vertex", make.ldbc(make.PROPERTIES, "1\nx\n", "1 2\n"), FORMAT, ("integer",), 2),
     Case(

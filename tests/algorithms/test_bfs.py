@@ -263,9 +263,11 @@ def test_a_source_that_is_not_there_is_refused():
     for source in (0, 3, -1, 8):
         with pytest.raises(ev.UnknownVertexError, match=f"vertex {source} is not in the graph"):
             ev.bfs(g, source=source)
-    with pytest.raises(ev.UnknownVertexError, match=r"integers, not 'b'; name another vertex with source="):
+    with pytest.raises(
+        ev.UnknownVertexError, match=r"integers, as in the graph, found 'b'; name another vertex with source="
+    ):
         ev.bfs(g, source="b")
-    with pytest.raises(ev.ArgumentError, match=r"the id of one vertex, not \[1, 2\]"):
+    with pytest.raises(ev.ArgumentError, match=r"the id of one vertex, found \[1, 2\]"):
         ev.bfs(g, source=[1, 2])
 
 

@@ -240,7 +240,7 @@ def test_bad_weight_is_named(bad):
 
 @pytest.mark.parametrize("delta", [0, -2, np.nan, 10**400])
 def test_bad_delta(delta):
-    with pytest.raises(ArgumentError, match="delta must be a number above 0"):
+    with pytest.raises(ArgumentError, match="delta=: expected a number above 0"):
         sssp(Graph.from_edges([0], [1], [1]), delta=delta)
 
 

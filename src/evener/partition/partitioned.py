@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu import partition as kernels
+from evener.kernels.vertex import NO_VERTEX
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from evener.planning.plan import Plan
 
 __all__ = ["PartitionedGraph"]
-
-# Means no vertex in arrays of vertex numbers.
-NO_VERTEX = (1 << 32) - 1
 
 
 class PartitionedGraph:

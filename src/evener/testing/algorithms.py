@@ -1,4 +1,4 @@
-"""The contract of an algorithm: what its package tests by inheriting one class.
+"""The contract of an algorithm: tests that a package inherits.
 
 A subclass names the algorithm and gives the expected answer, from another implementation::
 
@@ -125,7 +125,7 @@ class AlgorithmContract:
         }
 
     def test_state_covers_what_a_run_keeps_on_the_host(self) -> None:
-        """The most bytes of state are no fewer than the least."""
+        """The upper bound of the state is at least the lower bound."""
         assert self.spec.state.vertex >= self.spec.host_state.vertex
         assert self.spec.state.mirror >= self.spec.host_state.mirror
 

@@ -1,4 +1,4 @@
-"""The contract of a transport: what its package tests by inheriting one class.
+"""The contract of a transport: tests that a package inherits.
 
 A subclass names the elements whose routes all use the transport::
 

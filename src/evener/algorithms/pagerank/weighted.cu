@@ -1,5 +1,5 @@
 // Weighted PageRank: one iteration, in which every vertex pulls the weighted contributions of its in-neighbours.
-// Arrays and results are those of algorithms/pagerank/weighted_cpu.py.
+// Arrays and results are as in algorithms/pagerank/weighted_cpu.py.
 
 #include "common.cuh"
 

@@ -147,8 +147,7 @@ __device__ inline u64 relax_queue(
             Distance candidate = longer(look(distance[u]), read(weights, e));
             // Most edges lower no distance, and a cached distance is enough to detect this.
             if (!(candidate < distance[v])) return;
-            // Each of the following operations depends on the result of the previous one, so their order is
-            // fixed.
+            // Each of the following operations depends on the previous result, so their order is fixed.
             if (!(candidate < fetch_min(distance[v], candidate))) return;
             bool is_pending = look(pending.half(v >> 5)) >> (v & 31) & 1;
             if (candidate >= limit || v >= owned) {

@@ -199,7 +199,7 @@ class _Pace:
         """Begin the next source, after `done` sources whose searches followed `edges` edges."""
         self._done = done
         if not self._by_level and done % self._run == 0:
-            # The edges of the previous run, because the next ones are not known.
+            # The edges of the previous run, because the next edges are not known.
             self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
             self._edges = edges
 
@@ -309,7 +309,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
 
     vertices, out_edges, in_edges, scales = levels.T
     farthest = len(levels) - 1
-    # No level follows the last one, and the dependency of the source is not needed.
+    # No level follows the last level, and the dependency of the source is not needed.
     pushed = np.zeros(len(levels))
     pushed[1:-1] = in_edges[2:]
     single = engine.single

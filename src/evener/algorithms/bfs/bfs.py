@@ -323,7 +323,7 @@ class _Search:
 
     def _single_superstep(self, phase: str) -> None:
         """Begin a superstep of a single element."""
-        # The edges of the previous superstep, because the next ones are not known.
+        # The edges of the previous superstep, because the next edges are not known.
         self.engine.superstep(phase, active=self.engine.scalar(self.frontier_vertices), edges=self._explored)
 
     def _finish_levels(self, vertices: int, edges: int, levels: int, explored: int) -> None:

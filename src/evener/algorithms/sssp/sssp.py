@@ -268,7 +268,7 @@ def _settle_single(
     narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
     few, explored, taken, waiting = tuning.one_thread, 0, 1, 1
     while waiting:
-        # A superstep reports the edges of the previous one, because the next ones are not known.
+        # A superstep reports the edges of the previous superstep, because its own are not known yet.
         if few:
             engine.superstep("narrow", edges=explored)
             waiting, explored = engine.compute(
@@ -278,7 +278,7 @@ def _settle_single(
             few = explored > 0 and waiting <= tuning.narrow
             if explored or not waiting:
                 continue
-        # The vertices of the previous buckets, because the next ones are not known.
+        # The vertices of the previous buckets, because the next vertices are not known.
         engine.superstep("settle", active=engine.scalar(taken), edges=explored)
         taken, explored, left, waiting = engine.compute(
             kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget,

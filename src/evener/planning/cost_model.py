@@ -77,7 +77,7 @@ class Coefficients(NamedTuple):
     superstep: float
 
 
-# Coefficients of computing; the rest are those of exchanging.
+# Coefficients of computing; the rest are coefficients of exchanging.
 _COMPUTING = 3
 
 

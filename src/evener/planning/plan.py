@@ -133,7 +133,7 @@ class _Search:
         except DeviceOutOfMemory as error:
             self.infeasible[kind] = error
             return math.inf
-        # With no pass there is nothing to compare, so placements are compared by one.
+        # A run without passes has no time, so placements are compared by one pass.
         seconds = self.model.cautious_seconds(shares, passes=self.passes or 1)
         if not math.isfinite(seconds):
             msg = (

@@ -321,7 +321,7 @@ def _generate(spec: str, *size: Any, **options: Any) -> Graph:
 def _option(spec: str, kind: str, word: str) -> tuple[str, Any]:
     name, equals, value = word.partition("=")
     if name not in _OPTIONS[kind]:
-        msg = f'"{spec}": expected an option of {", ".join(_OPTIONS[kind])}, found "{name}"'
+        msg = f'"{spec}": expected one of the options {", ".join(_OPTIONS[kind])}, found "{name}"'
         raise ArgumentError(msg)
     if name == "directed":
         if equals:

@@ -321,7 +321,10 @@ def test_specification_names_the_call(spec, make):
         ("grid:3x", "after the colon"),
         ("grid:3x4x5", "after the colon"),
         ("grid:0x4", "rows: expected an integer from 1"),
-        ("grid:3x4,directed", '"grid:3x4,directed": expected one of the options seed, weights, found "directed"'),
+        (
+            "grid:3x4,directed",
+            '"grid:3x4,directed": expected one of the options seed, weights, found "directed"',
+        ),
         ("kronecker:11/10", "expected a power"),
         ("kronecker:11/1,power=2", "expected a square base matrix"),
         ("kronecker:1x/10,power=2", "expected a square base matrix"),

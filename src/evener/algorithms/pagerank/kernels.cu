@@ -95,7 +95,7 @@ __device__ inline double pulled_by(
     return sum;
 }
 
-// Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones.
+// Set the first rank of each vertex to ``start[v]`` or ``start[0]``; return the dangling rank.
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const u32> out_degree, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
@@ -118,8 +118,8 @@ __global__ void PARALLEL(256) begin(
 // Set ``rank = damping A^T contribution + jump teleport``, over in-edges.
 //
 // `jump` is the rank that `teleport` distributes: the part that damping takes, and the rank of dangling
-// vertices. Returns (L1 change, rank of dangling vertices). Thread blocks take runs of
-// rows in turn. Each row is added in a fixed order, so equal arguments give equal results.
+// vertices. Returns (L1 change, rank of dangling vertices). Thread blocks take runs of rows in turn. Each row is
+// added in a fixed order, so equal arguments give equal results.
 template <typename Rank>
 __global__ void PARALLEL(1024) iterate(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,

@@ -144,8 +144,8 @@ def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
 def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: float) -> bool:
     """Return whether `max_iter` iterations give these ranks without meeting the tolerance.
 
-    The first iteration changes the ranks by at most 2 in total, and each further one by `damping` times the
-    previous change. A run that met its tolerance earlier would have ended earlier.
+    The first iteration changes the ranks by at most 2 in total, and each later iteration by `damping`
+    times the previous change. A run that met its tolerance earlier would have ended earlier.
     """
     max_iter = answer.parameters.get("max_iter")
     if max_iter is None:

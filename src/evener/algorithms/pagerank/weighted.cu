@@ -21,7 +21,7 @@ __device__ inline double pulled_by(
     return sum;
 }
 
-// Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones.
+// Set the first rank of each vertex to ``start[v]`` or ``start[0]``; return the dangling rank.
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const double> out_strength, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -12,7 +13,7 @@ from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.partition.partitioned import NO_VERTEX
-from evener.system.memory import require_for_run
+from evener.system.memory import require_for_run, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -291,6 +292,39 @@ class Workspace:
         pairs = zip(self.elements, self._own(array.parts), strict=True)
         return [element.download(part) for element, part in pairs]
 
+    def gather_to_all(self, array: PartitionedArray, lengths: Sequence[int]) -> PartitionedArray:
+        """Return the first rows of all parts on each element, in the order of partitions.
+
+        This is a collective operation and must be called by all ranks.
+
+        Parameters
+        ----------
+        array : PartitionedArray
+            Parts with the same type, and the same shape of a row.
+        lengths : sequence of int
+            The number of rows to gather from each partition of this rank.
+
+        Returns
+        -------
+        PartitionedArray
+            Elements may share one array. Do not write to it.
+        """
+        parts = array.first(self._own(lengths)).parts
+        peers = {element.peers for element in self.elements}
+        if self._world.size > 1 or len(peers) > 1 or None in peers:
+            return self.upload_to_all(_concatenate(self.gather(self.download(PartitionedArray(parts)))))
+        shape = (sum(lengths), *parts[0].shape[1:])
+        gathered = [e.allocate(prod(shape), array.dtype, travels=True).reshape(shape) for e in self.elements]
+        for element, target in zip(self.elements, gathered, strict=True):
+            element.begin_round()
+            begin = 0
+            for sender, part in zip(self.elements, parts, strict=True):
+                own = target[begin : begin + len(part)]
+                begin += len(part)
+                if len(part):
+                    element.wait_for(element.copy_from(part, own, sender.memory, sender.record()))
+        return PartitionedArray(gathered)
+
     def values_at(self, array: PartitionedArray, positions: Sequence[int]) -> list[int]:
         """Return one value of each part, at the position given for its partition; 0 beyond its end."""
         pairs = zip(self._own(array.parts), self._own(positions), strict=True)
@@ -334,3 +368,8 @@ class Workspace:
                 f"array() and bits() return them, not {array.noun} with {lengths} for {self._values}"
             )
             raise ArgumentError(msg)
+
+
+@translate_errors("gathering an array of all partitions")
+def _concatenate(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(parts)

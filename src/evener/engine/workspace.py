@@ -325,12 +325,6 @@ class Workspace:
                     element.wait_for(element.copy_from(part, own, sender.memory, sender.record()))
         return PartitionedArray(gathered)
 
-    def values_at(self, array: PartitionedArray, positions: Sequence[int]) -> list[int]:
-        """Return one value of each part, at the position given for its partition; 0 beyond its end."""
-        pairs = zip(self._own(array.parts), self._own(positions), strict=True)
-        ones = self.download(PartitionedArray([part[position : position + 1] for part, position in pairs]))
-        return [int(one[0]) if len(one) else 0 for one in ones]
-
     # ---- checks ---------------------------------------------------------------------------------
 
     def _own(self, parts: Sequence[Any]) -> Sequence[Any]:

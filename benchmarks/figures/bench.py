@@ -229,7 +229,7 @@ def _placement(case, policy, alpha, placed):
                 "vertices": part.owned,
                 "mirrors": part.mirrors,
                 "edges": part.stored_edges,
-                "mapped_edges": part.mapped_edges,
+                "mapped_edges": part.host_edges,
                 "state_bytes": {
                     task: state.vertex * part.owned + state.mirror * part.mirrors
                     for task, state in ((task, find(task).state) for task in sweep.TASKS)

@@ -191,7 +191,7 @@ class Misled:
 
 API = {
     "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
-    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "no element"),
+    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "at least one element"),
     "a policy that is none": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
     "alpha above one": (
         lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=1.5),
@@ -215,11 +215,11 @@ API = {
     ),
     "a path that is none": (lambda: ev.read(None), ev.ArgumentError, "not nonetype"),
     "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "not 'no'"),
-    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'as in "cpu,cuda:0"'),
+    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'such as "cpu,cuda:0"'),
     "progress that cannot be called": (
         lambda: ev.bfs(PATH, progress=3),
         ev.ArgumentError,
-        "called with a progress, not int",
+        "function of a progress, found int",
     ),
     "a policy of algorithms": (
         lambda: ev.partition(PATH, policy="auto"),

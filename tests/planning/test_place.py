@@ -23,7 +23,7 @@ from evener.planning.observations import observations
 from fake_gpu import FakeGpu
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
-FULL = DeviceOutOfMemory("cuda:0 has 2.0 MiB free and 3.0 GiB more are needed", needed=3, available=2)
+FULL = DeviceOutOfMemory("cuda:0: allocating needs 3.0 GiB, but 2.0 MiB are free", needed=3, available=2)
 FAILURES = [LOST, FULL]
 
 pytestmark = pytest.mark.usefixtures("gpus")

@@ -20,13 +20,11 @@ def smallest_labels(n, pairs):
     return first[group]
 
 
-def relabelled(n, labels, pairs):
-    """Return labels as the kernels replace them. Each vertex is a tree of its own."""
+def joined_labels(n, labels, pairs):
+    """Return labels as the kernel replaces them. Each vertex is a tree of its own."""
     label, component = labels.astype(np.uint32), np.arange(len(labels), dtype=np.uint32)
     joined, giant = np.full(n, NO_VERTEX, np.uint32), np.array([len(labels) - 1], np.uint64)
-    wcc.begin_join(len(labels), component, label, pairs, joined)
-    wcc.link_pairs(pairs, joined)
-    assert wcc.relabel(len(labels), giant, label, joined) == label[-1]
+    assert wcc.join(len(labels), giant, component, label, pairs, joined) == label[-1]
     return label
 
 
@@ -37,7 +35,7 @@ def test_labels_become_the_smallest_of_their_component(pairs):
     rng = np.random.default_rng(pairs)
     ends = rng.integers(0, n, (pairs, 2)).astype(np.uint32)
     labels = rng.permutation(n)[:4000]
-    assert (relabelled(n, labels, ends) == smallest_labels(n, ends)[labels]).all()
+    assert (joined_labels(n, labels, ends) == smallest_labels(n, ends)[labels]).all()
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending", "random"])
@@ -47,7 +45,7 @@ def test_a_long_chain_of_trees_is_joined(order):
     tails = {"ascending": np.arange, "descending": lambda k: np.arange(k)[::-1], "random": None}[order]
     tails = np.random.default_rng(1).permutation(n - 1) if tails is None else tails(n - 1)
     chain = np.stack([tails + 1, tails], axis=1).astype(np.uint32)
-    assert not relabelled(n, np.arange(n), chain).any()
+    assert not joined_labels(n, np.arange(n), chain).any()
 
 
 def test_pairs_of_mirrors_whose_two_labels_differ():
@@ -67,5 +65,4 @@ def test_a_partition_without_vertices_has_no_giant():
     none, pairs = np.empty(0, np.uint32), np.empty((0, 2), np.uint32)
     giant, length, joined = np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros(3, np.uint32)
     assert wcc.boundary_pairs(0, giant, none, none, pairs, length) == (0, 0)
-    wcc.begin_join(0, none, none, pairs, joined)
-    assert wcc.relabel(0, giant, none, joined) == 0
+    assert wcc.join(0, giant, none, none, pairs, joined) == 0

@@ -229,21 +229,6 @@ __global__ void PARALLEL(256) boundary_pairs(
     results.sum(listed, first_of_grid() && owned > 0 ? label[giant[0]] : 0);
 }
 
-// Make each label of a tree with edges, and each label in `pairs`, a root of the forest `joined`.
-__global__ void PARALLEL(256) begin_join(
-    u64 connected, Array<const u32> component, Array<const u32> label, Array<const u32> pairs, Array<u32> joined
-) {
-    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid())
-        if (component[v] == v) joined[label[v]] = label[v];
-    for (u64 i = thread_of_grid(); i < pairs.length; i += threads_of_grid()) joined[pairs[i]] = pairs[i];
-}
-
-// Link the two labels of each pair.
-__global__ void PARALLEL(256) link_pairs(Array<const u32> pairs, Array<u32> joined) {
-    for (u64 i = thread_of_grid(); i < pairs.length / 2; i += threads_of_grid())
-        link(joined, pairs[2 * i], pairs[2 * i + 1]);
-}
-
 // Return the root of `v`, and halve the path to it: link every other vertex to its grandparent.
 __device__ inline u32 root_of(Array<u32> joined, u32 v) {
     u32 parent = joined[v];
@@ -257,12 +242,22 @@ __device__ inline u32 root_of(Array<u32> joined, u32 v) {
     return v;
 }
 
-// Replace the label of each vertex below `connected` by its root. Later vertices have no edge.
+// Link the labels in `pairs`, and replace the label of each vertex by the root of the label.
 //
-// Returns the label of ``giant[0]``; 0 if no vertex has an edge.
-__global__ void PARALLEL(256) relabel(
-    u64 connected, Array<const u64> giant, Array<u32> label, Array<u32> joined, Results<u64> results
+// Vertices from `connected` on have no edge and keep their labels. Mirrors keep theirs, too. Returns the new
+// label of ``giant[0]``; 0 if no vertex has an edge.
+__global__ void PARALLEL(256) join(
+    u64 connected, Array<const u64> giant, Array<const u32> component, Array<u32> label, Array<const u32> pairs,
+    Array<u32> joined, Results<u64> results, Grid grid
 ) {
+    // Each label of a tree with edges, and each label in `pairs`, is a root at first.
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid())
+        if (component[v] == v) joined[label[v]] = label[v];
+    for (u64 i = thread_of_grid(); i < pairs.length; i += threads_of_grid()) joined[pairs[i]] = pairs[i];
+    grid.sync();
+    for (u64 i = thread_of_grid(); i < pairs.length / 2; i += threads_of_grid())
+        link(joined, pairs[2 * i], pairs[2 * i + 1]);
+    grid.sync();
     for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
         u32 old = label[v];
         u32 root = root_of(joined, old);

@@ -24,18 +24,16 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
     "begin",
-    "begin_join",
     "boundary_pairs",
     "broadcast_labels",
     "compress",
     "count_roots",
     "edges_between",
     "find_giant",
+    "join",
     "link_one",
-    "link_pairs",
     "link_rest",
     "min_labels",
-    "relabel",
 ]
 
 _ONE = np.uint64(1)
@@ -293,29 +291,10 @@ def _begin_pairs_chunk(pairs, joined, first, last):
         joined[pairs[i, _ONE]] = pairs[i, _ONE]
 
 
-@parallel
-def begin_join(connected, component, label, pairs, joined):
-    """Make each label of a tree with edges, and each label in `pairs`, a root of the forest `joined`."""
-    for r in prange(chunk_count(connected, _CHUNK)):
-        first = np.uint64(r) * _CHUNK
-        _begin_trees_chunk(component, label, joined, first, min(first + _CHUNK, np.uint64(connected)))
-    for r in prange(chunk_count(len(pairs), _CHUNK)):
-        first = np.uint64(r) * _CHUNK
-        _begin_pairs_chunk(pairs, joined, first, min(first + _CHUNK, np.uint64(len(pairs))))
-
-
 @inline_step
 def _link_pairs_chunk(pairs, joined, first, last):
     for i in range(first, last):
         _link(joined, pairs[i, _ZERO], pairs[i, _ONE])
-
-
-@parallel
-def link_pairs(pairs, joined):
-    """Link the two labels of each pair."""
-    for r in prange(chunk_count(len(pairs), _CHUNK)):
-        first = np.uint64(r) * _CHUNK
-        _link_pairs_chunk(pairs, joined, first, min(first + _CHUNK, np.uint64(len(pairs))))
 
 
 @inline_step
@@ -345,14 +324,26 @@ def _relabel_chunk(label, joined, first, last):
 
 
 @parallel
-def relabel(connected, giant, label, joined):
-    """Replace the label of each vertex below `connected` by its root. Later vertices have no edge.
+def join(connected, giant, component, label, pairs, joined):
+    """Link the labels in `pairs`, and replace the label of each vertex by the root of the label.
+
+    Vertices from `connected` on have no edge and keep their labels. Mirrors keep theirs, too.
 
     Returns
     -------
     int
-        The label of ``giant[0]``; 0 if no vertex has an edge.
+        The new label of ``giant[0]``; 0 if no vertex has an edge.
     """
+    # Each label of a tree with edges, and each label in `pairs`, is a root at first.
+    for r in prange(chunk_count(connected, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _begin_trees_chunk(component, label, joined, first, min(first + _CHUNK, np.uint64(connected)))
+    for r in prange(chunk_count(len(pairs), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _begin_pairs_chunk(pairs, joined, first, min(first + _CHUNK, np.uint64(len(pairs))))
+    for r in prange(chunk_count(len(pairs), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _link_pairs_chunk(pairs, joined, first, min(first + _CHUNK, np.uint64(len(pairs))))
     for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _relabel_chunk(label, joined, first, min(first + _CHUNK, np.uint64(connected)))

@@ -137,25 +137,12 @@ def _label(engine: Engine, graph: Graph) -> PartitionedArray:
         )  # fmt: skip
         pairs = engine.gather_to_all(pairs, [lengths[partition.index] for partition in engine.partitions])
         joined = engine.local_array(graph.n, "uint32")
-        ends = _join(engine, component, label, pairs, joined, giant)
+        trees = (engine.connected, giant, component, label)
+        ends = engine.compute(kernels.join, *trees, pairs, joined, reduce=list)
         if met := _giants_met(engine, giant, component, label, giants, ends):
-            _join(engine, component, label, engine.upload_to_all(np.array(met, np.uint32)), joined, giant)
+            pairs = engine.upload_to_all(np.array(met, np.uint32))
+            engine.compute(kernels.join, *trees, pairs, joined)
     return label
-
-
-def _join(
-    engine: Engine,
-    component: PartitionedArray,
-    label: PartitionedArray,
-    pairs: PartitionedArray,
-    joined: PartitionedArray,
-    giant: PartitionedArray,
-) -> list[int]:
-    """Replace labels by the smallest label that `pairs` join them to; return the label of each giant tree."""
-    engine.compute(kernels.begin_join, engine.connected, component, label, pairs, joined)
-    engine.compute(kernels.link_pairs, pairs, joined)
-    ends: list[int] = engine.compute(kernels.relabel, engine.connected, giant, label, joined, reduce=list)
-    return ends
 
 
 def _giants_met(

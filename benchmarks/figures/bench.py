@@ -25,7 +25,7 @@ from evener.algorithms.registry import find
 from evener.elements.hardware import gpu_facts
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
-from evener.planning.place import cost_model
+from evener.planning.planner import cost_model
 
 ACTIVITIES = ("compute", "send", "receive", "wait")
 # Relative difference of two runs whose ranks and centralities are each correct to 1e-6.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from evener.graph.formats import read, write
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
-    from evener.partition.place import partition
+    from evener.partition.build import partition
     from evener.results.result import Result
 
 _ALGORITHMS = builtin_names()
@@ -98,24 +97,17 @@ _HOMES = {
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
-    "partition": "partition.place",
+    "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",
     "verify": "algorithms.verify",
     "write": "graph.formats",
 }
 
-# Old names and what they are now.
-_RENAMED = {"Spread": "PartitionedArray"}
-
 
 def __getattr__(name: str) -> object:
     value: object
-    if name in _RENAMED:
-        new = _RENAMED[name]
-        warnings.warn(f"evener.{name} is now evener.{new}", DeprecationWarning, stacklevel=2)
-        value = getattr(sys.modules[__name__], new)
-    elif name in _ALGORITHMS:
+    if name in _ALGORITHMS:
         from evener.algorithms.registry import find
 
         value = find(name).function()

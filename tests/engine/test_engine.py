@@ -18,7 +18,7 @@ from evener.engine import executor as crew
 from evener.engine.engine import MIN_PARALLEL_WORK, Engine, PartitionedArray
 from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
-from evener.partition.partitioned import NO_VERTEX
+from evener.kernels.vertex import NO_VERTEX
 
 
 @pytest.fixture(scope="module")
@@ -224,15 +224,6 @@ def test_state_on_the_host_needs_room(graph, monkeypatch):
         with pytest.raises(ev.OutOfMemoryError, match=r"^test on a graph of 200 vertices needs") as caught:
             Engine(pg, "test", host_state=(2, 3))
         assert caught.value.needed == sum(2 * p.owned + 3 * p.mirrors for p in counted)
-
-
-# ---- old names --------------------------------------------------------------------------------------
-
-
-def test_the_old_name_of_partitioned_arrays_warns():
-    with pytest.warns(DeprecationWarning, match=r"evener\.Spread is now evener\.PartitionedArray"):
-        assert ev.Spread is ev.PartitionedArray
-    vars(ev).pop("Spread")
 
 
 # ---- the timeline -----------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from evener.graph.deprecation import warn_renamed
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -121,12 +119,6 @@ class Shares(NamedTuple):
     receive: float
     wait: float
     overhead: float = 0.0
-
-    @property
-    def between(self) -> float:
-        """Deprecated name of `overhead`."""
-        warn_renamed("Shares.between", "overhead")
-        return self.overhead
 
 
 class Superstep(NamedTuple):

@@ -17,7 +17,7 @@ from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["COMPRESSIONS", "Format", "all_formats", "format_of"]
@@ -59,10 +59,12 @@ class Format:
         True if a file can store ids other than ``0..n-1``.
     compressed : bool
         True if ``.gz``, ``.zst`` or ``.bz2`` may follow the suffix.
-    together : callable, optional
+    sibling_files : callable, optional
         Function that returns all files of a graph, for formats with one file per suffix.
     stores_direction : bool
         True if a file states that its edges are undirected.
+    stores_isolated : bool
+        True if a file lists or counts vertices without edges.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Format:
     compressed: bool = True
     sibling_files: SiblingFiles | None = None
     stores_direction: bool = True
+    stores_isolated: bool = True
 
 
 @cache
@@ -106,7 +109,7 @@ def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -
         If the suffix or the name is unknown. The message lists the known ones.
     """
     if not isinstance(name, str | None):
-        raise ArgumentError(f"format must be a name or suffix such as 'csv', not {name!r}")
+        raise ArgumentError(f"format=: expected a name or suffix such as 'csv', found {name!r}")
     compression = COMPRESSIONS.get(path.suffix.lower())
     suffix = (Path(path.stem) if compression else path).suffix.lower()
     by_suffix = {s: f for f in all_formats() for s in f.suffixes}

@@ -120,6 +120,21 @@ class ApartElement(CpuElement):
         return array.view(np.ndarray)
 
 
+class PeerElement(ApartElement):
+    """A deferred element that copies from the memories of its peers, as GPUs do."""
+
+    peers = "fake"
+
+    def __init__(self, name, memory):
+        super().__init__(name, memory, deferred=True)
+
+    def copy_from(self, source, target, memory, after):
+        assert self._rounds
+        assert (source.memory, target.memory) == (memory, self.memory)
+        assert (source.dtype, source.shape) == (target.dtype, target.shape)
+        return partial(np.copyto, target.view(np.ndarray), source.view(np.ndarray))
+
+
 def _copy(source, target):
     assert (source.dtype, source.shape) == (target.dtype, target.shape)
     assert source.exchanged
@@ -127,11 +142,15 @@ def _copy(source, target):
     np.copyto(target.view(np.ndarray), source.view(np.ndarray))
 
 
+_KINDS = {
+    "cpu": CpuElement,
+    "apart": ApartElement,
+    "late": partial(ApartElement, deferred=True),
+    "peer": PeerElement,
+}
+
+
 def parse_apart(on, **_):
-    """Elements "apart:0" or "late:0" in the memory number 0, and so on; the late ones are deferred."""
+    """Elements "apart:0" in the memory number 0, deferred ones "late:0" and "peer:0", and "cpu:1"."""
     words = [name.split(":") for name in on]
-    assert {kind for kind, _ in words} <= {"apart", "late"}
-    return [
-        ApartElement(f"{kind}:{memory}#{i}", int(memory), deferred=kind == "late")
-        for i, (kind, memory) in enumerate(words)
-    ]
+    return [_KINDS[kind](f"{kind}:{number}#{i}", int(number)) for i, (kind, number) in enumerate(words)]

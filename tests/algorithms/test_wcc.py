@@ -117,6 +117,23 @@ def test_giant_trees_that_one_edge_joins_are_not_taken_for_two_components(monkey
         assert own.vertices[0] == star
 
 
+@pytest.mark.usefixtures("apart_elements")
+@pytest.mark.parametrize("on", [["peer:0", "peer:1"], ["peer:0", "peer:1", "peer:1"], ["apart:0", "peer:1"]])
+@pytest.mark.parametrize("shape", ["rmat:8", "grid:12x12", "uniform:8,edge_factor=1,directed"])
+def test_pairs_are_copied_between_memories(on, shape):
+    g = ev.read(shape)
+    for policy in ("random", "high", "low"):
+        assert (ev.wcc(ev.partition(g, on, policy=policy))["component"] == reference.wcc(g)).all()
+
+
+@pytest.mark.usefixtures("apart_elements")
+@parity_cases.giants_apart
+def test_giant_trees_in_several_memories(monkeypatch, directed, joined):
+    parity_cases.check_giants_apart(
+        monkeypatch, ["peer:0", "peer:1", "peer:2"], directed=directed, joined=joined
+    )
+
+
 def test_edges_between_giant_trees_need_not_be_looked_at():
     """In an R-MAT graph some vertex is linked first with a hub that another element owns."""
     g = ev.read("rmat:12")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -12,7 +13,7 @@ from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.vertex import NO_VERTEX
-from evener.system.memory import require_for_run
+from evener.system.memory import require_for_run, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -292,11 +293,40 @@ class Workspace:
         pairs = zip(self.elements, self._checked_parts(array.parts), strict=True)
         return [element.download(part) for element, part in pairs]
 
-    def values_at(self, array: PartitionedArray, positions: Sequence[int]) -> list[int]:
-        """Return one value of each part, at that partition's position; 0 if the position is past the end."""
-        pairs = zip(self._checked_parts(array.parts), self._checked_parts(positions), strict=True)
-        ones = self.download(PartitionedArray([part[position : position + 1] for part, position in pairs]))
-        return [int(one[0]) if len(one) else 0 for one in ones]
+    def gather_to_all(self, array: PartitionedArray, lengths: Sequence[int]) -> PartitionedArray:
+        """Return the first rows of all parts on each element, in the order of partitions.
+
+        This is a collective operation and must be called by all ranks.
+
+        Parameters
+        ----------
+        array : PartitionedArray
+            Parts with the same type, and the same shape of a row.
+        lengths : sequence of int
+            The number of rows to gather from each partition of this rank.
+
+        Returns
+        -------
+        PartitionedArray
+            Elements may share one array. Do not write to it.
+        """
+        parts = array.first(self._checked_parts(lengths)).parts
+        peers = {element.peers for element in self.elements}
+        if self._world.size > 1 or len(peers) > 1 or None in peers:
+            return self.upload_to_all(_concatenate(self.gather(self.download(PartitionedArray(parts)))))
+        shape = (sum(lengths), *parts[0].shape[1:])
+        gathered = [
+            e.allocate(prod(shape), array.dtype, exchanged=True).reshape(shape) for e in self.elements
+        ]
+        for element, target in zip(self.elements, gathered, strict=True):
+            element.begin_round()
+            begin = 0
+            for sender, part in zip(self.elements, parts, strict=True):
+                own = target[begin : begin + len(part)]
+                begin += len(part)
+                if len(part):
+                    element.wait_for(element.copy_from(part, own, sender.memory, sender.record()))
+        return PartitionedArray(gathered)
 
     # ---- checks ---------------------------------------------------------------------------------
 
@@ -336,3 +366,8 @@ class Workspace:
                 f"{expected}, found lengths {lengths}; make one with {'bits()' if array.bits else 'array()'}"
             )
             raise ArgumentError(msg)
+
+
+@translate_errors("gathering an array of all partitions")
+def _concatenate(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(parts)

@@ -14,8 +14,9 @@ SPEC = AlgorithmSpec(
     columns=(Column("component", "group"),),
     directions="both",
     reads_every_edge=False,
-    # component, label and a copy of it; mirrors: pairs of labels
-    state=StateBytes(12, 12 + 8),
+    # component, label, joined; mirrors: pairs of labels. `joined` has 4 bytes for each vertex of the whole
+    # graph: an element with few vertices uses bytes reserved for other algorithms.
+    state=StateBytes(8 + 4, 8 + 8),
     host_state=StateBytes(4 + 4, 4 + 4),
     traffic=Traffic(pushed=0.0, pulled=4.0),
     graphalytics=("component", "equivalence"),

@@ -147,19 +147,19 @@ __global__ void PARALLEL(256) link_rest(
     });
 }
 
-// Count the edges from the tree of ``giant[0]`` to vertices with the owner label `giant_label`.
+// Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.
 //
-// The trees must be flat. Rows from `rows` on are ignored.
+// The trees must be flat, and no owned vertex has this label. Rows from `rows` on are ignored.
 __global__ void PARALLEL(256) edges_between(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<const u64> giant,
-    Array<const u32> component, Array<const u32> owner_label, u32 giant_label, Results<u64> results, Grid grid,
+    Array<const u32> component, Array<const u32> label, u32 giant_label, Results<u64> results, Grid grid,
     Pieces pieces
 ) {
     u32 root = rows > 0 ? component[giant[0]] : 0;
     u64 found = 0;
     auto inside = [&](u64 v) { return component[v] == root; };
     over_edges(offsets, rows, 0, inside, grid, pieces, [&](u32, u64 e) {
-        found += owner_label[targets[e]] == giant_label;
+        found += label[targets[e]] == giant_label;
     });
     results.sum(found);
 }
@@ -191,55 +191,80 @@ __global__ void PARALLEL(256) min_labels(Array<const u32> component, Array<u32> 
     if (kept != NO_VERTEX && (kept != shared || lane() == 0)) lower(label, kept, least_label);
 }
 
-// Set the label of each vertex to the label of its root. The trees must be flat.
-__global__ void PARALLEL(256) broadcast_labels(Array<const u32> component, Array<u32> label) {
-    for (u64 v = thread_of_grid(); v < component.length; v += threads_of_grid()) {
+// Set the label of each vertex below `connected` to the label of its root. The trees must be flat.
+__global__ void PARALLEL(256) broadcast_labels(u64 connected, Array<const u32> component, Array<u32> label) {
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
         u32 root = component[v];
         if (root != v) label[v] = label[root];
     }
 }
 
-// List the pairs (label, owner label) of mirrors whose two labels differ.
+// List the pairs of labels that mirrors have in their own tree and at their owner, if the labels differ.
 //
-// `pairs` (M, 2) uint32 receives ``length[0]`` pairs, which may repeat. A mirror that is a root is skipped:
-// its tree has no other vertex, because owned vertices have smaller numbers. A pair is omitted if the
-// previous mirror has the same pair, or if the thread's last pair is the same. The first mirror with a pair
-// always lists it.
+// `pairs` (M, 2) receives ``length[0]`` pairs, which may repeat. A mirror that is a root is skipped: its tree
+// has no other vertex, because owned vertices have smaller numbers. So the root of any other mirror is an
+// owned vertex, whose label is that of the tree. A pair is omitted if the previous mirror has the same pair,
+// or if the thread's last pair is the same. The first mirror with a pair always lists it.
+//
+// Returns the number of pairs, and the label of ``giant[0]``; 0 without vertices.
 __global__ void PARALLEL(256) boundary_pairs(
-    u64 owned, Array<const u32> component, Array<const u32> label, Array<const u32> owner_label,
-    Array<u32> pairs, Array<u64> length
+    u64 owned, Array<const u64> giant, Array<const u32> component, Array<const u32> label, Array<u32> pairs,
+    Array<u64> length, Results<u64, u64> results
 ) {
+    u64 listed = 0;
     u32 last = 0, last_owner = 0;
     for (u64 v = owned + thread_of_grid(); v < label.length; v += threads_of_grid()) {
-        u32 own = label[v];
-        u32 owner = owner_label[v];
-        if (own == owner || (own == last && owner == last_owner) || component[v] == v) continue;
-        // The previous mirror is not a root: the label of a root is unique.
-        if (v > owned && label[v - 1] == own && owner_label[v - 1] == owner) continue;
+        u32 root = component[v];
+        u32 own = label[root];
+        u32 owner = label[v];
+        if (own == owner || (own == last && owner == last_owner) || root == v) continue;
+        if (v > owned && component[v - 1] == root && label[v - 1] == owner) continue;
         last = own;
         last_owner = owner;
         u64 place = room_for_one(length);
         pairs[2 * place] = own;
         pairs[2 * place + 1] = owner;
+        listed++;
     }
+    results.sum(listed, first_of_grid() && owned > 0 ? label[giant[0]] : 0);
 }
 
-// Replace each label in `old_labels`, which is sorted, by the entry of `new_labels` at the same index.
-//
-// Vertices from `connected` on, which have no edge, and mirrors keep their labels.
-__global__ void PARALLEL(256) rename(
-    u64 connected, Array<u32> label, Array<const u32> old_labels, Array<const u32> new_labels
-) {
-    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
-        u32 least_label = label[v];
-        u64 low = 0, high = old_labels.length;
-        while (low < high) {
-            u64 middle = (low + high) / 2;
-            if (old_labels[middle] < least_label) low = middle + 1;
-            else high = middle;
-        }
-        if (low < old_labels.length && old_labels[low] == least_label) label[v] = new_labels[low];
+// Return the root of `v`, and halve the path to it: link every other vertex to its grandparent.
+__device__ inline u32 root_of(Array<u32> joined, u32 v) {
+    u32 parent = joined[v];
+    while (parent != v) {
+        u32 above = look(joined[parent]);
+        if (above == parent) return parent;
+        joined[v] = above;
+        v = above;
+        parent = look(joined[v]);
     }
+    return v;
+}
+
+// Link the labels in `pairs`, and replace the label of each vertex by the root of the label.
+//
+// Vertices from `connected` on have no edge and keep their labels. Mirrors keep theirs, too. Returns the new
+// label of ``giant[0]``; 0 if no vertex has an edge.
+__global__ void PARALLEL(256) join(
+    u64 connected, Array<const u64> giant, Array<const u32> component, Array<u32> label, Array<const u32> pairs,
+    Array<u32> joined, Results<u64> results, Grid grid
+) {
+    // Each label of a tree with edges, and each label in `pairs`, is a root at first.
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid())
+        if (component[v] == v) joined[label[v]] = label[v];
+    for (u64 i = thread_of_grid(); i < pairs.length; i += threads_of_grid()) joined[pairs[i]] = pairs[i];
+    grid.sync();
+    for (u64 i = thread_of_grid(); i < pairs.length / 2; i += threads_of_grid())
+        link(joined, pairs[2 * i], pairs[2 * i + 1]);
+    grid.sync();
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
+        u32 old = label[v];
+        u32 root = root_of(joined, old);
+        if (root != old) label[v] = root;
+    }
+    // Another thread may or may not have replaced this label: both labels have the same root.
+    results.sum(first_of_grid() && connected > 0 ? root_of(joined, label[giant[0]]) : 0);
 }
 
 // Count the owned vertices labelled with their own number. Each component has one.

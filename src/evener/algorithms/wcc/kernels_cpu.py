@@ -4,8 +4,12 @@ Arrays for L owned vertices and M mirrors:
 
 - `component` (L + M,) uint32: the parent of a vertex in its tree, which has a smaller number. A root is its
   own parent. A tree is flat if the parent of every vertex is the root.
-- `label` (L + M,) uint32: a global vertex number.
-- `owner_label` (L + M,) uint32: the label of a vertex in its owner's partition.
+- `label` (L + M,) uint32: the smallest global vertex number in the tree. After the exchange, a mirror has the
+  label of its vertex in the owner's partition.
+- `giant` (1,) uint64: a vertex of the tree with the majority of the vertices.
+- `pairs` (P, 2) uint32: pairs of labels of one component, of all partitions.
+- `joined` (n,) uint32: the parent of each label in a forest over global vertex numbers. A parent is smaller
+  than its child. Entries are defined for the labels in `pairs` and for those of the partition's own trees.
 """
 
 from __future__ import annotations
@@ -26,10 +30,10 @@ __all__ = [
     "count_roots",
     "edges_between",
     "find_giant",
+    "join",
     "link_one",
     "link_rest",
     "min_labels",
-    "rename",
 ]
 
 _ONE = np.uint64(1)
@@ -155,23 +159,23 @@ def link_rest(offsets, targets, owned, skip, giant, component):
 
 
 @inline_step
-def _edges_between_worker(offsets, targets, rows, root, component, owner_label, giant_label, counter):
+def _edges_between_worker(offsets, targets, rows, root, component, label, giant_label, counter):
     found = _ZERO
     first = take_chunk(counter, _CHUNK)
     while first < rows:
         for v in range(first, min(first + _CHUNK, rows)):
             if component[v] == root:
                 for e in range(offsets[v], offsets[v + _ONE]):
-                    found += np.uint64(owner_label[targets[e]] == giant_label)
+                    found += np.uint64(label[targets[e]] == giant_label)
         first = take_chunk(counter, _CHUNK)
     return found
 
 
 @parallel
-def edges_between(offsets, targets, rows, giant, component, owner_label, giant_label):
-    """Count the edges from the tree of ``giant[0]`` to vertices with the owner label `giant_label`.
+def edges_between(offsets, targets, rows, giant, component, label, giant_label):
+    """Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.
 
-    The trees must be flat. Rows from `rows` on are ignored.
+    The trees must be flat, and no owned vertex has this label. Rows from `rows` on are ignored.
     """
     found = _ZERO
     if rows > 0:
@@ -184,7 +188,7 @@ def edges_between(offsets, targets, rows, giant, component, owner_label, giant_l
                 np.uint64(rows),
                 root,
                 component,
-                owner_label,
+                label,
                 np.uint32(giant_label),
                 counter,
             )
@@ -214,11 +218,11 @@ def _broadcast_chunk(component, label, first, last):
 
 
 @parallel
-def broadcast_labels(component, label):
-    """Set the label of each vertex to the label of its root. The trees must be flat."""
-    for r in prange(chunk_count(len(component), _CHUNK)):
+def broadcast_labels(connected, component, label):
+    """Set the label of each vertex below `connected` to the label of its root. The trees must be flat."""
+    for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        _broadcast_chunk(component, label, first, min(first + _CHUNK, np.uint64(len(component))))
+        _broadcast_chunk(component, label, first, min(first + _CHUNK, np.uint64(connected)))
 
 
 @inline_step
@@ -230,15 +234,16 @@ def _append(buffer, held, pairs, length):
 
 
 @inline_step
-def _pairs_chunk(component, label, owner_label, pairs, length, first, end):
+def _pairs_chunk(component, label, pairs, length, first, end):
     buffer = np.empty((_BUFFER, 2), np.uint32)
     held = 0
     last = np.uint32(0)
     last_owner = np.uint32(0)
     for v in range(first, end):
-        own = label[v]
-        owner = owner_label[v]
-        if own == owner or (own == last and owner == last_owner) or component[v] == v:
+        root = component[v]
+        own = label[root]
+        owner = label[v]
+        if own == owner or (own == last and owner == last_owner) or root == v:
             continue
         last = own
         last_owner = owner
@@ -253,49 +258,96 @@ def _pairs_chunk(component, label, owner_label, pairs, length, first, end):
 
 
 @parallel
-def boundary_pairs(owned, component, label, owner_label, pairs, length):
-    """List the pairs (label, owner label) of mirrors whose two labels differ.
+def boundary_pairs(owned, giant, component, label, pairs, length):
+    """List the pairs of labels that mirrors have in their own tree and at their owner, if the labels differ.
 
-    `pairs` (M, 2) uint32 receives ``length[0]`` pairs, which may repeat. A mirror that is a root is skipped:
-    its tree has no other vertex, because owned vertices have smaller numbers.
+    `pairs` (M, 2) receives ``length[0]`` pairs, which may repeat. A mirror that is a root is skipped: its
+    tree has no other vertex, because owned vertices have smaller numbers. So the root of any other mirror is
+    an owned vertex, whose label is that of the tree.
+
+    Returns
+    -------
+    (int, int)
+        The number of pairs, and the label of ``giant[0]``; 0 without vertices.
     """
     mirrors = np.uint64(len(label)) - np.uint64(owned)
     for r in prange(chunk_count(mirrors, _CHUNK)):
         first = np.uint64(owned) + np.uint64(r) * _CHUNK
-        _pairs_chunk(
-            component, label, owner_label, pairs, length, first, min(first + _CHUNK, np.uint64(len(label)))
-        )
+        _pairs_chunk(component, label, pairs, length, first, min(first + _CHUNK, np.uint64(len(label))))
+    return length[_ZERO], np.uint64(label[giant[_ZERO]]) if owned > 0 else _ZERO
 
 
 @inline_step
-def _rename_chunk(label, old_labels, new_labels, first, last):
-    count = np.uint64(len(old_labels))
-    old = label[first]
-    new = old
+def _begin_trees_chunk(component, label, joined, first, last):
     for v in range(first, last):
-        if v == first or label[v] != old:  # consecutive labels are mostly equal
+        if component[v] == v:
+            joined[label[v]] = label[v]
+
+
+@inline_step
+def _begin_pairs_chunk(pairs, joined, first, last):
+    for i in range(first, last):
+        joined[pairs[i, _ZERO]] = pairs[i, _ZERO]
+        joined[pairs[i, _ONE]] = pairs[i, _ONE]
+
+
+@inline_step
+def _link_pairs_chunk(pairs, joined, first, last):
+    for i in range(first, last):
+        _link(joined, pairs[i, _ZERO], pairs[i, _ONE])
+
+
+@inline_step
+def _root_of(joined, v):
+    """Return the root of `v`, and halve the path to it: link every other vertex to its grandparent."""
+    parent = load(joined, v)
+    while parent != v:
+        above = load(joined, parent)
+        if above == parent:
+            return parent
+        joined[v] = above
+        v = above
+        parent = load(joined, v)
+    return v
+
+
+@inline_step
+def _relabel_chunk(label, joined, first, last):
+    old = label[first]
+    new = _root_of(joined, old)
+    for v in range(first, last):
+        if label[v] != old:  # consecutive labels are mostly equal
             old = label[v]
-            low = _ZERO
-            high = count
-            while low < high:
-                middle = (low + high) >> _ONE
-                if old_labels[middle] < old:
-                    low = middle + _ONE
-                else:
-                    high = middle
-            new = new_labels[low] if low < count and old_labels[low] == old else old
-        label[v] = new
+            new = _root_of(joined, old)
+        if new != old:
+            label[v] = new
 
 
 @parallel
-def rename(connected, label, old_labels, new_labels):
-    """Replace each label in `old_labels`, which is sorted, by the entry of `new_labels` at the same index.
+def join(connected, giant, component, label, pairs, joined):
+    """Link the labels in `pairs`, and replace the label of each vertex by the root of the label.
 
-    Mirrors keep their labels, and so do the vertices without edges, from `connected` on.
+    Vertices from `connected` on have no edge and keep their labels. Mirrors keep theirs, too.
+
+    Returns
+    -------
+    int
+        The new label of ``giant[0]``; 0 if no vertex has an edge.
     """
+    # Each label of a tree with edges, and each label in `pairs`, is a root at first.
     for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        _rename_chunk(label, old_labels, new_labels, first, min(first + _CHUNK, np.uint64(connected)))
+        _begin_trees_chunk(component, label, joined, first, min(first + _CHUNK, np.uint64(connected)))
+    for r in prange(chunk_count(len(pairs), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _begin_pairs_chunk(pairs, joined, first, min(first + _CHUNK, np.uint64(len(pairs))))
+    for r in prange(chunk_count(len(pairs), _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _link_pairs_chunk(pairs, joined, first, min(first + _CHUNK, np.uint64(len(pairs))))
+    for r in prange(chunk_count(connected, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _relabel_chunk(label, joined, first, min(first + _CHUNK, np.uint64(connected)))
+    return np.uint64(label[giant[_ZERO]]) if connected > 0 else _ZERO
 
 
 @inline_step

@@ -3,15 +3,16 @@
 Idea: each partition links the ends of its edges, with mirrors as vertices, into trees (Afforest). First, each
 vertex is linked to its neighbours of highest degree, which joins most of a skewed graph. Then all other edges
 are linked, except edges of the giant tree. The tree of a mirror and the tree of its owner belong to one
-component. The pairs of their labels form a small graph of trees, and its components rename the labels. One
-exchange is enough for any diameter.
+component. The pairs of their labels, of all partitions, reach every element. Each element links them into a
+forest over global vertex numbers, whose roots are the labels of the components. One exchange is enough for
+any diameter.
 
 An edge between the giant trees of two partitions is skipped from both ends. Usually another edge joins the
 two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for
 skipped edges between giant trees.
 
 Encoding: `component` uint32, a union-find forest in local numbers; `label` uint32, the smallest vertex number
-in the tree, then in the component.
+in the tree, then in the component; `joined` uint32, a union-find forest of labels.
 
 Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling (IPDPS 2018).
 """
@@ -29,13 +30,10 @@ from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
-from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
-
-    from numpy.typing import NDArray
 
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
@@ -92,7 +90,7 @@ def wcc(
     """
     pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
-    label = _label(engine, pg.graph.m, directed=pg.graph.directed)
+    label = _label(engine, pg.graph)
     seconds = engine.finish()
     # The label of a root is its own number.
     components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
@@ -111,37 +109,39 @@ def wcc(
     return finish_run(result)
 
 
-def _label(engine: Engine, m: int, *, directed: bool) -> PartitionedArray:
+def _label(engine: Engine, graph: Graph) -> PartitionedArray:
     component, label = engine.array("uint32"), engine.array("uint32")
+    giant, length = engine.counters(2)
     offsets, targets, _ = engine.out
 
-    engine.superstep("link", active=engine.owned, edges=m)
+    engine.superstep("link", active=engine.owned, edges=graph.m)
     engine.compute(kernels.begin, engine.vertices, component, label)
     for k in range(LINKED_FIRST):
         engine.compute(kernels.link_one, offsets, targets, engine.out_rows, k, component)
         engine.compute(kernels.compress, component)
-    giant = engine.counter()
     engine.compute(kernels.find_giant, component, engine.out_rows, giant)
     engine.compute(kernels.link_rest, offsets, targets, engine.owned, LINKED_FIRST, giant, component)
-    if directed:
+    if graph.directed:
         engine.compute(kernels.link_rest, *engine.in_[:2], engine.owned, 0, giant, component)
     engine.compute(kernels.compress, component)
 
     # label = min of the numbers in the tree
     engine.compute(kernels.min_labels, component, label)
-    engine.compute(kernels.broadcast_labels, component, label)
+    engine.compute(kernels.broadcast_labels, engine.connected, component, label, publish=label)
     if engine.routes:
         engine.superstep("merge", active=engine.owned)
-        owner_label = engine.copy(label)
-        engine.pull(owner_label)
-        pairs, length = engine.mirror_array("uint32", 2), engine.counter()
-        engine.compute(kernels.boundary_pairs, engine.owned, component, label, owner_label, pairs, length)
-        own_pairs = engine.download(pairs.first([int(count[0]) for count in engine.download(length)]))
-        joined = _join(engine.gather(own_pairs))
-        if met := _giants_met(engine, giant, component, label, owner_label, joined):
-            joined = _join([np.stack(joined, axis=1), np.array(met, np.uint32)])
-        names, smallest = (engine.upload_to_all(array) for array in joined)
-        engine.compute(kernels.rename, engine.connected, label, names, smallest)
+        pairs = engine.mirror_array("uint32", 2)
+        lengths, giants = engine.compute(
+            kernels.boundary_pairs, engine.owned, giant, component, label, pairs, length,
+            pull_before=label, reduce=list,
+        )  # fmt: skip
+        pairs = engine.gather_to_all(pairs, [lengths[partition.index] for partition in engine.partitions])
+        joined = engine.local_array(graph.n, "uint32")
+        trees = (engine.connected, giant, component, label)
+        ends = engine.compute(kernels.join, *trees, pairs, joined, reduce=list)
+        if met := _giants_met(engine, giant, component, label, giants, ends):
+            pairs = engine.upload_to_all(np.array(met, np.uint32))
+            engine.compute(kernels.join, *trees, pairs, joined)
     return label
 
 
@@ -150,13 +150,16 @@ def _giants_met(
     giant: PartitionedArray,
     component: PartitionedArray,
     label: PartitionedArray,
-    owner_label: PartitionedArray,
-    joined: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    giants: list[int],
+    ends: list[int],
 ) -> list[tuple[int, int]]:
-    """Return pairs of labels of giant trees with an edge between them that `joined` does not join."""
-    roots = [int(own[0]) for own in engine.download(giant)]
-    giants = engine.gather(engine.values_at(label, roots))
-    ends = _renamed(giants, *joined)
+    """Return pairs of labels of giant trees that are joined by skipped edges only.
+
+    `giants` and `ends` are the labels of the giant trees before and after the partitions were joined. Mirrors
+    still have the former labels.
+    """
+    if len(set(ends)) == 1:
+        return []
     neighbours = {
         pair for route in engine.routes for pair in permutations((route.mirror_partition, route.owner))
     }
@@ -168,31 +171,8 @@ def _giants_met(
         own = [(partition.index, others[partition.index]) for partition in engine.partitions]
         rows = [count if pair in apart else 0 for count, pair in zip(engine.out_rows, own, strict=True)]
         edges = engine.compute(
-            kernels.edges_between, *engine.out[:2], engine.per_partition(rows), giant, component, owner_label,
+            kernels.edges_between, *engine.out[:2], engine.per_partition(rows), giant, component, label,
             engine.per_partition([giants[q] for _, q in own]), reduce=list,
         )  # fmt: skip
-        met += [(giants[p], giants[q]) for p, q in enumerate(others) if edges[p]]
+        met += [(ends[p], ends[q]) for p, q in enumerate(others) if edges[p]]
     return met
-
-
-def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray[np.uint32]) -> list[int]:
-    """Return the labels, with each label in `names` replaced by its partner in `smallest`."""
-    places = np.searchsorted(names, labels).tolist()
-    return [
-        int(smallest[k]) if k < len(names) and names[k] == label else label
-        for k, label in zip(places, labels, strict=True)
-    ]
-
-
-@translate_errors("joining the components of partitions")
-def _join(pairs: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the labels in the pairs, ascending, and the smallest label in the component of each."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    names, ends = np.unique(np.concatenate(pairs), return_inverse=True)
-    ends = ends.reshape(-1, 2)
-    joined = coo_array((np.ones(len(ends), np.uint8), (ends[:, 0], ends[:, 1])), shape=(len(names),) * 2)
-    _, group = connected_components(joined, directed=False)
-    _, first = np.unique(group, return_index=True)  # names ascend, so the first of a group is its smallest
-    return names, names[first][group]

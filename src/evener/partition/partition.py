@@ -33,7 +33,9 @@ __all__ = [
     "PendingEdges",
     "build_partition",
     "host_edges",
+    "number_mirrors",
     "number_vertices",
+    "up_to_last",
     "work_blocks",
 ]
 
@@ -270,7 +272,7 @@ def build_partition(
             int(kernels.mark_remote(g.offsets, g.targets, owned, runs, needed))
             for g, runs in zip(wanted, blocks, strict=True)
         ]
-        vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
+        vertices, mirror_bounds, position = number_mirrors(p, numbering, needed)
     # The first vertex of each owner has its highest degree.
     begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
     first = max(begins, key=lambda begin: out_degree[vertices[begin]]) if len(owned) else 0
@@ -294,7 +296,7 @@ def build_partition(
         vertices,
         mirror_bounds,
         own_degree,
-        max(connected, _up_to_last(own_degree)),
+        max(connected, up_to_last(own_degree)),
         stored[0] if out else None,
         stored[-1] if in_ else None,
     )
@@ -313,13 +315,13 @@ def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
     return bounds
 
 
-def _up_to_last(degree: NDArray[np.uint32]) -> int:
+def up_to_last(degree: NDArray[np.uint32]) -> int:
     """Return the length of the array without the zeros at its end."""
     last = degree[::-1] != 0
     return len(degree) - int(np.argmax(last)) if last.any() else 0
 
 
-def _number_mirrors(
+def number_mirrors(
     p: int, numbering: Numbering, needed: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Return the owned vertices and mirrors, the bounds of mirrors, and the local number of each vertex."""

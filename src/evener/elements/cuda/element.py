@@ -211,6 +211,16 @@ class CudaElement:
         with self._guarded("copying from the GPU"):
             return np.asarray(array.get())
 
+    def sort(self, keys: Any) -> None:
+        """Sort an array of unsigned integers in place."""
+        with self._guarded("sorting", 2 * len(keys), keys.dtype):
+            keys.sort()
+
+    def argsort(self, keys: Any) -> Any:
+        """Return the positions (uint64) of the values in stable ascending order."""
+        with self._guarded("sorting", 4 * len(keys), keys.dtype):
+            return self._cupy.argsort(keys).view(np.uint64)
+
     def prepare_workspace(self, edges: int) -> None:
         """Allocate the lists by which kernels divide this many edges of a partition."""
         self._unstage()

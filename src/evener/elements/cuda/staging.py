@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.elements.pinned import locked_array
+from evener.kernels.cpu.fill import copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["COPY_BYTES", "Staging"]
 
 # Bytes per copy of a large array.
-COPY_BYTES = 1 << 27
+COPY_BYTES = 1 << 24
 # Copies in progress before the pages of the oldest one are reused.
 _MAX_COPIES = 2
 
@@ -60,7 +61,7 @@ class Staging:
         for begin in range(0, len(array), step):
             piece = array[begin : begin + step]
             written = self.open(len(piece), array.dtype)
-            np.copyto(written, piece)
+            copy(piece, written)
             self.send(written, 0, target, begin)
 
     def release(self) -> None:

@@ -7,13 +7,16 @@ translates targets to local numbers, and sorts the rows. The arrays equal those 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numba
 import numpy as np
 
 from evener.kernels.cpu.fill import copy
-from evener.partition.footprint import bytes_excluding_edges
+from evener.partition.footprint import bytes_excluding_edges, run_bytes
 from evener.partition.partition import (
     EDGES_PER_BLOCK,
     Edges,
@@ -24,12 +27,15 @@ from evener.partition.partition import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
 
-__all__ = ["Built", "build_part", "build_whole"]
+__all__ = ["Built", "build_parts", "build_whole", "descending_degree"]
 
 # Degrees are uint32 on the GPU.
 _MAX_EDGES = (1 << 32) - 1
@@ -73,7 +79,9 @@ def build_whole(
     if not build.numbers_fit(graph.n):
         return None
     build.upload_offsets()
-    out_degree, vertices, local = build.number()
+    out_degree, degree = build.degrees()
+    vertices, local = build.number(degree)
+    del degree
     on_host = element.download(vertices)
     bounds = np.array([0, graph.n], np.uint64)
     numbering = Numbering(np.zeros(graph.n, np.uint8), element.download(local), on_host, bounds)
@@ -85,12 +93,66 @@ def build_whole(
     return Built(partition, on_host, build.longest_in), numbering
 
 
-def build_part(
+def descending_degree(
+    graph: Graph, element: CudaElement, room: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]] | None:
+    """Return the vertices in descending degree, their degrees, and their out-degrees, in host memory.
+
+    Returns None in the same cases as `build_whole`.
+    """
+    build = _Build(graph, "both", element, room)
+    if not build.numbers_fit(graph.n):
+        return None
+    out_degree, degree = build.degrees()
+    vertices, _ = build.number(degree)
+    degrees = element.download(out_degree)
+    return element.download(vertices), element.download(degree) if graph.directed else degrees, degrees
+
+
+def build_parts(
+    numbering: Numbering,
+    graph: Graph,
+    out_degree: NDArray[np.uint32],
+    directions: str,
+    elements: Sequence[Element],
+) -> dict[int, Built]:
+    """Return the partitions of several that GPUs build, by number, each GPU on its own thread.
+
+    The result lacks partitions of CPUs, and partitions that `build_whole` would not build.
+    """
+    groups: dict[object, list[int]] = defaultdict(list)
+    for p, element in enumerate(elements):
+        if element.kind == "cuda":
+            groups[element.memory].append(p)
+    if not groups:
+        return {}
+    threads = max(1, numba.get_num_threads() // len(groups))
+
+    def build(group: list[int]) -> dict[int, Built]:
+        numba.set_num_threads(threads)
+        found: dict[int, Built] = {}
+        taken = promised = 0
+        for p in group:
+            element = cast("CudaElement", elements[p])
+            elsewhere = len(numbering.owned_by(p)) * (len(elements) - 1)
+            room = element.room_after(taken) - promised
+            part = _build_part(p, numbering, graph, out_degree, directions, element, elsewhere, room)
+            if part is None:
+                break  # the host counts the memory of earlier partitions
+            found[p] = part
+            taken += part.partition.nbytes
+            promised += run_bytes(part.partition, elsewhere)
+        return found
+
+    with ThreadPoolExecutor(len(groups)) as pool:
+        return {p: part for parts in pool.map(build, groups.values()) for p, part in parts.items()}
+
+
+def _build_part(
     p: int,
     numbering: Numbering,
     graph: Graph,
     out_degree: NDArray[np.uint32],
-    *,
     directions: str,
     element: CudaElement,
     elsewhere: int,
@@ -129,6 +191,7 @@ class _Build:
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room
+        self.offsets: dict[str, Any] = {}
         self.directions = (directions,) if directions != "both" else ("out", "in")
         if not graph.directed:
             self.directions = ("out",)
@@ -177,17 +240,20 @@ class _Build:
         self.rows = {d: self.graph if d == "out" else self.graph.reverse for d in self.directions}
         self.offsets = {d: self.element.upload(rows.offsets) for d, rows in self.rows.items()}
 
-    def number(self) -> tuple[Any, Any, Any]:
-        """Return the out-degrees, the vertices in descending degree, and the place of each vertex."""
-        element, n = self.element, self.graph.n
+    def degrees(self) -> tuple[Any, Any]:
+        """Return the out-degrees and the degrees of all vertices."""
         out_degree = self._degrees("out")
-        degree = self._degrees("out", "in") if self.graph.directed else out_degree
+        return out_degree, self._degrees("out", "in") if self.graph.directed else out_degree
+
+    def number(self, degree: Any) -> tuple[Any, Any]:
+        """Return the vertices in descending degree, and the place of each vertex."""
+        element, n = self.element, self.graph.n
         keys = element.allocate(n, np.uint64)
         self.run("degree_keys", degree, keys)
         element.sort(keys)
         vertices, local = element.allocate(n, np.uint32), element.allocate(n, np.uint32)
         self.run("number_by_keys", keys, vertices, local)
-        return out_degree, vertices, local
+        return vertices, local
 
     def _degrees(self, *directions: str) -> Any:
         """Return the number of edges of each vertex of the graph in some directions."""

@@ -14,7 +14,7 @@ from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import run_bytes, tiers_of
-from evener.partition.gpu_build import build_part, build_whole
+from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import upload_partition
@@ -136,14 +136,16 @@ def _build(
     seed: int,
 ) -> tuple[list[Partition], list[Route], Numbering]:
     """Return the partitions, the routes between them, and the numbering."""
-    if len(elements) == 1 and elements[0].kind == "cuda":
+    order = None
+    if all(element.kind == "cuda" for element in elements):
         gpu = cast("CudaElement", elements[0])
-        whole = build_whole(graph, directions, gpu, gpu.room())
-        if whole is not None:
+        if len(elements) > 1:
+            order = descending_degree(graph, gpu, gpu.room())
+        elif whole := build_whole(graph, directions, gpu, gpu.room()):
             built, numbering = whole
             _refuse_long_row(built.longest, gpu)
             return [built.partition], [], numbering
-    by_degree, degree, out_degree = _descending_degree(graph)
+    by_degree, degree, out_degree = order or _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
     del degree
     numbering = number_vertices(by_degree, owner, len(elements))
@@ -164,19 +166,13 @@ def build_partitions(
     routes: list[Route] = []
     taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
     promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
+    on_gpus = build_parts(numbering, graph, out_degree, directions, elements)
     for p, element in enumerate(elements):
         # Each partition that is not built yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
         elsewhere = mirrors + len(numbering.owned_by(p)) * (len(elements) - 1 - p)
         memory = element.memory
-        on_gpu = None
-        if element.kind == "cuda":
-            gpu = cast("CudaElement", element)
-            room = gpu.room_after(taken[memory]) - promised[memory]
-            on_gpu = build_part(
-                *(p, numbering, graph, out_degree),
-                directions=directions, element=gpu, elsewhere=elsewhere, room=room,
-            )  # fmt: skip
+        on_gpu = on_gpus.get(p)
         if on_gpu is not None:
             placed = on_gpu.partition
             _refuse_long_row(on_gpu.longest, element)

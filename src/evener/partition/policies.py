@@ -84,7 +84,7 @@ def edge_shares(
 
 def owners(
     by_degree: NDArray[np.uint32],
-    degree: NDArray[np.uint64],
+    degree: NDArray[np.unsignedinteger[Any]],
     *,
     policy: str,
     shares: NDArray[np.float64],
@@ -96,7 +96,7 @@ def owners(
     ----------
     by_degree : ndarray of uint32, shape (n,)
         The vertices in descending degree.
-    degree : ndarray of uint64, shape (n,)
+    degree : ndarray of uint32 or uint64, shape (n,)
         Number of edges of each vertex.
     policy : {"random", "high", "low"}
         The order in which vertices are assigned.
@@ -128,7 +128,9 @@ def owners(
     return owner
 
 
-def _cuts(order: NDArray[np.uint32], degree: NDArray[np.uint64], up_to: NDArray[np.float64]) -> list[int]:
+def _cuts(
+    order: NDArray[np.uint32], degree: NDArray[np.unsignedinteger[Any]], up_to: NDArray[np.float64]
+) -> list[int]:
     """Return the positions in the order where these shares of the edges end.
 
     If no vertex has an edge, the shares count vertices.

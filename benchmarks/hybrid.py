@@ -31,7 +31,7 @@ from cpu_rivals import draw_sources
 from evener.algorithms.registry import find
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
-from evener.planning.place import cost_model, plan_and_place
+from evener.planning.planner import cost_model, plan_and_place
 
 ITERATIONS = 8
 HYBRID = "cpu,cuda:0"

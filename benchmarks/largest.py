@@ -50,7 +50,7 @@ def main():
     placed = bench.step(
         f"placing it on {options.on}", lambda: ev.partition(graph, options.on, directions=direction)
     )
-    bench.row["mapped share"] = placed.partitions[0].mapped_edges / max(graph.m, 1)
+    bench.row["mapped share"] = placed.partitions[0].host_edges / max(graph.m, 1)
     {"bfs": _bfs, "pagerank": _pagerank}[options.task](bench, graph, placed, options)
 
 

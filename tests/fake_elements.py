@@ -13,11 +13,11 @@ class Held(np.ndarray):
     """An array in an element's memory: the host may slice and fill it, but not calculate with it."""
 
     memory = None
-    travels = False
+    exchanged = False
 
     def __array_finalize__(self, source):
         self.memory = getattr(source, "memory", None)
-        self.travels = getattr(source, "travels", False)
+        self.exchanged = getattr(source, "exchanged", False)
 
     def __array_ufunc__(self, *_, **__):
         raise TypeError("the host calculates with an array that it has not downloaded")
@@ -51,15 +51,15 @@ class ApartElement(CpuElement):
         self._rounds = 0
         self._plain = CpuElement(name, 1)
 
-    def allocate(self, length, dtype, fill=None, *, travels=False):
+    def allocate(self, length, dtype, fill=None, *, exchanged=False):
         array = self._held(self._plain.allocate(length, dtype, fill))
-        array.travels = travels
+        array.exchanged = exchanged
         return array
 
     def upload(self, array):
         assert not isinstance(array, Held)
         held = self._held(np.array(array))
-        held.travels = True  # arrays that tests make
+        held.exchanged = True  # arrays that tests make
         return held
 
     def allocate_edges(self, length, dtype, on_host):
@@ -122,8 +122,8 @@ class ApartElement(CpuElement):
 
 def _copy(source, target):
     assert (source.dtype, source.shape) == (target.dtype, target.shape)
-    assert source.travels
-    assert target.travels
+    assert source.exchanged
+    assert target.exchanged
     np.copyto(target.view(np.ndarray), source.view(np.ndarray))
 
 

@@ -25,7 +25,7 @@ from evener.algorithms.registry import find
 from evener.elements.hardware import gpu_facts
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
-from evener.planning.place import cost_model
+from evener.planning.planner import cost_model
 
 ACTIVITIES = ("compute", "send", "receive", "wait")
 # Relative difference of two runs whose ranks and centralities are each correct to 1e-6.
@@ -229,7 +229,7 @@ def _placement(case, policy, alpha, placed):
                 "vertices": part.owned,
                 "mirrors": part.mirrors,
                 "edges": part.stored_edges,
-                "mapped_edges": part.mapped_edges,
+                "mapped_edges": part.host_edges,
                 "state_bytes": {
                     task: state.vertex * part.owned + state.mirror * part.mirrors
                     for task, state in ((task, find(task).state) for task in sweep.TASKS)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -105,17 +104,10 @@ _HOMES = {
     "write": "graph.formats",
 }
 
-# Old names and what they are now.
-_RENAMED = {"Spread": "PartitionedArray"}
-
 
 def __getattr__(name: str) -> object:
     value: object
-    if name in _RENAMED:
-        new = _RENAMED[name]
-        warnings.warn(f"evener.{name} is now evener.{new}", DeprecationWarning, stacklevel=2)
-        value = getattr(sys.modules[__name__], new)
-    elif name in _ALGORITHMS:
+    if name in _ALGORITHMS:
         from evener.algorithms.registry import find
 
         value = find(name).function()

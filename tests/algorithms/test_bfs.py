@@ -122,7 +122,7 @@ def test_thresholds_are_beamer_s_order_of_magnitude():
 )
 def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, others, mapped, second):
     """A hub with 400 leaves on one element, more edges on the other: few of all, many of the hub's own."""
-    monkeypatch.setattr(Partition, "mapped_edges", property(lambda own: mapped * own.index))
+    monkeypatch.setattr(Partition, "host_edges", property(lambda own: mapped * own.index))
     ends = np.random.default_rng(3).integers(401, 1401, (2, others))
     hub = np.stack([np.zeros(400, np.int64), np.arange(1, 401)])
     graph = ev.Graph.from_edges(*np.concatenate([hub, [[1], [401]], ends], axis=1), directed=False)

@@ -19,8 +19,8 @@ from pyarrow import parquet
 
 import evener as ev
 from evener.algorithms.registry import find, names
-from evener.cli import commands_common
-from evener.cli.options import PLACEMENT
+from evener.cli import runs
+from evener.cli.options import PLACEMENT_OPTIONS
 from evener.cli.output import note
 
 KARATE = nx.karate_club_graph()
@@ -45,6 +45,25 @@ class TestRun:
         assert [int(text.split()[0]) for text in lines[start + 1 : start + 4]] == best
         assert any(text.split()[:2] == ["superstep", "active"] for text in lines)
         assert "edges/s" in done.out
+
+    @pytest.mark.parametrize(
+        ("words", "lines"),
+        [
+            (("bfs",), ["Source: 0 (default)", "Outcome: 3 of 4 vertices reached, largest distance 2"]),
+            (("sssp", "--source", 1), ["Source: 1", "Outcome: 2 of 4 vertices reached, largest distance 7"]),
+            (("wcc",), ["Outcome: components 2, largest component 3 vertices"]),
+            (("pagerank", "--max-iter", 1), ["Outcome: iterations 1, not converged"]),
+            (("betweenness",), ["Sources: all vertices"]),
+            (("betweenness", "-k", 2), ["Sources: 2 vertices"]),
+            (("betweenness", "--sources", 2), ["Sources: 2"]),
+        ],
+        ids=lambda part: " ".join(map(str, part)),
+    )
+    def test_source_and_outcome_are_printed(self, evener, tmp_path, words, lines):
+        """By hand: the edges 0-1 and 1-2 with weights 1 and 7, and vertex 3 with a self-loop."""
+        (tmp_path / "g.txt").write_text("0 1 1\n1 2 7\n3 3 1\n")
+        done = evener("run", words[0], tmp_path / "g.txt", *words[1:])
+        assert done.out.splitlines()[1 : 1 + len(lines)] == lines
 
     def test_json_is_all_there_is_on_standard_output(self, evener, karate, tmp_path):
         table = tmp_path / "ranks.parquet"
@@ -257,6 +276,16 @@ class TestOthers:
         out = evener(*words).out
         assert "before aggregation" in out
         assert out.count("cpu:1") == 2
+        assert "the share of the edges on the first element" in out
+
+    def test_plan_names_its_columns_alike_with_and_without_an_algorithm(self, evener):
+        words = ("plan", "rmat:8", "--on", "cpu:1,cpu:1")
+        heads = [
+            next(line for line in done.out.splitlines() if line.startswith("element")).split()
+            for done in (evener(*words), evener(*words, "--for", "bfs"))
+        ]
+        assert heads[0][:6] == heads[1][:6] == ["element", "edges", "share", "vertices", "mirrors", "memory"]
+        assert "predicted time" in evener("plan", "--help").out
 
     def test_bench(self, evener):
         timed = json.loads(evener("bench", "bfs", "rmat:6", "--repeats", 3, "--json").out)
@@ -357,7 +386,8 @@ class TestStart:
 def test_a_spec_lists_the_options_of_its_function(algorithm):
     spec = find(algorithm)
     parameters = inspect.signature(spec.function()).parameters
-    assert {option.name for option in spec.options} == set(parameters) - {"graph", "progress", *PLACEMENT}
+    own = set(parameters) - {"graph", "progress", *PLACEMENT_OPTIONS}
+    assert {option.name for option in spec.options} == own
 
 
 def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
@@ -532,7 +562,7 @@ def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
 
 
 def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.commands_common.CACHE", False)
+    monkeypatch.setattr("evener.cli.notes.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
     assert done.err.startswith("evener: compiled kernels cannot be stored, so each run compiles them again; ")
@@ -688,10 +718,32 @@ def test_a_specification_with_slashes(evener):
 def test_what_a_file_does_not_say_is_said(evener, tmp_path):
     for suffix in ("csv", "npz"):
         done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
-        assert done.err.endswith("files do not store that edges are undirected; read it with --undirected\n")
+        assert done.err.endswith("files omit the direction of edges; read it with --undirected\n")
         assert ev.read(tmp_path / f"g.{suffix}", directed=False).m == 24
     assert evener("generate", "grid:3x3", "-o", tmp_path / "g.txt").err == ""
     assert evener("generate", "rmat:4,directed", "-o", tmp_path / "d.csv").err == ""
+
+
+def test_convert_describes_the_file_it_wrote(evener, tmp_path):
+    """By hand: vertices 2, 5 and 9 with the edge 2-5; CSV holds only the vertices of edges."""
+    (tmp_path / "g.txt").write_text("# Undirected graph\n# Without edges: 9\n2 5 7\n")
+
+    def described(name, *words):
+        done = evener("convert", tmp_path / "g.txt", tmp_path / name, *words)
+        return done.out.removeprefix(f"Wrote {tmp_path}/{name}: "), done.err
+
+    kept = "3 vertices, 1 undirected edge, int32 weights.\n"
+    assert described("g.parquet") == (kept, "")
+    omitted = "CSV files omit 1 vertex without edges and the direction of edges; read it with --undirected"
+    two = kept.replace("3 vertices", "2 vertices")
+    assert described("g.csv") == (two, f"evener: {tmp_path}/g.csv: {omitted}\n")
+    numbered = kept.replace("vertices", "vertices, numbered from 0 without their ids")
+    assert described("g.mtx", "--ids", "drop") == (numbered, "")
+    facts = json.loads(
+        evener("convert", tmp_path / "g.txt", tmp_path / "g.npz", "--ids", "drop", "--json").out
+    )
+    assert (facts["vertices"], facts["edges"], facts["weights"]) == (3, 1, "int32")
+    assert (facts["omitted_vertices"], facts["omitted_ids"], facts["omitted_direction"]) == (0, True, True)
 
 
 @pytest.mark.parametrize("names", ["0 1", "ann bob"])
@@ -706,7 +758,7 @@ def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
 
 class TestEnds:
     def test_a_bug_is_one_line_and_status_1(self, evener, monkeypatch):
-        monkeypatch.setattr(commands_common, "compute", lambda *_: {}["absent"])
+        monkeypatch.setattr(runs, "compute", lambda *_: {}["absent"])
         done = evener("run", "wcc", "grid:2x2")
         assert done.status == 1
         assert done.err.count("\n") == 1
@@ -719,7 +771,7 @@ class TestEnds:
         def exhaust(*_):
             raise MemoryError
 
-        monkeypatch.setattr(commands_common, "compute", exhaust)
+        monkeypatch.setattr(runs, "compute", exhaust)
         done = evener("run", "wcc", "grid:2x2")
         assert (done.status, done.err) == (2, "evener: not enough memory: an allocation failed\n")
 

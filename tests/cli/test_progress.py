@@ -54,18 +54,18 @@ class TestProgress:
         with display(stream) as shown:
             shown.stage("reading rmat:8")
             shown._live.refresh()
-            assert "compiling" not in stream.getvalue()
+            assert "preparing" not in stream.getvalue()
             with compiling():
-                self.redraw_until(shown, stream, r"reading rmat:8; compiling kernels, \d+ s so far")
+                self.redraw_until(shown, stream, r"reading rmat:8; preparing kernels, \d+ s so far")
             for _ in range(2):  # the first still shows what was added since the last redraw
                 shown._live.refresh()
             seen = len(stream.getvalue())
             shown._live.refresh()
             assert "reading rmat:8" in stream.getvalue()[seen:]
-            assert "compiling" not in stream.getvalue()[seen:]
+            assert "preparing" not in stream.getvalue()[seen:]
             with compiling():
                 shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
-                self.redraw_until(shown, stream, r"paths pulled, .*…; compiling kernels, \d+ s so far")
+                self.redraw_until(shown, stream, r"paths pulled, .*…; preparing kernels, \d+ s so far")
 
     @staticmethod
     def redraw_until(shown, stream, pattern):
@@ -90,7 +90,7 @@ class TestProgress:
             shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
             shown._live.refresh()
         assert "superstep 12345" in stream.getvalue()
-        assert ("compiling kernels" in stream.getvalue()) == (compiling and columns == 80)
+        assert ("preparing kernels" in stream.getvalue()) == (compiling and columns == 80)
         assert "…" in stream.getvalue()
         assert stream.getvalue().count("\x1b[1A") == 1
 

@@ -166,19 +166,18 @@ REASONS = {
     no_library: "CuPy cannot be loaded (libcuda.so.1: cannot open shared object file); "
     'pip install "evener[cuda13]" in an environment of its own',
     no_driver: "there is no NVIDIA driver; install one, or start this container with its GPUs",
-    old_driver: "the NVIDIA driver is too old: it knows CUDA 12.4, and CuPy here needs 13; "
+    old_driver: "the NVIDIA driver is too old: CuPy needs CUDA 13, and the driver supports 12.4; "
     "install a newer driver",
-    no_gpu: "the NVIDIA driver shows no GPU; see whether nvidia-smi lists one",
-    none_counted: "the NVIDIA driver shows no GPU; see whether nvidia-smi lists one",
-    hidden: 'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU',
-    hidden_by_a_number: 'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is "7"; '
-    "unset it or name a GPU",
-    driver_and_kernel_differ: "the NVIDIA driver answers with an error (cudaErrorSystemDriverMismatch: "
-    "system has unsupported display driver / cuda driver combination); see whether nvidia-smi lists a GPU",
-    stub_driver: "the NVIDIA driver answers with an error (cudaErrorStubLibrary: CUDA driver is a stub "
-    "library); see whether nvidia-smi lists a GPU",
-    unloadable_driver: "the NVIDIA driver answers with an error (CuPy failed to load libcuda.so.1: wrong ELF "
-    "class); see whether nvidia-smi lists a GPU",
+    no_gpu: "the NVIDIA driver shows no GPU; check that nvidia-smi lists one",
+    none_counted: "the NVIDIA driver shows no GPU; check that nvidia-smi lists one",
+    hidden: 'the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU',
+    hidden_by_a_number: 'the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES is "7"; unset it or name a GPU',
+    driver_and_kernel_differ: "the NVIDIA driver reports an error (cudaErrorSystemDriverMismatch: "
+    "system has unsupported display driver / cuda driver combination); check that nvidia-smi lists a GPU",
+    stub_driver: "the NVIDIA driver reports an error (cudaErrorStubLibrary: CUDA driver is a stub "
+    "library); check that nvidia-smi lists a GPU",
+    unloadable_driver: "the NVIDIA driver reports an error (CuPy failed to load libcuda.so.1: wrong ELF "
+    "class); check that nvidia-smi lists a GPU",
     another_cuda: "CUDA's run-time compiler cannot be loaded (CuPy failed to load libnvrtc.so.12: OSError: "
     'libnvrtc.so.12: no such file); pip install "evener[cuda13]" in an environment of its own',
 }
@@ -211,7 +210,7 @@ def test_a_call_raises_one_sentence(why):
     assert str(caught.value) == f'element "cuda:0" cannot be used: {why}'
     with pytest.raises(ArgumentError) as caught:
         ev.bfs(graph, on="gpu")
-    assert str(caught.value).endswith(f"and no GPU that can be used ({why})")
+    assert str(caught.value).endswith(f"and no usable GPU ({why})")
 
 
 @pytest.mark.usefixtures("why")
@@ -252,7 +251,7 @@ def test_a_launch_that_is_refused_is_not_the_end_of_a_gpu(status, lost):
     said = gpu.translate(runtime.CUDARuntimeError(status), "launching own.f", 0)
     assert type(said) is DeviceError
     assert str(said).startswith("cuda:0 failed while launching own.f: ")
-    assert ("nothing more can be run on it in this process" in str(said)) == lost
+    assert ("this process cannot use the GPU again" in str(said)) == lost
 
 
 # ---- which there are ---------------------------------------------------------------------------------
@@ -299,7 +298,8 @@ def test_devices_lists_gpus(evener):
     assert ["cuda:0", "NVIDIA", "H200", "138.0", "GiB", "140.0", "GiB", "9.0", "132", "-"] in lines
     assert ["cuda:1", "Tesla", "V100", "-", "16.0", "GiB", "7.0", "80", "-"] in lines
     assert (
-        "cuda:1 cannot be used: this GPU's compute capability is 70; the CUDA toolkit here needs 75 or newer."
+        "cuda:1 cannot be used: expected a GPU of compute capability 75 or higher, found 70; use another GPU "
+        "or an older CUDA toolkit."
     ) in done.out
     assert (
         "cuda:2 cannot be used: cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy" in done.out
@@ -396,16 +396,16 @@ def test_a_gpu_that_is_not_there(evener, monkeypatch, count, there):
 # ---- which cannot be used after all --------------------------------------------------------------------
 
 LOST = (
-    "cuda:0 failed while starting: cudaErrorLaunchFailure: unspecified launch failure; nothing more can be "
-    'run on it in this process, so run again in a new one, or with on="cpu"'
+    "cuda:0 failed while starting: cudaErrorLaunchFailure: unspecified launch failure; this process "
+    'cannot use the GPU again; run in a new process, or with on="cpu"'
 )
 FULL = (
-    "cuda:0 has 1.0 MiB free and more is needed; give it a smaller share of the edges (a larger alpha), run "
-    'with on="cpu", or take a GPU with more memory'
+    "cuda:0: starting needs more memory, but 1.0 MiB are free; give the GPU a smaller share of the edges (a "
+    'larger alpha), or run with on="cpu"'
 )
 
 
-NO_ROOM = 'cuda:0 has no memory for starting; end what else runs there, or take on="cpu"'
+NO_ROOM = 'cuda:0: CUDA has no memory left for starting; end other programs on this GPU, or run with on="cpu"'
 
 
 class Device:
@@ -459,7 +459,9 @@ def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
     """As CUDA lets none where it has lost another one of the process."""
     in_trouble(None)
     monkeypatch.setattr(Device, "__enter__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
-    sentence = r"cuda:0 failed while starting: cudaErrorDevicesUnavailable: .*; nothing more can be run"
+    sentence = (
+        r"cuda:0 failed while starting: cudaErrorDevicesUnavailable: .*; this process cannot use the GPU"
+    )
     with pytest.raises(DeviceError, match=f"^{sentence}"):
         parse_elements("cuda:0")
     with pytest.warns(RuntimeWarning, match=f"^{NO_USABLE_GPU}: {sentence.replace(':0', ':[0-2]', 1)}"):
@@ -511,7 +513,7 @@ def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
     lost = answering(runtime.CUDARuntimeError(LAUNCH_FAILURE))
     monkeypatch.setattr(runtime, "getDeviceProperties", lost)
     with pytest.raises(
-        DeviceError, match=r"^a GPU does not say what it is: cudaErrorLaunchFailure: .*on=\"cpu\"$"
+        DeviceError, match=r"^cannot read the properties of a GPU: cudaErrorLaunchFailure: .*on=\"cpu\"$"
     ):
         machine_facts()
 

@@ -150,14 +150,14 @@ def test_unknown_names_are_refused_with_what_there_is(name):
 
 def test_more_threads_than_cores_are_refused():
     with pytest.raises(
-        ArgumentError, match=f"asks for {CORES + 1} threads; this machine offers 1 to {CORES}"
+        ArgumentError, match=f"expected 1 to {CORES} threads on this machine, found {CORES + 1}"
     ):
         parse_elements([f"cpu:{CORES + 1}"])
 
 
 @pytest.mark.parametrize("on", [b"cpu", bytearray(b"cpu"), 7])
 def test_what_holds_no_names_is_refused(on):
-    with pytest.raises(ArgumentError, match=r"^on= names elements, as in .*, not "):
+    with pytest.raises(ArgumentError, match=r"^on=: expected names of elements, such as .*, found "):
         parse_elements(on)
 
 
@@ -170,7 +170,7 @@ def test_names_that_are_given_once_are_enough():
 
 @pytest.mark.parametrize("on", [[], ()])
 def test_no_element_at_all_is_refused(on):
-    with pytest.raises(ArgumentError, match="names no element"):
+    with pytest.raises(ArgumentError, match="expected the name of at least one element"):
         parse_elements(on)
 
 
@@ -241,10 +241,10 @@ def test_arrays_that_travel_beside_a_gpu_are_made_where_it_can_copy_them_by_itse
         cpu_module._locked_pool, "take", lambda nbytes: made.append(nbytes) or np.empty(nbytes // 8, "u8")
     )
     for pinned in (True, False):
-        for travels in (True, False):
+        for exchanged in (True, False):
             element = CpuElement("cpu:1", 1, pinned=pinned)
-            assert len(element.allocate(10, "uint32", travels=travels)) == 10
-            assert len(element.allocate(1 << 20, "uint32", travels=travels)) == 1 << 20
+            assert len(element.allocate(10, "uint32", exchanged=exchanged)) == 10
+            assert len(element.allocate(1 << 20, "uint32", exchanged=exchanged)) == 1 << 20
     assert made == [10, 4 << 20]
 
 

@@ -145,7 +145,7 @@ def test_each_launch_has_its_own_arguments_and_slot():
         assert seen(element, "Q", "QQQ") == [(k,), (1000, 2000, 3000 + k)]
     assert len(element.loaded) == 1
     with pytest.raises(
-        ArgumentError, match=r"file\.kernel got a number that its argument's type does not hold"
+        ArgumentError, match=r"file\.kernel: a number does not fit the declared type of its parameter"
     ):
         kernel(-1)
     assert len(element.launched) == 4
@@ -230,7 +230,7 @@ RIGHT = {
 def test_what_a_kernel_cannot_read_is_refused(name, wrong, kind):
     element = Element()
     kernel = Launcher(element, "file", TAKES)
-    sentence = rf"file\.kernel takes an array of {kind} on cuda:0 as {name}, not "
+    sentence = rf"file\.kernel, argument {name}: expected an array of {kind} on cuda:0, found "
     with pytest.raises(DeviceError, match=sentence):
         kernel(*{**RIGHT, name: wrong}.values())
     assert element.launched == []
@@ -242,7 +242,7 @@ def test_every_launch_of_a_users_kernel_is_checked(wrong):
     element = Element()
     kernel = Launcher(element, OwnSource(Path("own.cu"), ""), TAKES)
     kernel(*RIGHT.values())
-    with pytest.raises(DeviceError, match="takes an array of float on cuda:0 as values, not "):
+    with pytest.raises(DeviceError, match="argument values: expected an array of float on cuda:0, found "):
         kernel(*{**RIGHT, "values": wrong}.values())
     assert len(element.launched) == 1
 

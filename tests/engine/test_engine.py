@@ -126,7 +126,7 @@ def test_what_is_made_at_once_is_apart(engine, make):
 @pytest.mark.parametrize("make", [Engine.array, Engine.owned_array])
 @pytest.mark.parametrize(("dtype", "fill"), [("uint32", -1), ("uint8", 256), ("int32", 1 << 31)])
 def test_arrays_hold_what_they_are_filled_with(engine, make, dtype, fill):
-    with pytest.raises(ev.ArgumentError, match=f"^fill is a number that {dtype} holds, not {fill}$"):
+    with pytest.raises(ev.ArgumentError, match=f"^fill: expected a number that {dtype} holds, found {fill}$"):
         make(engine, dtype, fill)
 
 
@@ -227,15 +227,6 @@ def test_state_on_the_host_needs_room(graph, monkeypatch):
         with pytest.raises(ev.OutOfMemoryError, match=r"^test on a graph of 200 vertices needs") as caught:
             Engine(pg, "test", host_state=(2, 3))
         assert caught.value.needed == sum(2 * p.owned + 3 * p.mirrors for p in counted)
-
-
-# ---- old names --------------------------------------------------------------------------------------
-
-
-def test_the_old_name_of_partitioned_arrays_warns():
-    with pytest.warns(DeprecationWarning, match=r"evener\.Spread is now evener\.PartitionedArray"):
-        assert ev.Spread is ev.PartitionedArray
-    vars(ev).pop("Spread")
 
 
 # ---- the timeline -----------------------------------------------------------------------------------
@@ -392,13 +383,15 @@ def test_what_worked_is_counted_where_it_did(engine, kernels):
 
 
 def test_a_vote_counts_for_one_superstep(kernels):
-    with pytest.raises(ev.ArgumentError, match=r"count_active=True.*count_next_active=True.*not both"):
+    with pytest.raises(ev.ArgumentError, match=r"count_active=True.*count_next_active=True.*found both"):
         kernels.compute(lambda p: p, kernels.places, count_next_active=True, count_active=True)
 
 
 def test_a_kernel_without_a_vote_counts_nothing(kernels):
     for what in ("count_next_active", "count_active"):
-        with pytest.raises(ev.ArgumentError, match="this kernel returns none"):
+        with pytest.raises(
+            ev.ArgumentError, match="expected a kernel that returns a count, found one without results"
+        ):
             kernels.compute(lambda: None, **{what: True})
 
 
@@ -412,7 +405,9 @@ def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owne
         if owned
         else PartitionedArray(engine.array("float64").parts, bits=True)
     )
-    sentence = r"a value for each owned vertex and each mirror.* with \[\d+, \d+\] for \[\d+, \d+\]"
+    sentence = (
+        r"a value for each owned vertex and each mirror.* of lengths \[\d+, \d+\], found lengths \[\d+, \d+\]"
+    )
     right, flags = engine.array("float64", 0), engine.bits()
     for call in (
         lambda: engine.pull(array),
@@ -423,10 +418,12 @@ def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owne
     ):
         with pytest.raises(ev.ArgumentError, match=sentence):
             call()
-    with pytest.raises(ev.ArgumentError, match="changed= is a bitmap"):
+    with pytest.raises(ev.ArgumentError, match="changed=: expected a bitmap, found an array"):
         engine.pull(right, changed=right)
     for wrong, op in ((right, "or"), (flags, "add")):
-        with pytest.raises(ev.ArgumentError, match='push reduces bitmaps by "or" and values by another'):
+        with pytest.raises(
+            ev.ArgumentError, match='push: expected "or" for a bitmap, else another operation'
+        ):
             engine.push(wrong, op)
     engine.pull(right)
     engine.push(flags, "or")
@@ -475,7 +472,9 @@ def test_what_is_carried_is_a_spread(graph):
         partial(engine.pull, array, changed=plain),
         partial(engine.compute, "bits.copy", array, array, pull_before=plain),
     ):
-        with pytest.raises(ev.ArgumentError, match=r"exchange a PartitionedArray, .* not numpy\.ndarray"):
+        with pytest.raises(
+            ev.ArgumentError, match=r"expected a PartitionedArray to exchange, found numpy\.ndarray"
+        ):
             carry()
 
 

@@ -75,8 +75,6 @@ def test_what_no_span_tells_of_a_run_lies_between_them(two_elements):
     assert shares == pytest.approx((7.5 / 30, 0.5 / 30, 1.0 / 30, 3.0 / 30, 18 / 30))
     two_elements.seconds = 1.0  # less than spans tell, by their own clocks
     assert two_elements.shares().overhead == 0
-    with pytest.warns(DeprecationWarning, match=r"Shares\.between is deprecated; use overhead"):
-        assert two_elements.shares().between == 0
 
 
 def test_slices_beyond_the_most_are_counted_alone(monkeypatch):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from evener.cli import commands_common, supervisor
+from evener.cli import runs, supervisor
 from evener.engine.timeline import Progress
 
 # A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
@@ -36,8 +36,8 @@ STUCK = """
             forever(np.zeros(2))
 
     forever(np.ones(2))
-    from evener.cli import commands_common, main
-    commands_common.read = read
+    from evener.cli import main, runs
+    runs.read = read
     sys.exit(main(["info", "graph.txt"]))
 """
 
@@ -122,7 +122,7 @@ class TestInterrupt:
                 asked.progress(report)
                 time.sleep(0.01)
 
-        monkeypatch.setattr(commands_common, "compute", endless)
+        monkeypatch.setattr(runs, "compute", endless)
         monkeypatch.setattr(supervisor, "_GRACE", DEADLINE)  # after which the process would be ended
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:

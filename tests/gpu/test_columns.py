@@ -101,7 +101,7 @@ def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
     )
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cuda:0", directions="in")
-    assert pg.partitions[0].mapped_edges
+    assert pg.partitions[0].host_edges
     result = ev.pagerank(pg, tol=0, max_iter=15)
     np.testing.assert_allclose(result["rank"], reference.pagerank(graph, iterations=15), rtol=1e-6)
     assert pg.partitions[0].in_.derived == {}
@@ -118,6 +118,6 @@ def test_gpu_memory_is_the_most_that_all_of_it_takes(bytes_an_edge, enough):
         directions="in",
         gpu_memory=partition.nbytes + beside + bytes_an_edge * graph.m,
     )
-    assert not pg.partitions[0].mapped_edges
+    assert not pg.partitions[0].host_edges
     ev.pagerank(pg, tol=0, max_iter=2)
     assert (pg.partitions[0].in_.derived["column_blocks"] is not None) == enough

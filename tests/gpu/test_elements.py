@@ -125,7 +125,7 @@ def check_that_arrays_are_kept(sender, receiver, length, *, copies):
     """Until one of the two that copies them has done so, whoever else forgets them."""
     sender.begin_round()
     receiver.begin_round()
-    source, target = (element.allocate(length, "uint32", 7, travels=True) for element in (sender, receiver))
+    source, target = (element.allocate(length, "uint32", 7, exchanged=True) for element in (sender, receiver))
     send(sender, receiver, source, target)
     forgotten = [weakref.ref(source), weakref.ref(target)]
     del source, target
@@ -147,7 +147,7 @@ def test_arrays_are_kept_while_they_are_copied(gpu, there):
 def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
     cpu = CpuElement("cpu:1", 1, pinned=pinned)
     values = np.arange(1, 5001).astype(dtype)
-    here, there, back = (element.allocate(5000, dtype, 0, travels=True) for element in (cpu, gpu, cpu))
+    here, there, back = (element.allocate(5000, dtype, 0, exchanged=True) for element in (cpu, gpu, cpu))
     here[:] = values
     gpu.begin_round()
     send(cpu, gpu, here, there).receive()
@@ -163,7 +163,7 @@ def test_what_is_sent_has_been_finished(gpu):
     cpu = CpuElement("cpu:1", 1, pinned=True)
     words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.upload(words), gpu.allocate(len(words), "uint64", 0), gpu.allocate(len(words), "uint64", 0)]
-    target = cpu.allocate(len(words), "uint64", 0, travels=True)
+    target = cpu.allocate(len(words), "uint64", 0, exchanged=True)
     after_a_long_row(gpu, arrays[0], arrays[2])
     receiving = send(gpu, cpu, arrays[2], target)
     for _ in range(50):
@@ -236,7 +236,7 @@ def test_gpus_take_from_each_other(dtype):
 def test_a_kernel_is_refused_what_it_cannot_read():
     element = parse_elements(["cuda:0"])[0]
     words, halves = element.allocate(2, "uint64", 0), element.allocate(4, "uint32", 0)
-    refused = r"bits\.copy takes an array of u64 on cuda:0 as out, not ndarray of uint32"
+    refused = r"bits\.copy, argument out: expected an array of u64 on cuda:0, found ndarray of uint32"
     with pytest.raises(DeviceError, match=refused):
         element.kernel("bits.copy")(words, halves)
     check_it_still_works(element)

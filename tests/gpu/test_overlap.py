@@ -21,7 +21,7 @@ def slices():
     placed = ev.partition(
         ev.read("rmat:20"), "cpu,cuda:0", policy="low", alpha=0.3, gpu_memory="64MiB", directions="in"
     )
-    assert placed.partitions[1].mapped_edges > placed.graph.m // 4
+    assert placed.partitions[1].host_edges > placed.graph.m // 4
     ev.pagerank(placed, tol=0, max_iter=1)
     return ev.pagerank(placed, tol=0, max_iter=ITERATIONS).timeline.slices
 

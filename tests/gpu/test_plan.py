@@ -10,7 +10,7 @@ import pytest
 from evener.algorithms import feedback
 from evener.elements import hardware, usable_cores
 from evener.elements.hardware import GpuFacts, gpu_facts
-from evener.planning import place, prior
+from evener.planning import planner, prior
 from evener.planning.observations import observations
 
 # Its 425,856 stored edges take 3.2 MiB with their weights. Besides the vertices a half of them has room.
@@ -36,8 +36,8 @@ CHOICES = {
 @pytest.fixture
 def make_best(monkeypatch):
     """Return a function that makes a placement the best by hardware facts; no run is recorded."""
-    monkeypatch.setattr(place, "observations", lambda _: [])
-    monkeypatch.setattr(place, "gpus", lambda: 1)  # on a machine with several GPUs as well
+    monkeypatch.setattr(planner, "observations", lambda _: [])
+    monkeypatch.setattr(planner, "gpus", lambda: 1)  # on a machine with several GPUs as well
 
     def choose(best):
         edge, facts = CHOICES[best]

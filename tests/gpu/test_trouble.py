@@ -126,8 +126,8 @@ def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
     assert done.returncode == 0, done.stderr
     *lost, instead, element = done.stdout.splitlines()
     sentence = (
-        r"(cuda:0|a GPU) failed while [\w' .]+: \w+: .*; nothing more can be run on it in this process, "
-        r'so run again in a new one, or with on="cpu"'
+        r"(cuda:0|a GPU) failed while [\w' .]+: \w+: .*; this process cannot use the GPU again; "
+        r'run in a new process, or with on="cpu"'
     )
     assert len(lost) == 5
     assert [line for line in lost if not re.fullmatch(sentence, line)] == []
@@ -140,7 +140,7 @@ def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
 
 
 def test_where_every_gpu_is_hidden():
-    why = 'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU'
+    why = 'the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU'
     words = ("-m", "evener", "run", "bfs", "rmat:6", "--verify")
     done = run_alone(*words, CUDA_VISIBLE_DEVICES="")
     assert (done.returncode, done.stderr) == (0, "")

@@ -77,10 +77,10 @@ CALLS = {
     "run pagerank path.txt --on cpu:9999": "cpu:9999",
     "run pagerank path.txt --on cpu,": "''",
     "run pagerank path.txt --policy hihg": "'hihg'",
-    "run pagerank path.txt --alpha 1.01": "must be auto or from 0 to 1, not '1.01'",
-    "run pagerank path.txt --alpha -0.1": "not '-0.1'",
-    "run pagerank path.txt --alpha nan": "not 'nan'",
-    "run pagerank path.txt --alpha half": "not 'half'",
+    "run pagerank path.txt --alpha 1.01": "expected auto or a share of the edges from 0 to 1, found '1.01'",
+    "run pagerank path.txt --alpha -0.1": "found '-0.1'",
+    "run pagerank path.txt --alpha nan": "found 'nan'",
+    "run pagerank path.txt --alpha half": "found 'half'",
     "run bfs path.txt --source 0x": "an integer, found '0x'",
     "run bfs path.txt --source 99": "vertex 99 is not in the graph",
     "run bfs path.txt --source -1": "vertex -1 is not in the graph",
@@ -191,7 +191,7 @@ class Misled:
 
 API = {
     "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
-    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "no element"),
+    "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "at least one element"),
     "a policy that is none": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
     "alpha above one": (
         lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=1.5),
@@ -215,11 +215,11 @@ API = {
     ),
     "a path that is none": (lambda: ev.read(None), ev.ArgumentError, "not nonetype"),
     "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "not 'no'"),
-    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'as in "cpu,cuda:0"'),
+    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'such as "cpu,cuda:0"'),
     "progress that cannot be called": (
         lambda: ev.bfs(PATH, progress=3),
         ev.ArgumentError,
-        "called with a progress, not int",
+        "function of a progress, found int",
     ),
     "a policy of algorithms": (
         lambda: ev.partition(PATH, policy="auto"),

@@ -273,7 +273,7 @@ def test_none_where_edges_are_the_hosts():
 
     mapped = replace(partition, in_=replace(partition.in_, targets=Mapped()))
     mapped = replace(mapped, out=mapped.in_)
-    assert mapped.mapped_edges == 32
+    assert mapped.host_edges == 32
     assert placing.column_blocks_of(mapped, Tabled("tabled", 1)) is None
 
 

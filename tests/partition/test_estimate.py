@@ -56,7 +56,7 @@ def test_edges_without_room_are_those_of_the_placed_graph(spec, directions, fits
     ((share,), _) = estimate_shares(GraphSizes.of(graph, directions), [gpu], "random", None)
     (placed,) = ev.partition(graph, "cpu:1", directions=directions).partitions
     found = tiers_of(placed, 0, gpu, prefixes=directions == "both")
-    assert share.host_edges / stored == pytest.approx(found.mapped, rel=0.005)
+    assert share.host_edges / stored == pytest.approx(found.host_share, rel=0.005)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_partitions_of_one_gpu_share_its_memory(monkeypatch, part):
         )
 
     def tiers(*args, **more):
-        asked.append(tiers_of(*args, **more).mapped)
+        asked.append(tiers_of(*args, **more).host_share)
         return tiers_of(*args, **more)
 
     on = ["cuda:0", "cuda:0"]

@@ -278,8 +278,8 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     element = in_two_memories()
     monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
     placed = PLACING.upload_partition(built, element, Tiers(mapped, most))
-    assert placed.host_bytes == 4 * placed.mapped_edges
-    assert (placed.mapped_edges > 0) == (mapped > 0)
+    assert placed.host_bytes == 4 * placed.host_edges
+    assert (placed.host_edges > 0) == (mapped > 0)
     targets = placed.in_.targets
     values = np.concatenate([targets.host_part, targets.device_part])
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.host_part)]
@@ -419,7 +419,7 @@ def test_gather_of_more_than_a_threads_piece():
         ({"alpha": True}, "number from 0 to 1, not True"),
         ({"directions": "up"}, "not 'up'"),
         ({"on": ["gpu:0"]}, "'gpu:0' is not an element"),
-        ({"on": []}, "names no element"),
+        ({"on": []}, "name of at least one element"),
     ],
 )
 def test_what_does_not_exist_is_refused(change, sentence):

@@ -171,7 +171,7 @@ def test_a_plan_is_for_as_many_passes_as_are_asked_for(sizes):
 
 @pytest.mark.parametrize(("cpu", "passes"), [(1e6, 1e308), (np.nan, 1)])
 def test_times_that_are_no_finite_numbers_are_refused(sizes, cpu, passes):
-    with pytest.raises(ev.ArgumentError, match=r"found .* of pagerank; give fewer passes"):
+    with pytest.raises(ev.ArgumentError, match=r"passes=: .* of pagerank, found .*; give fewer passes"):
         made(sizes, [CPU], cpu=cpu, passes=passes)
 
 
@@ -220,8 +220,28 @@ def test_each_cell_of_a_plan_and_the_origin_of_its_prediction():
     prediction = Prediction(parts, 2.0, 1.5, 2.5, runs=3)
     placement = ("cpu", "cuda:0"), "low", 0.125, shares, (1024, 2048)
     lines = render.planned(Plan("bfs", "a run", 1.0, *placement, prediction, {}, {})).splitlines()
-    assert re.split(" {2,}", lines[3]) == ["cpu", "1,000", "-", "100", "20", "1.0 KiB", "500 ms", "250 ms"]
-    assert re.split(" {2,}", lines[4]) == ["cuda:0", "7,000", "500", "300", "30", "2.0 KiB", "2 s", "-"]
+    assert re.split(" {2,}", lines[3]) == [
+        "cpu",
+        "1,000",
+        "12%",
+        "100",
+        "20",
+        "1.0 KiB",
+        "-",
+        "500 ms",
+        "250 ms",
+    ]
+    assert re.split(" {2,}", lines[4]) == [
+        "cuda:0",
+        "7,000",
+        "88%",
+        "300",
+        "30",
+        "2.0 KiB",
+        "500",
+        "2 s",
+        "-",
+    ]
     assert lines[7] == "Predicted: 2 s for a run (1.5 s to 2.5 s), from 3 runs on this machine"
     several = render.planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}))
     assert "Predicted: 2 s for 4 times a run (" in several

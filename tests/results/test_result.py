@@ -373,7 +373,7 @@ class TestNames:
 class TestWords:
     def test_explain_says_where_the_time_went(self):
         text = result([1.0, 2.0], spans=SPANS).explain()
-        assert text.startswith("test in 500 ms: 1 superstep, 1,000 edges, 2 k edges/s.")
+        assert text.startswith("test in 500 ms: 1 superstep, 1,000 traversed edges, 2 k traversed edges/s.")
         assert "cpu:1#2" in text
         assert "2.0 KiB" in text
         assert "Time: 70% computing, 0% sending, 20% receiving, 10% waiting, 0% overhead." in text
@@ -444,7 +444,7 @@ class TestWords:
         assert comparison(Prediction((), predicted), achieved) == words
 
     def test_a_prediction_is_compared_with_the_seconds_without_compiling(self):
-        words = "Predicted 1 s (from hardware facts), took 2 s without compiling kernels (2×)."
+        words = "Predicted 1 s (from hardware facts), took 2 s without loading or compiling kernels (2×)."
         assert comparison(Prediction((), 1.0), 5.0, 3.0) == words
         assert "took 5 s (5×)." in comparison(Prediction((), 1.0), 5.0, 0.1)
 

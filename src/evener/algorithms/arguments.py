@@ -135,7 +135,7 @@ def _place(
     elements = None if names is None else parse_elements(names, gpu_memory=limit)
     several_kinds = elements is not None and len({element.kind for element in elements}) > 1
     if (elements is None and gpus()) or (several_kinds and (policy == "auto" or alpha is None)):
-        from evener.planning.place import plan_and_place
+        from evener.planning.planner import plan_and_place
 
         return plan_and_place(
             graph,

@@ -57,7 +57,7 @@ def record_run(result: Result) -> None:
             kind=element.kind,
             threads=element.threads,
             edges=int(own.stored_edges),
-            host_edges=int(own.mapped_edges),
+            host_edges=int(own.host_edges),
             vertices=int(own.connected),
             mirrors=int(own.mirrors),
             bytes_sent=int(span.bytes_sent),

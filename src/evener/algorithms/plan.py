@@ -8,7 +8,7 @@ from evener.algorithms.arguments import given_share
 from evener.algorithms.registry import find
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
-from evener.planning.place import make_plan
+from evener.planning.planner import make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +33,9 @@ def plan(
     gpu_memory: str | int | None = None,
     passes: float = 1.0,
 ) -> Plan:
-    """Predict, before a run, where each part of a graph goes and how long the run takes.
+    """Return the placement of a graph with the least predicted time for an algorithm.
 
-    The prediction follows from hardware facts, and from earlier runs on this machine. Nothing is measured.
+    The algorithm does not run. The prediction follows from hardware facts and recorded runs on this machine.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def plan(
     algorithm : str
         Name of an algorithm, such as "bfs" or "pagerank".
     on : str or sequence of str, optional
-        The elements to use, all of them. Default: the fastest choice among the elements of this machine.
+        The elements; the plan uses all of them. Default: the elements with the least predicted time.
     policy : {"auto", "random", "high", "low"}
         Order in which vertices are assigned to a CPU and GPUs.
     alpha : float or "auto", optional
-        Share of the edges on the CPU side; of several elements of one kind, of the first. Default, or "auto":
-        the share with the least predicted time, and even shares among elements of one kind.
+        Share of the edges on the CPU side, or on the first of several elements of one kind. Default, or
+        "auto": the share with the least predicted time, and even shares among elements of one kind.
     gpu_memory : str or int, optional
         Memory to use on each GPU: bytes, or a size such as "20GiB". Default: all free memory.
     passes : float, default 1
@@ -75,7 +75,7 @@ def plan(
     """
     spec = find(algorithm)
     if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
-        msg = f"passes must be a number from 0 to 10^18, not {passes!r}"
+        msg = f"passes=: expected a number from 0 to 10^18, found {passes!r}"
         raise ArgumentError(msg)
     made, _, _ = make_plan(
         graph,

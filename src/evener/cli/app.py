@@ -14,14 +14,14 @@ from evener.algorithms import registry
 from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.cli import graph_commands, machine_commands
 from evener.cli.options import (
-    PLACEMENT,
-    READING,
+    PLACEMENT_OPTIONS,
+    READ_OPTIONS,
     GraphName,
     Json,
-    chosen,
+    given_options,
     own_options,
-    placement,
-    reading,
+    placement_options,
+    read_options,
     takes,
     with_vertices,
 )
@@ -107,22 +107,21 @@ def run(
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Run an algorithm on a graph, and print the top vertices, the timeline and the rate."""
-    place, arguments = placement(given), chosen(spec, given)
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    """Run an algorithm on a graph, and print the outcome, the top vertices, the timeline and the rate."""
+    place, arguments = placement_options(given), given_options(spec, given)
+    from evener.cli import notes, output_files, render, runs
 
-    common.check_outputs(graph, table=output, report=report, trace=trace)
-    place = common.with_elements(place)
+    output_files.check_outputs(graph, table=output, report=report, trace=trace)
+    place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = common.open_graph(job, graph, reading(given))
+        opened = runs.open_graph(job, graph, read_options(given))
         arguments = {**with_vertices(spec, opened, arguments), **place}
-        measured = common.compute_metered if energy else common.compute
+        measured = runs.compute_metered if energy else runs.compute
         result = measured(job, spec, opened, arguments)
-        common.note_isolated_source(spec, result, arguments)
+        notes.note_isolated_source(spec, result, arguments)
         if verify:
-            common.check_answer(job, result)
+            runs.check_answer(job, result)
         if output is not None:
             job.stage(f"writing {output}")
             result.write(output)
@@ -135,13 +134,13 @@ def run(
             job.stage(f"writing {trace}")
             result.trace(trace)
             job.written.append(trace)
-    common.note_no_kernel_cache()
-    common.note_unused(spec, result, arguments)
+    notes.note_no_kernel_cache()
+    notes.note_unused(spec, result, arguments)
     if as_json:
         content = render.result_json(spec, result, top=top, timeline=timeline)
         say(render.as_json({**content, "verified": verify, "written": job.written}))
         return
-    render.show_result(spec, result, top=top, timeline=timeline)
+    render.show_result(spec, result, arguments, top=top, timeline=timeline)
     if verify:
         say(f"The answer is verified{render.verified_scope(spec, result)}.")
     for path in job.written:
@@ -161,26 +160,25 @@ def verify(
     **given: object,
 ) -> None:
     """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
-    place, arguments = placement(given), chosen(spec, given)
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    place, arguments = placement_options(given), given_options(spec, given)
+    from evener.cli import notes, render, runs
 
-    place = common.with_elements(place)
+    place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = common.open_graph(job, graph, reading(given))
+        opened = runs.open_graph(job, graph, read_options(given))
         answer: Answer
         if results is None:
-            answer = common.compute(job, spec, opened, {**with_vertices(spec, opened, arguments), **place})
+            answer = runs.compute(job, spec, opened, {**with_vertices(spec, opened, arguments), **place})
         else:
             from evener.algorithms.saved_answer import load_claim
 
             job.stage(f"reading {results}")
             parameters = with_vertices(spec, opened, arguments)
             answer = load_claim(Path(results), opened, spec=spec, parameters=parameters)
-        common.check_answer(job, answer)
+        runs.check_answer(job, answer)
     if results is None:
-        common.note_no_kernel_cache()
+        notes.note_no_kernel_cache()
     if as_json:
         say(render.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
     else:
@@ -200,16 +198,15 @@ def bench(
 
     If no source is given, each run starts from another source, drawn with a fixed seed.
     """
-    place, arguments = placement(given), chosen(spec, given)
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    place, arguments = placement_options(given), given_options(spec, given)
+    from evener.cli import benchmark, notes, render, runs
 
-    place = common.with_elements(place)
+    place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = common.open_graph(job, graph, reading(given))
-        timed = common.repeat(job, spec, opened, arguments, place, repeats=repeats)
-    common.note_no_kernel_cache()
+        opened = runs.open_graph(job, graph, read_options(given))
+        timed = benchmark.repeat(job, spec, opened, arguments, place, repeats=repeats)
+    notes.note_no_kernel_cache()
     if as_json:
         say(render.as_json({"algorithm": spec.name, "graph": graph, **timed}))
     else:
@@ -235,7 +232,7 @@ def _form(command: str, spec: AlgorithmSpec) -> Any:
     single = typer.Typer(rich_markup_mode="markdown", context_settings=_SETTINGS, add_completion=False)
     text = f"{spec.summary}\n\n{inspect.cleandoc(function.__doc__ or '')}"
     register = single.command(spec.name, help=text, short_help=spec.summary)
-    register(takes(own_options(spec), PLACEMENT, READING)(form))
+    register(takes(own_options(spec), PLACEMENT_OPTIONS, READ_OPTIONS)(form))
     return typer.main.get_command(single)
 
 

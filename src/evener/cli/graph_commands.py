@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evener.cli.options import READING, GraphName, Json, reading, takes
+from evener.cli.options import READ_OPTIONS, GraphName, Json, read_options, takes
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 
@@ -40,7 +41,7 @@ def generate(
     _copy(context.ensure_object(Job), specification, output, how={}, as_json=as_json)
 
 
-@takes(READING)
+@takes(READ_OPTIONS)
 def convert(
     context: typer.Context,
     graph: GraphName,
@@ -53,18 +54,17 @@ def convert(
     **given: object,
 ) -> None:
     """Read a graph and write it in another format. The suffixes of the files name the formats."""
-    _copy(context.ensure_object(Job), graph, output, how=reading(given), as_json=as_json, ids=ids)
+    _copy(context.ensure_object(Job), graph, output, how=read_options(given), as_json=as_json, ids=ids)
 
 
-@takes(READING)
+@takes(READ_OPTIONS)
 def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **given: object) -> None:
     """Print the size, direction, weights and degrees of a graph."""
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    from evener.cli import render, runs
 
     job = context.ensure_object(Job)
     with job.shown():
-        facts = describe(common.open_graph(job, graph, reading(given)))
+        facts = describe(runs.open_graph(job, graph, read_options(given)))
     if as_json:
         say(render.as_json(facts))
         return
@@ -107,20 +107,44 @@ def describe(graph: Graph) -> dict[str, Any]:
 
 
 def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep") -> None:
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    from evener.cli import output_files, render, runs
     from evener.graph.formats import write
 
-    common.check_graph_output(name, output)
+    output_files.check_graph_output(name, output)
     with job.shown():
-        graph = common.open_graph(job, name, how)
+        graph = runs.open_graph(job, name, how)
         job.stage(f"writing {output}")
         write(graph, output, ids=ids)
-        job.written += common.graph_files(output)
+        job.written += output_files.graph_files(output)
+    facts = _describe_file(graph, output)
     if as_json:
-        say(render.as_json({**describe(graph), "written": job.written}))
-    else:
-        say(f"Wrote {', '.join(job.written)}: {repr(graph)[len('<Graph: ') : -1]}.")
+        say(render.as_json({**facts, "written": job.written}))
+        return
+    kind = "directed" if graph.directed else "undirected"
+    edges = f"{facts['edges']:,} {kind} edge{'' if facts['edges'] == 1 else 's'}"
+    weighted = f", {facts['weights']} weights" if facts["weights"] else ""
+    numbered = ", numbered from 0 without their ids" if facts["omitted_ids"] else ""
+    vertices = f"{facts['vertices']:,} {'vertex' if facts['vertices'] == 1 else 'vertices'}"
+    say(f"Wrote {', '.join(job.written)}: {vertices}{numbered}, {edges}{weighted}.")
+
+
+def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
+    """Return the facts about a graph that the file written to `path` holds."""
+    from evener.graph.formats.edges import count_edges
+    from evener.graph.formats.omissions import count_omitted_vertices
+    from evener.graph.formats.registry import format_of
+
+    kind, _ = format_of(Path(path))
+    omitted_vertices = count_omitted_vertices(graph, kind)
+    return {
+        "vertices": graph.n - omitted_vertices,
+        "edges": count_edges(graph),
+        "directed": graph.directed,
+        "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
+        "omitted_vertices": omitted_vertices,
+        "omitted_ids": graph.has_custom_ids and not kind.stores_ids,
+        "omitted_direction": not graph.directed and not kind.stores_direction,
+    }
 
 
 def _in_words(name: str, value: object) -> str:

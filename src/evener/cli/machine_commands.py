@@ -9,12 +9,12 @@ import typer
 
 from evener.algorithms import registry
 from evener.cli.options import (
-    PLACEMENT,
-    READING,
+    PLACEMENT_OPTIONS,
+    READ_OPTIONS,
     GraphName,
     Json,
-    placement,
-    reading,
+    placement_options,
+    read_options,
     takes,
 )
 from evener.cli.output import say
@@ -66,7 +66,7 @@ def devices(*, as_json: Json = False) -> None:
         say(f"No GPU can be used: {missing()}.")
 
 
-@takes(PLACEMENT, READING)
+@takes(PLACEMENT_OPTIONS, READ_OPTIONS)
 def plan(
     context: typer.Context,
     graph: GraphName,
@@ -80,32 +80,32 @@ def plan(
     as_json: Json = False,
     **given: object,
 ) -> None:
-    """Print the edges, vertices, mirrors and bytes of each partition before a run.
+    """Print the edges, vertices, mirrors and bytes of each partition, and with --for the predicted time.
 
-    Beta is the share of the edges that cross partitions. Aggregation sends one message per mirror. With
-    --for, elements, policy and alpha that are not given are chosen for the least predicted time.
+    The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given.
+    It chooses those with the least predicted time. Without --for, the output ends with alpha and beta. Beta
+    is the share of the edges that cross partitions. After aggregation, each mirror is one message.
     """
-    place = placement(given)
+    place = placement_options(given)
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
-        msg = "--policy auto needs an algorithm: add --for ALGORITHM, or choose high, low or random"
+        msg = "--policy: expected high, low or random without --for, found auto; add --for ALGORITHM"
         raise ArgumentError(msg)
     from evener.algorithms.plan import plan as planned
-    from evener.cli import commands_common as common
-    from evener.cli import render
+    from evener.cli import render, runs
     from evener.elements.cuda.discovery import missing
     from evener.partition.place import partition
 
-    place = common.with_elements(place)
+    place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = common.open_graph(job, graph, reading(given))
+        opened = runs.open_graph(job, graph, read_options(given))
         if algorithm is not None:
             job.stage("planning")
             chosen = planned(opened, algorithm, **place)
     if algorithm is not None:
-        say(render.as_json(asdict(chosen)) if as_json else f"{opened!r}"[len("<Graph: ") : -1])
+        say(render.as_json(asdict(chosen)) if as_json else opened.summary)
         if not as_json:
             say()
             say(render.planned(chosen))
@@ -119,7 +119,7 @@ def plan(
     if as_json:
         say(render.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
     else:
-        say(f"{opened!r}"[len("<Graph: ") : -1] + f"; policy {partitioned.policy}")
+        say(f"{opened.summary}; policy {partitioned.policy}")
         say()
         say(render.partitions(statistics))
 
@@ -133,13 +133,13 @@ def profile(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run each algorithm on generated graphs, so that the first plans use runs on this machine.
+    """Run each algorithm on generated graphs, so that the first plans use recorded runs.
 
-    This takes less than 30 seconds. Plans do not need it: they begin with hardware facts, and every run of
-    more than 10 ms refines them.
+    The command is optional and takes less than 30 seconds. Without it, the first plans use hardware facts.
+    Each run of more than 10 ms also improves later plans.
     """
     from evener.cli import render
-    from evener.cli.calibration import seed
+    from evener.cli.profile import profile_algorithms
     from evener.elements import parse_elements
     from evener.elements.cuda.discovery import missing
     from evener.planning.observations import file_of_observations
@@ -154,7 +154,7 @@ def profile(
         return
     job = context.ensure_object(Job)
     with job.shown():
-        runs = seed(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
+        runs = profile_algorithms(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
     if as_json:
         say(render.as_json({"runs": [run._asdict() for run in runs]}))
         return

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
 
 __all__ = [
-    "PLACEMENT",
-    "READING",
+    "PLACEMENT_OPTIONS",
+    "READ_OPTIONS",
     "GraphName",
     "Json",
-    "chosen",
     "flag",
+    "given_options",
     "own_options",
-    "placement",
-    "reading",
+    "placement_options",
+    "read_options",
     "takes",
     "with_vertices",
 ]
@@ -39,7 +39,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _READ, _WHERE, _OWN = "How the graph is read", "Where it runs", "Options of the algorithm"
 
 # An option that is not given is None; the library has the defaults.
-READING: dict[str, Any] = {
+READ_OPTIONS: dict[str, Any] = {
     "directed": Annotated[
         bool | None,
         typer.Option(
@@ -50,7 +50,7 @@ READING: dict[str, Any] = {
     ],
     "format": Annotated[
         str | None,
-        typer.Option(help="Format of the file, if its name does not show it.", rich_help_panel=_READ),
+        typer.Option(help="Format of the file, if the suffix does not name it.", rich_help_panel=_READ),
     ],
     "columns": Annotated[
         str | None,
@@ -59,7 +59,7 @@ READING: dict[str, Any] = {
     "self_loops": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
     "duplicates": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
 }
-PLACEMENT: dict[str, Any] = {
+PLACEMENT_OPTIONS: dict[str, Any] = {
     "on": Annotated[
         str | None,
         typer.Option(
@@ -76,7 +76,10 @@ PLACEMENT: dict[str, Any] = {
     ],
     "alpha": Annotated[
         str | None,
-        typer.Option(help="Share of edges on the CPU side, 0 to 1, or auto.", rich_help_panel=_WHERE),
+        typer.Option(
+            help="Share of edges on the CPU side, or on the first of several CPUs: 0 to 1, or auto.",
+            rich_help_panel=_WHERE,
+        ),
     ],
     "gpu_memory": Annotated[
         str | None,
@@ -123,9 +126,9 @@ def takes(*groups: Mapping[str, Any]) -> Callable[[Command], Command]:
     return declare
 
 
-def reading(given: Mapping[str, Any]) -> dict[str, Any]:
+def read_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `evener.read`. Columns are names, or numbers from 0."""
-    arguments: dict[str, Any] = {name: given[name] for name in READING if given[name] is not None}
+    arguments: dict[str, Any] = {name: given[name] for name in READ_OPTIONS if given[name] is not None}
     if "columns" in arguments:
         words = [word.strip() for word in arguments["columns"].split(",")]
         numbered = all(word.isdigit() for word in words)
@@ -133,9 +136,9 @@ def reading(given: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def placement(given: Mapping[str, Any]) -> dict[str, Any]:
+def placement_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Turn --on, --policy and --alpha into arguments of the library."""
-    arguments: dict[str, Any] = {name: given[name] for name in PLACEMENT if given[name] is not None}
+    arguments: dict[str, Any] = {name: given[name] for name in PLACEMENT_OPTIONS if given[name] is not None}
     if "on" in arguments:
         arguments["on"] = [name.strip() for name in arguments["on"].split(",")]
     if "alpha" in arguments:
@@ -143,7 +146,7 @@ def placement(given: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def chosen(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
+def given_options(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an algorithm that were given."""
     return {one.name: given[one.name] for one in spec.options if given.get(one.name) is not None}
 
@@ -192,6 +195,6 @@ def _share(alpha: str) -> float | None:
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        msg = f"--alpha (share of the edges on the CPU side) must be auto or from 0 to 1, not {alpha!r}"
+        msg = f"--alpha: expected auto or a share of the edges from 0 to 1, found {alpha!r}"
         raise ArgumentError(msg)
     return share

@@ -159,11 +159,11 @@ class LiveDisplay:
         so_far = self._spent - self._spent_before
         if self._spent == last or so_far < _LONG:
             return ""
-        return f"; compiling kernels, {so_far:.0f} s so far"
+        return f"; preparing kernels, {so_far:.0f} s so far"
 
 
 def _compile_seconds() -> float:
-    """Return the seconds that this process has spent on compiling kernels."""
+    """Return the seconds that this process has spent on loading or compiling kernels."""
     # Do not import the module: another thread may be importing it.
     spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "compile_seconds", None)
     return 0.0 if spent is None else float(spent())

@@ -13,6 +13,7 @@ from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.output import say
 from evener.results.report.explain import (
     compile_sentence,
+    counted_edges,
     energy_sentence,
     headline,
     predicted,
@@ -22,7 +23,7 @@ from evener.results.report.units import rate_text, seconds_text, share_text
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from evener.algorithms.verify import Answer
     from evener.elements.cuda.discovery import Gpu, Versions
@@ -43,6 +44,9 @@ __all__ = [
     "show_timings",
     "verified_scope",
 ]
+
+# First columns of a table of partitions, placed or planned.
+_PARTITION_HEADS = ("element", "edges", "share", "vertices", "mirrors", "memory")
 
 # Supersteps at each end of a long timeline that are printed.
 _SHOWN = 20
@@ -87,9 +91,26 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
     return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
 
 
-def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> None:
-    """Print the top vertices, the timeline and the rate."""
-    say(f"{result.graph!r}"[1:-1])
+def show_result(
+    spec: AlgorithmSpec, result: Result, given: Mapping[str, Any], *, top: int, timeline: bool
+) -> None:
+    """Print the source, the outcome, the top vertices, the timeline and the rate.
+
+    Parameters
+    ----------
+    spec : AlgorithmSpec
+    result : Result
+    given : mapping
+        The arguments that the user gave; another source is shown as the default.
+    top : int
+        Number of top vertices.
+    timeline : bool
+    """
+    say(f"Graph: {result.graph.summary}")
+    if (source := _source(spec, result, given)) is not None:
+        say(f"{str(spec.source_option).capitalize()}: {source}")
+    if outcome := _outcome(spec, result):
+        say(f"Outcome: {outcome}")
     if top:
         heads = spec.column(next(iter(result))).top_heads
         rows = [(str(vertex), value) for vertex, value in result.top(top)]
@@ -107,6 +128,38 @@ def show_result(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool
         say("\n".join(predicted(result.prediction, result)))
     if result.energy is not None:
         say(energy_sentence(result.energy, result.edges_per_joule))
+
+
+def _source(spec: AlgorithmSpec, result: Result, given: Mapping[str, Any]) -> str | None:
+    """Return the source of a search, or the number of its sources; None for other algorithms."""
+    name = spec.source_option
+    if name not in result.parameters:
+        return None
+    source = result.parameters[name]
+    if source is None:
+        return "all vertices"
+    if isinstance(source, list):
+        return str(source[0]) if len(source) == 1 else f"{len(source):,} vertices"
+    return str(source) if name in given else f"{source} (default)"
+
+
+def _outcome(spec: AlgorithmSpec, result: Result) -> str:
+    """Return the facts about the answer in words; empty if the result has none."""
+    facts = [
+        f"{'' if value else 'not '}{name}" if isinstance(value, bool) else f"{name} {_cell(value)}"
+        for name, value in result.outcome.items()
+        if value is not None
+    ]
+    name = next(iter(result))
+    kind = spec.column(name).kind
+    best = result.top(1)
+    if kind == "group" and best:
+        facts.append(f"largest {name} {best[0][1]:,} vertices")
+    if kind == "distance":
+        reached = np.count_nonzero((result[name] >= 0) & (result[name] != np.inf))
+        facts.append(f"{reached:,} of {result.graph.n:,} vertices reached")
+        facts += [f"largest {name} {_cell(best[0][1])}"] if best else []
+    return ", ".join(facts)
 
 
 def verified_scope(spec: AlgorithmSpec, answer: Answer) -> str:
@@ -147,25 +200,24 @@ def result_json(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool
 
 def partitions(statistics: Statistics) -> str:
     """Return a table of the partitions with alpha, both betas and the bytes."""
-    heads = (*("element", "edges", "share", "crossing", "vertices", "mirrors", "own memory", "host memory"),)
     rows = [
         (
             one.element,
             one.edges,
             share_text(one.edge_share),
-            one.boundary_edges,
             one.vertices,
             one.mirrors,
             format_bytes(one.own_bytes),
             format_bytes(one.host_bytes) if one.host_bytes else "-",
+            one.boundary_edges,
         )
         for one in statistics.partitions
     ]
     return "\n".join(
         [
-            columns(heads, rows, left=1),
+            columns((*_PARTITION_HEADS, "host memory", "crossing edges"), rows, left=1),
             "",
-            f"alpha {statistics.alpha:.3f}: the share of the edges on the CPU side",
+            f"alpha {statistics.alpha:.3f}: the share of the edges {_side(rows)}",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
             f"{format_bytes(statistics.nbytes)} in total, without the state of a run",
         ]
@@ -174,15 +226,16 @@ def partitions(statistics: Statistics) -> str:
 
 def planned(plan: Plan) -> str:
     """Return a plan as text: the share and memory of each element, the prediction, and the alternatives."""
-    heads = ("element", "edges", "in host memory", "vertices", "mirrors", "memory", "computing", "exchanging")
+    total = sum(share.sizes.edges for share in plan.shares)
     rows = [
         (
             share.element,
             share.sizes.edges,
-            share.host_edges if share.kind != "cpu" else "-",
+            share_text(share.sizes.edges / total if total else 0.0),
             share.sizes.vertices,
             share.sizes.mirrors,
             format_bytes(nbytes),
+            share.host_edges if share.kind != "cpu" else "-",
             seconds_text(element.compute_seconds),
             seconds_text(element.exchange_seconds) if element.exchange_seconds else "-",
         )
@@ -192,9 +245,10 @@ def planned(plan: Plan) -> str:
     if len(plan.shares) > 1:
         placed += f"; policy {plan.policy}"
     if plan.alpha is not None:
-        placed += f", alpha {plan.alpha:.2f} (share of the edges on the CPU side)"
+        placed += f", alpha {plan.alpha:.2f} (share of the edges {_side(rows)})"
     predicted = plan.prediction
     least, most = seconds_text(predicted.least_seconds), seconds_text(predicted.most_seconds)
+    heads = (*_PARTITION_HEADS, "host edges", "compute", "exchange")
     lines = [placed, "", columns(heads, rows, left=1), ""]
     lines += [f"Memory: {format_bytes(sum(plan.nbytes))}"]
     each = plan.unit if plan.passes == 1 else f"{plan.passes:g} times {plan.unit}"
@@ -219,13 +273,19 @@ def planned(plan: Plan) -> str:
     return "\n".join(lines)
 
 
+def _side(rows: Sequence[Sequence[object]]) -> str:
+    """Return where the edges are that alpha counts, from the rows of a table of elements."""
+    all_cpus = all(str(row[0]).startswith("cpu") for row in rows)
+    return "on the first element" if all_cpus else "on the CPU side"
+
+
 def show_timings(spec: AlgorithmSpec, graph: str, timed: dict[str, Any]) -> None:
     """Print the times that `bench` measured."""
     median, least, most = (seconds_text(timed[f"{one}_seconds"]) for one in ("median", "least", "most"))
     each = " from one source each" if timed["sources"] else ""
     runs = f"{timed['repeats']} verified runs{each}"
     say(f"{spec.name} on {graph}: median {median} of {runs} ({least} to {most})")
-    say(f"median rate {rate_text(timed['median_edges_per_second'])}")
+    say(f"median rate {rate_text(timed['median_edges_per_second'], of=counted_edges(spec.columns))}")
 
 
 def _supersteps(timeline: Timeline) -> str:

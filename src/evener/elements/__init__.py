@@ -27,11 +27,11 @@ def named(on: str | Iterable[str] | None) -> list[str] | None:
     if on is None:
         return None
     if isinstance(on, bytes | bytearray) or not isinstance(on, str | Iterable):
-        msg = f'on= names elements, as in "cpu,cuda:0" or ["cpu", "cuda:0"], not {on!r}'
+        msg = f'on=: expected names of elements, such as "cpu,cuda:0" or ["cpu", "cuda:0"], found {on!r}'
         raise ArgumentError(msg)
     names = on.split(",") if isinstance(on, str) else list(on)
     if not names:
-        msg = 'on= names no element; give at least one, such as "cpu"'
+        msg = 'on=: expected the name of at least one element, such as "cpu", found none'
         raise ArgumentError(msg)
     return names
 
@@ -45,7 +45,7 @@ def parse_elements(
     ----------
     on : str or sequence of str or of Element, optional
         "cpu" for the cores that no other element uses, "cpu:8" for eight threads, "cuda:0" for the first
-        GPU. A string may list several, separated by commas. Elements of the same name get numbers:
+        GPU. A string may list several names, separated by commas. Elements with the same name get numbers:
         "cpu:1#0", "cpu:1#1". Default: all cores as one element.
     gpu_memory : int, optional
         Bytes to use on each GPU. Default: all free memory.
@@ -57,9 +57,9 @@ def parse_elements(
     Raises
     ------
     ArgumentError
-        For a name that is not an element of this machine; the message says what the machine has.
+        For a name that is not an element of this machine. The message lists the machine's elements.
     DeviceError
-        For a GPU if none can be used; the message says why.
+        For a GPU if no GPU is usable. The message says why.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _shared_cores(kinds: list[tuple[str, int | None]]) -> list[int]:
 
 
 def _kind(name: object) -> tuple[str, int | None]:
-    """Return kind and number of a name: "cpu" and threads or None, "cuda" and the index of the GPU."""
+    """Return the kind and the number in a name: the threads of a CPU or None, or the index of a GPU."""
     text = name.strip() if isinstance(name, str) else ""
     if match := re.fullmatch(r"cuda:(\d+)", text):
         return "cuda", int(match[1])
@@ -103,15 +103,15 @@ def _kind(name: object) -> tuple[str, int | None]:
     match = re.fullmatch(r"cpu(?::(\d+))?", text)
     if match is None:
         msg = (
-            f'{name!r} is not an element; this machine has "cpu" ({cores} cores), or "cpu:N" for N threads, '
-            f"and {_gpus_in_words()}"
+            f'{name!r} is not an element; this machine has "cpu" ({cores} cores), "cpu:N" for N threads, and '
+            f"{_gpus_in_words()}"
         )
         raise ArgumentError(msg)
     if match[1] is None:
         return "cpu", None
     count = int(match[1])
     if not 1 <= count <= cores:
-        msg = f"element {name!r} asks for {count} threads; this machine offers 1 to {cores}"
+        msg = f"element {name!r}: expected 1 to {cores} threads on this machine, found {count}"
         raise ArgumentError(msg)
     return "cpu", count
 
@@ -120,5 +120,5 @@ def _gpus_in_words() -> str:
     from evener.elements.cuda.discovery import gpus, missing
 
     if missing():
-        return f"no GPU that can be used ({missing()})"
+        return f"no usable GPU ({missing()})"
     return 'one GPU, "cuda:0"' if gpus() == 1 else f'{gpus()} GPUs, "cuda:0" to "cuda:{gpus() - 1}"'

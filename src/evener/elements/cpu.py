@@ -64,7 +64,7 @@ class CpuElement:
     threads : int
         Threads that kernels use.
     pinned : bool
-        Whether arrays that travel are in page-locked memory, which GPUs copy asynchronously.
+        Whether exchanged arrays are in page-locked memory, which GPUs copy asynchronously.
     """
 
     kind = "cpu"
@@ -92,7 +92,7 @@ class CpuElement:
         return
 
     def allocate(
-        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
+        self, length: int, dtype: DTypeLike, fill: object | None = None, *, exchanged: bool = False
     ) -> NDArray[Any]:
         """Return a NumPy array, filled or undefined.
 
@@ -103,7 +103,7 @@ class CpuElement:
         """
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
-        locked = self._pinned and travels
+        locked = self._pinned and exchanged
         if nbytes < MIN_POOLED_BYTES:
             array = locked_array(length, dtype) if locked and length else _empty(length, dtype)
             if fill is not None:
@@ -200,14 +200,14 @@ class CpuElement:
         np.copyto(target, source)
 
     def copy_from(self, source: NDArray[Any], target: NDArray[Any], memory: object, after: Any) -> Any:
-        """Refuse to copy: a CPU has no peers."""
+        """Raise NotImplementedError: a CPU has no peers."""
         raise NotImplementedError
 
     def wait_for_peer(self, done: Any) -> None:
         """Do nothing: a CPU has no peers."""
 
     def wait_for(self, done: Any) -> None:
-        """Wait on the host for a copy that a GPU makes."""
+        """Wait on the host for a GPU's copy."""
         if done is not None:
             done.wait()
 

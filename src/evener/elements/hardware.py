@@ -55,7 +55,7 @@ def machine_facts(*, with_gpus: bool = True) -> dict[str, Any]:
             found["gpus"] = [runtime.getDeviceProperties(i)["name"].decode() for i in range(gpus())]
             found["driver"] = int(runtime.driverGetVersion())
         except runtime.CUDARuntimeError as error:
-            raise failed("a GPU does not say what it is", error) from error
+            raise failed("cannot read the properties of a GPU", error) from error
         found["versions"]["cupy"] = cupy.__version__
     return found
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["locked_array", "locked_words"]
 
-# cudaErrorInvalidValue, for a size that is refused, and cudaErrorMemoryAllocation.
+# cudaErrorInvalidValue, for a size that CUDA refuses, and cudaErrorMemoryAllocation.
 _NO_PAGES = (1, 2)
 _LARGE_PAGE = 1 << 21
 
@@ -106,7 +106,7 @@ class _Locked:
 
 
 def _unlock(pages: NDArray[np.uint64]) -> None:
-    """Unlock pages; a GPU that has failed raises an error, which is ignored."""
+    """Unlock pages; the error of a failed GPU is ignored."""
     from cupy.cuda import runtime
 
     with contextlib.suppress(runtime.CUDARuntimeError):
@@ -124,7 +124,7 @@ def _locking(nbytes: int) -> Iterator[None]:
         if getattr(error, "status", _NO_PAGES[0]) not in _NO_PAGES:
             raise failed("a GPU failed while locking pages of the host's memory", error) from error
         msg = (
-            f"cannot lock {format_bytes(nbytes)} of host memory for a GPU ({error}), with "
-            f"{format_bytes(available())} available; use a smaller graph, or a larger share on the GPU"
+            f"cannot lock {format_bytes(nbytes)} of host memory for a GPU ({error}); "
+            f"{format_bytes(available())} are available; use a smaller graph, or a larger share on the GPU"
         )
         raise DeviceOutOfMemory(msg, needed=nbytes, available=available()) from error

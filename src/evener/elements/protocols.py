@@ -35,7 +35,7 @@ class Memory(Protocol):
     peers : hashable or None
         Identifies a group of elements that copy between their memories directly. None: no such group.
     table_columns : int
-        Columns of a block of edges whose values fit a multiprocessor's shared memory; 0 without any.
+        Columns of a block of edges whose values fit a multiprocessor's shared memory; 0 on a CPU.
     """
 
     addressable: bool
@@ -58,11 +58,11 @@ class Memory(Protocol):
         ...
 
     def allocate(
-        self, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = False
+        self, length: int, dtype: DTypeLike, fill: object | None = None, *, exchanged: bool = False
     ) -> NDArray[Any]:
         """Return an array of shape (length,), filled with `fill`, or undefined if `fill` is None.
 
-        Arrays that are copied to or from other elements need `travels`.
+        Arrays that are copied to or from other elements need `exchanged`.
         """
         ...
 
@@ -79,7 +79,7 @@ class Memory(Protocol):
         ...
 
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> Any:
-        """Return memory for `length` edge values, of which the first `on_host` may be in host memory."""
+        """Return memory for `length` edge values; the first `on_host` values may be in host memory."""
         ...
 
     def begin_write(self, edges: Any, begin: int, end: int) -> NDArray[Any]:
@@ -110,7 +110,7 @@ class Queue(Protocol):
         ...
 
     def prepare_workspace(self, edges: int) -> None:
-        """Allocate what kernels need for a partition with this many edges."""
+        """Allocate the temporary arrays that kernels need for a partition with this many edges."""
         ...
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -134,7 +134,7 @@ class Queue(Protocol):
         ...
 
     def copy_in(self, source: NDArray[Any], target: NDArray[Any]) -> Any:
-        """Begin to copy an array of the host to `target` in this memory, and return an event after it.
+        """Begin to copy a host array to `target` in this memory, and return an event after the copy.
 
         The copy begins after the work that was queued before `begin_round` was last called. The event is
         None if the copy is done.
@@ -142,25 +142,25 @@ class Queue(Protocol):
         ...
 
     def copy_out(self, source: NDArray[Any], target: NDArray[Any]) -> Any:
-        """Begin to copy `source` in this memory to an array of the host, and return an event after it.
+        """Begin to copy `source` in this memory to a host array, and return an event after the copy.
 
         The copy begins after all work queued so far. The event is None if the copy is done.
         """
         ...
 
     def copy_from(self, source: NDArray[Any], target: NDArray[Any], memory: object, after: Any) -> Any:
-        """Begin to copy `source` in the memory of a peer to `target` here, and return an event after it.
+        """Begin to copy `source` in a peer's memory to `target` here, and return an event after the copy.
 
         The copy begins after the peer's event `after` and, as for `copy_in`, after earlier rounds.
         """
         ...
 
     def wait_for_peer(self, done: Any) -> None:
-        """Treat a peer's copy of this element's array as sent by this element."""
+        """Order this element's later sends, and its next time mark, after a peer's copy of its array."""
         ...
 
     def wait_for(self, done: Any) -> None:
-        """Order work queued from here on after the event of a copy."""
+        """Order all later work after the event of a copy."""
         ...
 
 
@@ -172,7 +172,7 @@ class Clock(Protocol):
         ...
 
     def mark(self) -> Any:
-        """Return a mark between the calls made so far and later ones."""
+        """Return a mark between earlier and later calls."""
         ...
 
     def times(self, marks: Sequence[Any]) -> list[float]:
@@ -190,7 +190,7 @@ class Element(Memory, Queue, Clock, Protocol):
     kind : str
         The kernels that the element runs: "cpu" or "cuda".
     weight : float
-        Its speed in CPU threads. By default, elements get edges in proportion to it.
+        Its speed in CPU threads. By default, elements get edges in proportion to their weights.
     """
 
     name: str

@@ -69,7 +69,7 @@ class PartitionedArray(_Parts):
         )
 
     def first(self, lengths: Sequence[int]) -> PartitionedArray:
-        """Return views of the first elements of each part, as many as `lengths` has for its partition."""
+        """Return views of the first `lengths[p]` elements of each part p."""
         return PartitionedArray([part[:length] for part, length in zip(self.parts, lengths, strict=True)])
 
 
@@ -85,7 +85,7 @@ def _extent(part: Any) -> tuple[int, int]:
 def adjacency(
     directions: list[Edges | None],
 ) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
-    """Return offsets, targets and blocks of one direction of each partition's edges; None without edges."""
+    """Return offsets, targets and blocks of each partition's edges in one direction; None if not stored."""
     columns: list[list[NDArray[Any] | None]] = [
         [None if edges is None else getattr(edges, name) for edges in directions]
         for name in ("offsets", "targets", "blocks")

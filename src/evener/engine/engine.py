@@ -39,7 +39,7 @@ MIN_PARALLEL_WORK = 1 << 14
 
 # How a world reduces values over ranks, for reductions that it can do without gathering them.
 _WORLD_OPERATIONS: dict[Any, Any] = {sum: "sum", min: "min", max: "max"}
-_PUSH_REDUCTIONS = ("add", "min", "or", "set")
+_PUSH_OPERATIONS = ("add", "min", "or", "set")
 
 
 class Engine(Workspace):
@@ -86,10 +86,11 @@ class Engine(Workspace):
         world: World | None = None,
     ) -> None:
         if not hasattr(partitioned, "partitions"):
-            msg = f"an Engine takes a PartitionedGraph of evener.partition, not {type(partitioned).__name__}"
+            found = type_name(partitioned)
+            msg = f"Engine: expected a PartitionedGraph, found {found}; make one with evener.partition"
             raise ArgumentError(msg)
         if progress is not None and not callable(progress):
-            msg = f"progress is a function that is called with a Progress, not {type_name(progress)}"
+            msg = f"progress=: expected a function of a Progress, found {type_name(progress)}"
             raise ArgumentError(msg)
         super().__init__(partitioned, world)
         self._require_host_state(algorithm, *host_state)
@@ -141,11 +142,11 @@ class Engine(Workspace):
         fraction : float, optional
             The part of the run that is done, if known.
         """
-        counts = None if active is None else self._own(active.parts)
+        counts = None if active is None else self._checked_parts(active.parts)
         try:
             self._recorder.begin(phase, counts, edges, fraction)
         except BaseException:
-            self._settle()
+            self._reset_after_error()
             raise
 
     def compute(
@@ -177,15 +178,15 @@ class Engine(Workspace):
         reduce : callable, default sum
             Reduces the values of all elements and ranks: `sum`, `min` or `max`. `list` returns all values.
         work_estimate : int, optional
-            About how many edges or vertices the kernels touch in total. If there is little work, elements
-            run one after another on the calling thread.
+            Roughly how many edges or vertices all kernels read. With little work, elements run one after
+            another on the calling thread.
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
             change the array's owned values.
         publish : PartitionedArray, optional
             An array whose owned values the kernel computes without using its mirrors. Each element sends the
-            values as soon as its kernel is done. If the next exchange pulls this array, and no kernel used it
-            since, the values are not sent again.
+            values as soon as its kernel is done. The next exchange does not send them again if it pulls this
+            array and no kernel has used the array in between.
 
         Returns
         -------
@@ -195,9 +196,9 @@ class Engine(Workspace):
         Raises
         ------
         ArgumentError
-            If `kernel` is not a kernel, or has no side for an element; if both counts are requested, or the
-            kernel returns no value to count; if `reduce` cannot be called; or if an array has another number
-            of partitions, or is too short to be exchanged.
+            If `kernel` is not a kernel, or has no side for an element. If both counts are requested, or the
+            kernel returns no value to count. If `reduce` cannot be called. If an array has another number of
+            partitions, or is too short to be exchanged.
         """
         _check_compute(kernel, reduce, both_counts=count_next_active and count_active)
         for exchanged in (pull_before, publish):
@@ -209,7 +210,7 @@ class Engine(Workspace):
             results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
         if count_next_active or count_active:
             self._recorder.count_active(results, next_superstep=count_next_active)
-        return self._reduced(results, reduce)
+        return self._reduce_over_ranks(results, reduce)
 
     def push(
         self,
@@ -229,24 +230,25 @@ class Engine(Workspace):
         op : {"add", "min", "or", "set"}
             "or" is for bitmaps. "set" overwrites and needs `changed`. After "add" and "or", mirrors are 0.
         changed : PartitionedArray, optional
-            A bitmap of the mirrors that changed. Only these travel; for "add", all other mirrors must be 0.
-            Afterwards it flags the owned vertices that received a value ("add", "set") or became less
-            ("min"), and no mirror.
+            A bitmap of the mirrors that changed. Only these are sent; for "add", all other mirrors must be 0.
+            Afterwards the bitmap flags owned vertices only: those that received a value ("add", "set") or
+            whose value decreased ("min").
         work_estimate : int, optional
             As for `compute`.
 
         Raises
         ------
         ArgumentError
-            For another reduction, "set" without `changed`, a bitmap with another reduction than "or", or an
-            array that has no value for each owned vertex and each mirror.
+            For another operation, "set" without `changed`, or a bitmap with another operation than "or". For
+            an array without a value for each owned vertex and each mirror.
         """
-        if op not in _PUSH_REDUCTIONS or (op == "set" and changed is None):
-            msg = f'push reduces by "add", "min", "or", or "set" with changed=, not {op!r}'
+        if op not in _PUSH_OPERATIONS or (op == "set" and changed is None):
+            found = '"set" without changed=' if op == "set" else repr(op)
+            msg = f'push: expected the operation "add", "min", "or", or "set" with changed=, found {found}'
             raise ArgumentError(msg)
         self._check_exchanged(array, changed)
         if array.bits != (op == "or"):
-            msg = f'push reduces bitmaps by "or" and values by another operation, not {array.noun} by {op!r}'
+            msg = f'push: expected "or" for a bitmap, else another operation, found {op!r} for {array.noun}'
             raise ArgumentError(msg)
         if self.routes:
             sends, receives = self._exchange.push(array, op, changed)
@@ -268,15 +270,15 @@ class Engine(Workspace):
         ----------
         array : PartitionedArray
         changed : PartitionedArray, optional
-            A bitmap of the owned vertices that changed. Only these travel, and their mirrors become flagged.
+            A bitmap of the owned vertices that changed. Only these are sent, and their mirrors are flagged.
         work_estimate : int, optional
             As for `compute`.
 
         Raises
         ------
         ArgumentError
-            For an object that is no `PartitionedArray`, or one without a value for each owned vertex and
-            each mirror.
+            For an array that is not a `PartitionedArray`, or has no value for each owned vertex and each
+            mirror.
         """
         self._check_exchanged(array, changed)
         if self.routes:
@@ -295,7 +297,7 @@ class Engine(Workspace):
         try:
             result = element.result(element.run(function, *parts))
         except BaseException:
-            self._settle()
+            self._reset_after_error()
             raise
         self._recorder.computed(since, perf_counter())
         return result
@@ -311,7 +313,7 @@ class Engine(Workspace):
         functions = [element.kernel(kernel) for element in self.elements]
         for arg in args:
             if isinstance(arg, PartitionedArray):
-                self._own(arg.parts)
+                self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
         if pull_before is not None and self.routes:
             sends, steps = self._exchange.pull(pull_before, None)
@@ -337,25 +339,25 @@ class Engine(Workspace):
         try:
             done = run_steps(self.elements, steps, 0 if in_turn else self._workers)
         except BaseException:
-            self._settle()
+            self._reset_after_error()
             raise
         self._recorder.add(done, in_turn=in_turn)
         return [one.result for one in done]
 
-    def _reduced(self, results: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
+    def _reduce_over_ranks(self, results: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
         """Reduce the values of this rank's elements, and then over ranks."""
         if results[0] is None:
             return None
         operation = _WORLD_OPERATIONS.get(reduce)
         if operation is None:
-            return _reduced(self.gather(results), reduce)
-        own = results[0] if len(results) == 1 else _reduced(results, reduce)
+            return _reduce_values(self.gather(results), reduce)
+        own = results[0] if len(results) == 1 else _reduce_values(results, reduce)
         return self._world.allreduce(own, operation)
 
-    def _settle(self) -> None:
-        """After an error, wait for the work of all elements, because later runs reuse their arrays.
+    def _reset_after_error(self) -> None:
+        """Wait for the work of all elements, because later runs reuse their arrays.
 
-        Packets may be in transit, so a new exchange is made.
+        A new exchange replaces the old one, whose packets may be in transit.
         """
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left
@@ -363,7 +365,7 @@ class Engine(Workspace):
         self._exchange = Exchange(self.elements, self.routes)
 
 
-def _reduced(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
+def _reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
     if isinstance(results[0], tuple):
         return tuple(reduce(column) for column in zip(*results, strict=True))
     return reduce(results)
@@ -372,14 +374,14 @@ def _reduced(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> 
 def _check_compute(kernel: object, reduce: object, *, both_counts: bool) -> None:
     if both_counts:
         msg = (
-            "a kernel's value counts vertices of this superstep (count_active=True) or the next "
-            "(count_next_active=True), not both"
+            "compute: expected count_active=True (this superstep) or count_next_active=True (the next one), "
+            "found both; remove one of them"
         )
         raise ArgumentError(msg)
     if not isinstance(kernel, (str, Kernel)):
-        got = type(kernel).__name__
-        msg = f"compute takes a Kernel, not {got}; wrap a function by evener.Kernel(cpu=function)"
+        found = type(kernel).__name__
+        msg = f"compute: expected a Kernel, found {found}; wrap a function in evener.Kernel(cpu=function)"
         raise ArgumentError(msg)
     if not callable(reduce):
-        msg = f"compute reduces values by a function, as in reduce=min, not {reduce!r}"
+        msg = f"compute: expected a function as reduce=, such as min, found {reduce!r}"
         raise ArgumentError(msg)

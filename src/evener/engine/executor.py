@@ -1,8 +1,8 @@
 """The executor: threads of this process that run the steps of its elements at the same time.
 
-Each thread takes the next call from one list. The calling thread also takes calls, so a slow worker delays
-nothing, and elements that share cores run one after another. The calling thread first queues the work of all
-deferred elements.
+The calling thread first queues the work of all deferred elements. Then each thread takes the next call from
+one list. The calling thread also takes calls, so that no call waits for a slow worker. Elements that share
+cores run one after another.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class StepsDone(NamedTuple):
     Attributes
     ----------
     result : number, tuple of numbers, or None
-        The value of the step that computed.
+        The value of the compute step.
     steps : list of Step
     values : list
         The value of each step.
     times : list of float
-        The host's time in seconds before the first step and after each.
+        The host's time in seconds before the first step and after each step.
     """
 
     result: Any
@@ -51,7 +51,7 @@ def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
 
 
 def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int) -> list[StepsDone]:
-    """Run each element's steps in order, at the same time as those of other elements, and wait for all."""
+    """Run the steps of each element in order, all elements at the same time, and wait for all."""
     calls = [(element, _take_steps, (element, own)) for element, own in zip(elements, steps, strict=True)]
     done = []
     for element, own, (values, marks) in zip(elements, steps, run_all(calls, workers), strict=True):
@@ -64,7 +64,7 @@ def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int
 
 
 def _take_steps(element: Element, steps: list[Step]) -> tuple[list[Any], list[Any]]:
-    """Return the value of each step, and marks before the first step and after each."""
+    """Return the value of each step, and marks before the first step and after each step."""
     values: list[Any] = []
     marks = [element.mark()]
     for _, function, args in steps:
@@ -95,8 +95,8 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
     Raises
     ------
     BaseException
-        The first error of a call, or an interrupt, after all calls in progress have ended. No further call
-        begins.
+        The first error of a call, or an interrupt. No further call begins, and the function first waits for
+        the calls in progress.
     """
     answers: list[Any] = [None] * len(calls)
     for turn, (element, function, args) in enumerate(calls):
@@ -127,8 +127,8 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
             _threads().submit(work, working)
         take_turns()
     finally:
-        # Workers write to arrays that the caller uses again, so it waits for them, also during interrupts.
-        # A worker that wakes later finds no call left.
+        # Wait for the workers, also during interrupts: they write to arrays that the caller uses again. A
+        # worker that starts later finds no call left.
         interrupts: list[BaseException] = []
         while True:
             try:

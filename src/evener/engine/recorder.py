@@ -29,7 +29,7 @@ class Recorder:
     progress : callable or None
         Called with a `Progress` as each superstep begins.
     ends : int
-        How often the edges of supersteps count each edge: 2 if from both ends.
+        How often a superstep's number of edges counts each edge: 2 if from both ends.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class Recorder:
         self._edges += edges
 
     def count_active(self, results: Sequence[Any], *, next_superstep: bool) -> None:
-        """Count the first value of each element's result as vertices that are active there.
+        """Record the first value of each element's result as its number of active vertices.
 
-        They are active in the next superstep, or in this one.
+        The vertices are active in the next superstep, or in this one.
 
         Raises
         ------
@@ -86,8 +86,8 @@ class Recorder:
         """
         if None in results:
             msg = (
-                "count_next_active= and count_active= count by the first value that the kernel returns, and "
-                "this kernel returns none"
+                "count_next_active= and count_active=: expected a kernel that returns a count, found one "
+                "without results; return the number of active vertices first"
             )
             raise ArgumentError(msg)
         for p, result in enumerate(results):
@@ -98,13 +98,13 @@ class Recorder:
                 self._spans[p].active = count
 
     def computed(self, since: float, until: float) -> None:
-        """Record that the only element computed between two times of the host."""
+        """Record that the only element computed between two host times."""
         for span in self._spans:
             span.compute += until - since
             self._add_slice(span, "compute", since, until)
 
     def add(self, done: Sequence[StepsDone], *, in_turn: bool) -> None:
-        """Record the steps of all elements. `in_turn`: elements ran one after another and did not wait."""
+        """Record the steps of all elements. If `in_turn`, elements ran one after another without waiting."""
         began = min(one.times[0] for one in done)
         ended = max(one.times[-1] for one in done)
         for span, one in zip(self._spans, done, strict=False):

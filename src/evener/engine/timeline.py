@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from evener.graph.deprecation import warn_renamed
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -27,13 +25,13 @@ class Span:
     superstep : int
         Counted from 0.
     phase : str
-        The algorithm's name for what the superstep does: "top-down", "iterate".
+        The algorithm's name of the phase: "top-down", "iterate".
     element : str
         The name of the element: "cpu", "cpu:8", ...
     compute, send, receive, wait : float
-        Seconds in kernels, in sending boundary values, in receiving them, and in waiting for others.
+        Seconds in kernels, in sending and receiving boundary values, and in waiting for other elements.
     bytes_sent : int
-        Bytes that this element sent to others in this phase.
+        Bytes that this element sent in this phase.
     active : int
         Active vertices on this element; for several sources, the sum over the sources.
     """
@@ -90,7 +88,7 @@ class Progress:
     superstep : int
         Supersteps completed.
     phase : str
-        What the run does now.
+        Name of the current phase.
     active : int
         Active vertices.
     seconds : float
@@ -111,9 +109,9 @@ class Progress:
 
 
 class Shares(NamedTuple):
-    """Shares of the elements' time for computing, sending, receiving and waiting; they sum to 1.
+    """Shares of the elements' time; they sum to 1.
 
-    `overhead` is the remaining time: time in Python, or in the turn of another element.
+    `overhead` is the rest: time in Python, or in the turn of another element.
     """
 
     compute: float
@@ -122,15 +120,9 @@ class Shares(NamedTuple):
     wait: float
     overhead: float = 0.0
 
-    @property
-    def between(self) -> float:
-        """Deprecated name of `overhead`."""
-        warn_renamed("Shares.between", "overhead")
-        return self.overhead
-
 
 class Superstep(NamedTuple):
-    """One superstep, summed over its phases; times are of the element that was busy longest.
+    """One superstep, summed over its phases, with the times of the element that was busy longest.
 
     Attributes
     ----------
@@ -222,7 +214,7 @@ class Timeline:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """The names of the elements, in order of appearance; the second of a name ends with ``#2``."""
+        """The names of the elements, in order of appearance; a repeated name gets ``#2``, ``#3``, ..."""
         return tuple(dict.fromkeys(element for element, _ in self._by_element()))
 
     def shares(self) -> Shares:

@@ -82,7 +82,7 @@ def _build_arrays(partitioned: PartitionedGraph) -> _Arrays:
         out_degree=PartitionedArray([p.out_degree for p in partitions]),
         values=values,
         words=[(count + 63) // 64 for count in values],
-        reads_host_edges=[p.mapped_edges > 0 for p in partitions],
+        reads_host_edges=[p.host_edges > 0 for p in partitions],
     )
 
 
@@ -106,7 +106,7 @@ class Workspace:
     out, in_ : tuple of PartitionedArray
         ``(offsets, targets, blocks)`` of the out-edges and in-edges, to be unpacked into `compute`.
     out_weights, in_weights : PartitionedArray
-        The weights of these edges; None for a graph without weights.
+        The weights of the out-edges and in-edges; None for a graph without weights.
     out_rows, in_rows : PartitionedArray
         The number of owned vertices up to the last one with an out-edge, with an in-edge.
     out_edges : PartitionedArray
@@ -115,7 +115,7 @@ class Workspace:
         The number of owned vertices.
     connected : PartitionedArray
         The number of owned vertices up to the last one with a stored edge. If in-edges are stored, or the
-        graph is undirected, later vertices have no edge at all.
+        graph is undirected, the vertices after it have no edges.
     vertices : PartitionedArray
         The graph's number of each owned vertex and each mirror, uint32.
     out_degree : PartitionedArray
@@ -163,9 +163,10 @@ class Workspace:
         return total // len(self._weights)
 
     def slowest(self, edges: Sequence[int]) -> float:
-        """Return the time of the slowest element for its edges, in edges of one CPU thread.
+        """Return the largest number of edges that an element has for each of its CPU threads.
 
-        `edges` has a number for each element of all ranks, as `gather` and ``reduce=list`` return them.
+        A GPU counts as many threads. `edges` has a number for each element of all ranks, as `gather` and
+        ``reduce=list`` return them.
         """
         return max(own / weight for own, weight in zip(edges, self._weights, strict=True))
 
@@ -179,17 +180,17 @@ class Workspace:
         values : sequence
             One value for each partition of this rank.
         """
-        return [value for own in self._world.allgather(list(self._own(values))) for value in own]
+        return [value for own in self._world.allgather(list(self._checked_parts(values))) for value in own]
 
     def total(self, values: Sequence[int]) -> int:
         """Return the sum of numbers over the partitions of all ranks. This is a collective operation."""
-        return int(self._world.allreduce(sum(self._own(values)), "sum"))
+        return int(self._world.allreduce(sum(self._checked_parts(values)), "sum"))
 
     # ---- arrays ---------------------------------------------------------------------------------
 
     def array(self, dtype: DTypeLike, fill: object | None = None) -> PartitionedArray:
         """Return an array with a value for each owned vertex and mirror; undefined without `fill`."""
-        return self._allocate(self._values, dtype, fill, travels=True)
+        return self._allocate(self._values, dtype, fill, exchanged=True)
 
     def owned_array(self, dtype: DTypeLike, fill: object | None = None) -> PartitionedArray:
         """Return an array with a value for each owned vertex; undefined without `fill`."""
@@ -207,19 +208,20 @@ class Workspace:
         return self._allocate([length] * len(self.elements), dtype, None)
 
     def _allocate(
-        self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, travels: bool = False
+        self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, exchanged: bool = False
     ) -> PartitionedArray:
         pairs = zip(self.elements, lengths, strict=True)
         try:
-            return PartitionedArray([e.allocate(length, dtype, fill, travels=travels) for e, length in pairs])
+            parts = [e.allocate(length, dtype, fill, exchanged=exchanged) for e, length in pairs]
         except OverflowError:
-            msg = f"fill is a number that {np.dtype(dtype)} holds, not {fill!r}"
+            msg = f"fill: expected a number that {np.dtype(dtype)} holds, found {fill!r}"
             raise ArgumentError(msg) from None
+        return PartitionedArray(parts)
 
     def copy(self, array: PartitionedArray) -> PartitionedArray:
         """Return a copy of an array."""
-        pairs = zip(self.elements, self._own(array.parts), strict=True)
-        copies = [e.allocate(len(part), part.dtype, travels=True) for e, part in pairs]
+        pairs = zip(self.elements, self._checked_parts(array.parts), strict=True)
+        copies = [e.allocate(len(part), part.dtype, exchanged=True) for e, part in pairs]
         for element, part, copy in zip(self.elements, array.parts, copies, strict=True):
             element.run(copy.__setitem__, slice(None), part)
         return PartitionedArray(copies, bits=array.bits)
@@ -264,12 +266,12 @@ class Workspace:
 
     def per_partition(self, values: Sequence[Any]) -> PartitionedArray:
         """Return an array of one given value for each partition of this rank."""
-        return PartitionedArray(self._own(values))
+        return PartitionedArray(self._checked_parts(values))
 
     def at_vertex(self, number: int) -> PartitionedArray:
-        """Return a vertex's local number in the partition that owns it, 2^32 - 1 in the others.
+        """Return a vertex's local number for the partition that owns it, and 2^32 - 1 for all others.
 
-        `number` is the graph's number of the vertex.
+        `number` is the vertex's number in the graph.
         """
         owner, local = self._partitioned.place_of(number)
         return PartitionedArray(
@@ -278,9 +280,8 @@ class Workspace:
 
     def upload(self, values: Sequence[NDArray[Any]]) -> PartitionedArray:
         """Return one host array on each element. Do not write to it while the algorithm runs."""
-        return PartitionedArray(
-            [element.upload(own) for element, own in zip(self.elements, self._own(values), strict=True)]
-        )
+        pairs = zip(self.elements, self._checked_parts(values), strict=True)
+        return PartitionedArray([element.upload(part) for element, part in pairs])
 
     def upload_to_all(self, values: NDArray[Any]) -> PartitionedArray:
         """Return the same host array on each element. Do not write to it while the algorithm runs."""
@@ -288,26 +289,26 @@ class Workspace:
 
     def download(self, array: PartitionedArray) -> list[NDArray[Any]]:
         """Return the parts of an array in host memory."""
-        pairs = zip(self.elements, self._own(array.parts), strict=True)
+        pairs = zip(self.elements, self._checked_parts(array.parts), strict=True)
         return [element.download(part) for element, part in pairs]
 
     def values_at(self, array: PartitionedArray, positions: Sequence[int]) -> list[int]:
-        """Return one value of each part, at the position given for its partition; 0 beyond its end."""
-        pairs = zip(self._own(array.parts), self._own(positions), strict=True)
+        """Return one value of each part, at that partition's position; 0 if the position is past the end."""
+        pairs = zip(self._checked_parts(array.parts), self._checked_parts(positions), strict=True)
         ones = self.download(PartitionedArray([part[position : position + 1] for part, position in pairs]))
         return [int(one[0]) if len(one) else 0 for one in ones]
 
     # ---- checks ---------------------------------------------------------------------------------
 
-    def _own(self, parts: Sequence[Any]) -> Sequence[Any]:
-        """Return the parts; refuse a number of parts for another placement."""
+    def _checked_parts(self, parts: Sequence[Any]) -> Sequence[Any]:
+        """Return the parts; raise an error unless there is one for each partition."""
         if len(parts) != len(self.elements):
             msg = f"expected one part for each of {len(self.elements)} partitions, found {len(parts)}"
             raise ArgumentError(msg)
         return parts
 
     def _require_host_state(self, algorithm: str, per_owned: float, per_mirror: float) -> None:
-        """Refuse a run whose state has no room in host memory. A GPU's memory was checked by `partition`."""
+        """Raise an error if host memory has no room for the state; `partition` has checked each GPU."""
         nbytes = 0.0
         for element, owned, values in zip(self.elements, self.owned.parts, self._values, strict=True):
             if element.addressable:
@@ -315,22 +316,23 @@ class Workspace:
         require_for_run(int(nbytes), f"{algorithm} on a graph of {sum(self.owned.parts):,} vertices")
 
     def _check_exchanged(self, array: PartitionedArray, changed: PartitionedArray | None = None) -> None:
-        """Refuse arrays that are too short: kernels would read and write beyond their ends."""
+        """Raise an error for arrays that are too short: kernels would access memory beyond their ends."""
         if not isinstance(array, PartitionedArray):
             msg = (
-                "push and pull exchange a PartitionedArray, as array() and bits() return it, not "
-                f"{type_name(array)}"
+                f"expected a PartitionedArray to exchange, found {type_name(array)}; make one with array() "
+                "or bits()"
             )
             raise ArgumentError(msg)
         if changed is not None:
             if not getattr(changed, "bits", True):
-                msg = f"changed= is a bitmap, as bits() returns it, not {changed.noun}"
+                msg = f"changed=: expected a bitmap, found {changed.noun}; make one with bits()"
                 raise ArgumentError(msg)
             self._check_exchanged(changed)
         lengths = [len(part) if hasattr(part, "__len__") else 0 for part in array.parts]
         if lengths != (self._words if array.bits else self._values):
+            expected = self._words if array.bits else self._values
             msg = (
-                "push and pull exchange arrays with a value for each owned vertex and each mirror, as "
-                f"array() and bits() return them, not {array.noun} with {lengths} for {self._values}"
+                f"expected {array.noun} with a value for each owned vertex and each mirror, of lengths "
+                f"{expected}, found lengths {lengths}; make one with {'bits()' if array.bits else 'array()'}"
             )
             raise ArgumentError(msg)

@@ -11,7 +11,6 @@ from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
 from evener.graph.checks import check_directed, type_name
-from evener.graph.deprecation import renamed_property, warn_renamed
 from evener.graph.lookup import vertex_numbers
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class Graph:
         (('in',), [1, 2, 2], ('out', 'in'))
         """
         if not isinstance(reverse, Graph):
-            msg = f"reverse must be a Graph, not {type_name(reverse)}"
+            msg = f"reverse: expected a Graph, found {type_name(reverse)}"
             raise ArgumentError(msg)
         if not reverse.directed:
             return reverse
@@ -186,7 +185,8 @@ class Graph:
         """
         shape: tuple[int, ...] = getattr(matrix, "shape", ())
         if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
-            msg = f"expected a square SciPy sparse matrix, not {type(matrix).__name__} of shape {shape}"
+            found = f"{type(matrix).__name__} of shape {shape}"
+            msg = f"matrix: expected a square SciPy sparse matrix, found {found}"
             raise ArgumentError(msg)
         entries = matrix.tocoo(copy=True)
         entries.sum_duplicates()
@@ -382,17 +382,19 @@ class Graph:
         """
         return vertex_numbers(self, ids)
 
-    @classmethod
-    def from_reverse(cls, reverse: Graph) -> Graph:
-        """Return `from_in_edges` of a graph; deprecated."""
-        warn_renamed("Graph.from_reverse", "from_in_edges")
-        return cls.from_in_edges(reverse)
+    @property
+    def summary(self) -> str:
+        """The direction, the numbers of vertices and stored edges, and the type of the weights, in words.
 
-    has = renamed_property("Graph.has", "stored_directions")
-    has_own_ids = renamed_property("Graph.has_own_ids", "has_custom_ids")
-    named_by_strings = renamed_property("Graph.named_by_strings", "has_string_ids")
-
-    def __repr__(self) -> str:
+        Examples
+        --------
+        >>> import evener as ev
+        >>> ev.Graph.from_edges([0, 0, 1], [1, 2, 2]).summary
+        'directed, 3 vertices, 3 stored edges'
+        """
         kind = "directed" if self.directed else "undirected"
         weighted = "" if self.weight_dtype is None else f", {self.weight_dtype} weights"
-        return f"<Graph: {kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}>"
+        return f"{kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}"
+
+    def __repr__(self) -> str:
+        return f"<Graph: {self.summary}>"

@@ -129,7 +129,7 @@ def column_blocks_of(partition: Partition, element: Element, elsewhere: int = 0)
     """
     edges = partition.in_
     columns = element.table_columns
-    if edges is None or not columns or partition.mapped_edges or edges.count < MIN_EDGES:
+    if edges is None or not columns or partition.host_edges or edges.count < MIN_EDGES:
         return None
     if "column_blocks" not in edges.derived:
         # Another process may have taken the free memory since; the next run tries again.
@@ -177,21 +177,21 @@ def build_column_blocks(
     tile, block, ends = tile[stays], block[stays], ends[stays]
     chosen &= np.packbits(worth, bitorder="little").view(np.uint32)
     bitmaps = element.upload(chosen.reshape(-1))
-    far = np.arange(tiles, dtype=np.uint32)
-    far_ends = measure("measure_remainder", tiles, element.upload(far), columns, blocks, bitmaps)
+    rest = np.arange(tiles, dtype=np.uint32)
+    rest_ends = measure("measure_remainder", tiles, element.upload(rest), columns, blocks, bitmaps)
     # Long items first; empty items are dropped.
-    order = np.argsort(-far_ends[:, -1].astype(np.int64), kind="stable")
-    order = order[: np.count_nonzero(far_ends[:, -1])]
-    far, far_ends = far[order], far_ends[order]
+    order = np.argsort(-rest_ends[:, -1].astype(np.int64), kind="stable")
+    order = order[: np.count_nonzero(rest_ends[:, -1])]
+    rest, rest_ends = rest[order], rest_ends[order]
 
-    place, tile_places = _places(np.concatenate([tile, far]), LANES // tile_width)
-    near_steps, far_steps = (int(e[:, -1].sum(dtype=np.int64)) for e in (ends, far_ends))
-    needed = column_block_bytes(tiles, blocks, len(place), near_steps + far_steps, int(tile_places[-1]))
-    longest = max(int(e[:, -1].max(initial=0)) for e in (ends, far_ends))
+    place, tile_places = _places(np.concatenate([tile, rest]), LANES // tile_width)
+    local_steps, rest_steps = (int(e[:, -1].sum(dtype=np.int64)) for e in (ends, rest_ends))
+    needed = column_block_bytes(tiles, blocks, len(place), local_steps + rest_steps, int(tile_places[-1]))
+    longest = max(int(e[:, -1].max(initial=0)) for e in (ends, rest_ends))
     if (
-        2 * PLACES * far_steps > edges.count
+        2 * PLACES * rest_steps > edges.count
         or longest > _MAX_ITEM_STEPS
-        or near_steps + 16 * len(tile) >= _MAX_STEPS
+        or local_steps + 16 * len(tile) >= _MAX_STEPS
         or needed > spare
     ):
         return None
@@ -221,7 +221,7 @@ def build_column_blocks(
         # Zeros, because kernels also add the unused places between the sums of two tiles.
         partial=element.allocate(int(tile_places[-1]), np.float32, 0),
         local=items("fill_local", tile, ends, place[: len(tile)], element.upload(block), columns),
-        remainder=items("fill_remainder", far, far_ends, place[len(tile) :], columns, blocks, bitmaps),
+        remainder=items("fill_remainder", rest, rest_ends, place[len(tile) :], columns, blocks, bitmaps),
         block_items=element.upload(first),
         columns=columns,
         taken=element.allocate(blocks + 1, np.uint32, 0),

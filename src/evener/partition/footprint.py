@@ -124,7 +124,7 @@ class Tiers(NamedTuple):
 
     Attributes
     ----------
-    mapped : float
+    host_share : float
         Share of the edges that stay in host memory: the rows of highest degree.
     max_prefixes : int
         Largest number of rows in host memory of which the GPU keeps a prefix. A prefix is a copy of the first
@@ -132,7 +132,7 @@ class Tiers(NamedTuple):
         in the frontier and reads no other edge.
     """
 
-    mapped: float = 0.0
+    host_share: float = 0.0
     max_prefixes: int = 0
 
 
@@ -163,21 +163,21 @@ def count_host_edges(
     prefixes_of : callable
         Returns the number of prefixes if the first so many edges stay in host memory.
     """
-    most = int(room * PREFIX_ROOM_SHARE) // PREFIX_BYTES
+    limit = int(room * PREFIX_ROOM_SHARE) // PREFIX_BYTES
 
     def edges_without_room(prefixes: int) -> int:
         return max(0, edges - (room - prefixes * PREFIX_BYTES) // edge_bytes)
 
-    far = edges_without_room(0)
+    on_host = edges_without_room(0)
     for _ in range(_STEPS):
         # The prefixes of rows in host memory take room from further edges.
-        more = edges_without_room(min(prefixes_of(far), most)) if far else 0
-        if more <= far:
+        more = edges_without_room(min(prefixes_of(on_host), limit)) if on_host else 0
+        if more <= on_host:
             break
-        far = more
+        on_host = more
     else:
-        far = edges_without_room(most)
-    return far, min(prefixes_of(far), most) if far else 0
+        on_host = edges_without_room(limit)
+    return on_host, min(prefixes_of(on_host), limit) if on_host else 0
 
 
 def tiers_of(
@@ -222,14 +222,14 @@ def tiers_of(
     if nbytes <= room - needed:
         return IN_ONE_MEMORY
     own = partition.in_
-    most = long_rows(partition) if prefixes else 0
+    limit = long_rows(partition) if prefixes else 0
 
-    def prefixes_of(far: int) -> int:
+    def prefixes_of(on_host: int) -> int:
         # Each direction has the same share of its edges in host memory.
-        return min(most, whole_rows(own.offsets, far * own.count // edges)) if own and most else 0
+        return min(limit, whole_rows(own.offsets, on_host * own.count // edges)) if own and limit else 0
 
-    far, max_prefixes = count_host_edges(edges, nbytes // edges, room - needed, prefixes_of)
-    return Tiers(far / edges, max_prefixes)
+    on_host, max_prefixes = count_host_edges(edges, nbytes // edges, room - needed, prefixes_of)
+    return Tiers(on_host / edges, max_prefixes)
 
 
 def long_rows(partition: Partition) -> int:

@@ -32,7 +32,6 @@ __all__ = [
     "Partition",
     "PendingEdges",
     "build_partition",
-    "host_edges",
     "number_mirrors",
     "number_vertices",
     "up_to_last",
@@ -89,10 +88,15 @@ class Edges:
         return self.offsets.nbytes + self.targets.nbytes + self.blocks.nbytes + weights
 
     @property
+    def host_edges(self) -> int:
+        """Number of a GPU's edges in host memory."""
+        return len(getattr(self.targets, "host_part", ()))
+
+    @property
     def host_bytes(self) -> int:
         """Bytes of a GPU's edges in host memory."""
-        far = [getattr(array, "host_part", None) for array in (self.targets, self.weights)]
-        return sum(part.nbytes for part in far if part is not None)
+        parts = [getattr(array, "host_part", None) for array in (self.targets, self.weights)]
+        return sum(part.nbytes for part in parts if part is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,9 +190,9 @@ class Partition:
         return sum(edges.count for edges in self.directions)
 
     @property
-    def mapped_edges(self) -> int:
+    def host_edges(self) -> int:
         """Number of a GPU's edges in host memory."""
-        return sum(host_edges(e.targets) for e in self.directions)
+        return sum(edges.host_edges for edges in self.directions)
 
     @property
     def nbytes(self) -> int:
@@ -300,11 +304,6 @@ def build_partition(
         stored[0] if out else None,
         stored[-1] if in_ else None,
     )
-
-
-def host_edges(targets: Any) -> int:
-    """Return the number of a GPU's edges in host memory."""
-    return len(getattr(targets, "host_part", ()))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -15,7 +15,7 @@ import numpy as np
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import IN_ONE_MEMORY, PREFIX_EDGES, Tiers, whole_rows
-from evener.partition.partition import EDGES_PER_BLOCK, host_edges
+from evener.partition.partition import EDGES_PER_BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,14 +46,10 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
         if edges is None:
             return None
         # Kernels read several edges at once, so an aligned run of edges must not span two memories.
-        far = min(edges.count, -(-int(edges.count * tiers.mapped) // _EDGES_TOGETHER) * _EDGES_TOGETHER)
-        targets, weights = _written(cast("PendingEdges", edges.targets), element, far)
-        far = host_edges(targets)
-        if prefixes := min(max_prefixes, whole_rows(edges.offsets, far)):
-            targets = targets.with_prefixes(
-                _row_prefixes(edges.offsets, targets.host_part, prefixes, element)
-            )
-        return replace(
+        lines = -(-int(edges.count * tiers.host_share) // _EDGES_TOGETHER)
+        on_host = min(edges.count, lines * _EDGES_TOGETHER)
+        targets, weights = _write_edges(cast("PendingEdges", edges.targets), element, on_host)
+        uploaded = replace(
             edges,
             offsets=element.upload(edges.offsets),
             targets=targets,
@@ -61,6 +57,10 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
             blocks=element.upload(edges.blocks),
             derived={},
         )
+        if prefixes := min(max_prefixes, whole_rows(edges.offsets, uploaded.host_edges)):
+            first = _row_prefixes(edges.offsets, targets.host_part, prefixes, element)
+            uploaded = replace(uploaded, targets=targets.with_prefixes(first))
+        return uploaded
 
     both = partition.in_ is partition.out
     out = upload_edges(partition.out, tiers.max_prefixes if both else 0)
@@ -75,23 +75,25 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
     )
 
 
-def _written(edges: PendingEdges, element: Element, far: int) -> tuple[Any, Any]:
-    """Write targets and weights to an element's memory, the first `far` of each to host memory."""
+def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[Any, Any]:
+    """Write targets and weights to an element's memory, the first `on_host` of each to host memory."""
     graph = edges.graph
-    targets = element.allocate_edges(len(edges), np.dtype(np.uint32), far)
-    weights = None if graph.weights is None else element.allocate_edges(len(edges), graph.weights.dtype, far)
+    targets = element.allocate_edges(len(edges), np.dtype(np.uint32), on_host)
+    weights = None
+    if graph.weights is not None:
+        weights = element.allocate_edges(len(edges), graph.weights.dtype, on_host)
     # Rows begin with the neighbours of highest degree, because searches leave a row at the first hit.
     # Column blocks need ascending rows, because they are found by bisection.
-    ascend = element.table_columns and not far
+    ascend = element.table_columns and not on_host
     first = np.uint64(0 if ascend else edges.first)
     none = np.empty(0, np.float32)
     given = read_only(none if graph.weights is None else graph.weights)
     ends = edges.bounds[edges.blocks]
     steps = np.arange(0, len(edges), _EDGES_WRITTEN, dtype=np.uint64)
     cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
-    most = int(np.diff(ends[cuts]).max(initial=0))
-    spare = np.empty(most, np.uint32)
-    spare_weights = none if weights is None else np.empty(most, given.dtype)
+    longest = int(np.diff(ends[cuts]).max(initial=0))
+    spare = np.empty(longest, np.uint32)
+    spare_weights = none if weights is None else np.empty(longest, given.dtype)
     bits = np.uint64(max(1, (edges.vertices - 1).bit_length()))
     for one, other in pairwise(cuts.tolist()):
         begin, end = int(ends[one]), int(ends[other])
@@ -118,5 +120,5 @@ def _row_prefixes(
         written = element.begin_write(prefixes, begin * PREFIX_EDGES, end * PREFIX_EDGES)
         kernels.row_prefixes(offsets[begin:], targets, written.reshape(-1, PREFIX_EDGES))
         element.end_write(prefixes, begin * PREFIX_EDGES, written)
-    near: NDArray[np.uint32] = prefixes.device_part
-    return near.reshape(-1, PREFIX_EDGES)
+    on_device: NDArray[np.uint32] = prefixes.device_part
+    return on_device.reshape(-1, PREFIX_EDGES)

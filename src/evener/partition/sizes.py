@@ -79,7 +79,7 @@ class ElementShare:
                 element.kind,
                 element.threads,
                 PartitionSizes(own.owned, own.connected, own.mirrors, placed.mirrors_of(p), own.stored_edges),
-                own.mapped_edges,
+                own.host_edges,
             )
             for p, (element, own) in enumerate(zip(placed.elements, placed.partitions, strict=True))
         ]

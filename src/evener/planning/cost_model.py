@@ -43,11 +43,11 @@ __all__ = ["Coefficients", "CostModel", "Fitted", "fit", "work_of"]
 RIDGE = 0.1
 # Factor of the prior from which on the penalty is relative, and solutions until its weight has settled.
 LARGE_FACTOR, ROUNDS = 2.0, 3
-# Weight of a run relative to the next one of the same algorithm on the same kind of element.
+# Weight of a run relative to the next run of the same algorithm on the same kind of element.
 DECAY = 0.95
-# Runs that the prior margin counts for.
+# Weight of the prior margin, in runs.
 PRIOR_RUNS = 0.05
-# A superstep of a single element exchanges nothing; this part of one with several elements.
+# Cost of a superstep of a single element, as a part of the cost of a superstep with an exchange.
 SINGLE_ELEMENT_SUPERSTEP = 0.1
 # Factor by which a prediction from hardware facts alone may be off, less 1.
 PRIOR_SPREAD = 1.0

@@ -28,7 +28,7 @@ _log = logging.getLogger("evener")
 
 # Version of the lines; change it with the meaning of a field.
 VERSION = 1
-# Observations that count, the newest ones. The file is cut when it holds twice as many.
+# Number of newest observations that plans use. The file is cut at twice this number.
 KEPT = 256
 
 

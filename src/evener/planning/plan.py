@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
@@ -39,14 +39,14 @@ class Plan:
     passes : float
         Passes that are predicted.
     on : tuple of str
-        The elements, as `partition` takes them.
+        The elements, in the form that `partition` accepts.
     policy : str
     alpha : float or None
         Share of the edges on the CPU side; None with one element.
     shares : tuple of ElementShare
         Vertices, mirrors and edges of each element.
     nbytes : tuple of int
-        Bytes that each share takes on its element.
+        Bytes of each share on its element.
     prediction : Prediction
     alternatives : dict of str to float
         Predicted seconds of each kind of placement that fits: "CPU alone", "GPU alone", "several GPUs",
@@ -54,8 +54,8 @@ class Plan:
     infeasible : dict of str to str
         Why each of the other kinds does not fit.
     faster_but_unsafe : str or None
-        The kind that is predicted to be slightly faster but is not a safe gain. It has more elements, or it
-        is slower if its elements take longer by their margins.
+        The kind with a slightly lower predicted time that is not chosen. It has more elements, or is slower
+        if its elements take longer by their margins.
     """
 
     algorithm: str
@@ -96,6 +96,59 @@ class _Candidates(NamedTuple):
     open_alpha: bool = False
 
 
+@dataclass(slots=True)
+class _Search:
+    """The fastest placement of each kind so far, and the kinds that do not fit."""
+
+    sizes: GraphSizes
+    name: str
+    unit: str
+    model: CostModel
+    passes: float
+    found: dict[str, _Choice] = field(default_factory=dict)
+    infeasible: dict[str, DeviceOutOfMemory] = field(default_factory=dict)
+
+    def add(self, candidates: _Candidates) -> None:
+        """Evaluate all placements of one kind."""
+        for policy in candidates.policies:
+            if candidates.open_alpha:
+                self._search_share(candidates, policy)
+            else:
+                self._evaluate(candidates, policy, candidates.alpha)
+
+    def _search_share(self, candidates: _Candidates, policy: str) -> None:
+        """Evaluate shares of the CPU side in coarse steps, then in fine steps around the best."""
+        coarse = {step: self._evaluate(candidates, policy, step / 100) for step in _COARSE}
+        best = min(coarse, key=coarse.__getitem__)
+        for step in range(max(1, best - _FINE), min(99, best + _FINE) + 1):
+            if step != best:
+                self._evaluate(candidates, policy, step / 100)
+
+    def _evaluate(self, candidates: _Candidates, policy: str, share: float | None) -> float:
+        """Return the seconds of a placement with margins, and keep the placement if it is the best."""
+        kind, members = candidates.kind, candidates.elements
+        try:
+            shares, nbytes = estimate_shares(self.sizes, members, policy, share)
+        except DeviceOutOfMemory as error:
+            self.infeasible[kind] = error
+            return math.inf
+        # With no pass there is nothing to compare, so placements are compared by one.
+        seconds = self.model.cautious_seconds(shares, passes=self.passes or 1)
+        if not math.isfinite(seconds):
+            msg = (
+                f"passes=: expected a number with a finite predicted time of {self.name}, found "
+                f"{self.passes}; give fewer passes"
+            )
+            raise ArgumentError(msg)
+        if kind not in self.found or seconds < self.found[kind].cautious:
+            prediction = self.model.predict(shares, passes=self.passes)
+            names = tuple(e.name.partition("#")[0] for e in members)
+            placement = names, policy, share, tuple(shares), tuple(nbytes)
+            plan = Plan(self.name, self.unit, self.passes, *placement, prediction, {}, {})
+            self.found[kind] = _Choice(plan, members, seconds)
+        return seconds
+
+
 def choose(
     sizes: GraphSizes,
     name: str,
@@ -109,9 +162,9 @@ def choose(
     use_all: bool = False,
     cpu_alone: Element | None = None,
 ) -> tuple[Plan, list[Element]]:
-    """Choose the elements, the policy and the share of the CPU side that finish first.
+    """Return the plan with the least predicted time: its elements, policy and share of the CPU side.
 
-    Placements are compared by their seconds with margins: see `CostModel.cautious_seconds`.
+    The search compares placements by their seconds with margins: see `CostModel.cautious_seconds`.
 
     Parameters
     ----------
@@ -128,7 +181,7 @@ def choose(
     passes : float
         Passes of the run: iterations of PageRank, sources.
     use_all : bool
-        Whether all elements have to be used. The other placements are alternatives then.
+        Whether the plan must use all elements. Other placements are then only alternatives.
     cpu_alone : Element, optional
         The CPU without threads reserved for GPUs. Default: as in `elements`.
 
@@ -145,50 +198,18 @@ def choose(
     """
     check_choices(policy, alpha)
     policies = sorted(POLICIES) if policy == "auto" else [policy]
-    found: dict[str, _Choice] = {}
-    infeasible: dict[str, DeviceOutOfMemory] = {}
-    required: str | None = None
+    search = _Search(sizes, name, unit, model, passes)
+    required: str | None = None  # the kind that uses all elements
     for candidates in _candidates(elements, policies, alpha, use_all=use_all, cpu_alone=cpu_alone):
-        kind, members = candidates.kind, candidates.elements
-        if use_all and len(members) == len(elements):
-            required = kind
-
-        def tried(
-            policy: str, share: float | None, members: list[Element] = members, kind: str = kind
-        ) -> float:
-            """Return the cautious seconds of a placement, and keep it if it is the best of its kind."""
-            try:
-                shares, nbytes = estimate_shares(sizes, members, policy, share)
-            except DeviceOutOfMemory as error:
-                infeasible[kind] = error
-                return math.inf
-            # With no pass there is nothing to compare, so placements are compared by one.
-            seconds = model.cautious_seconds(shares, passes=passes or 1)
-            if not math.isfinite(seconds):
-                msg = f"expected passes that take a finite time, found {passes} of {name}; give fewer passes"
-                raise ArgumentError(msg)
-            if kind not in found or seconds < found[kind].cautious:
-                prediction = model.predict(shares, passes=passes)
-                names = tuple(e.name.partition("#")[0] for e in members)
-                placement = names, policy, share, tuple(shares), tuple(nbytes)
-                plan = Plan(name, unit, passes, *placement, prediction, {}, {})
-                found[kind] = _Choice(plan, members, seconds)
-            return seconds
-
-        for one_policy in candidates.policies:
-            if not candidates.open_alpha:
-                tried(one_policy, candidates.alpha)
-                continue
-            coarse = {step: tried(one_policy, step / 100) for step in _COARSE}
-            best = min(coarse, key=coarse.__getitem__)
-            for step in range(max(1, best - _FINE), min(99, best + _FINE) + 1):
-                if step != best:
-                    tried(one_policy, step / 100)
+        if use_all and len(candidates.elements) == len(elements):
+            required = candidates.kind
+        search.add(candidates)
+    found, infeasible = search.found, search.infeasible
     if not found or required not in (None, *found):
         raise infeasible[required] if required is not None else list(infeasible.values())[-1]
     why = {kind: str(error) for kind, error in infeasible.items() if kind not in found}
-    best_choice = _best(found, required)
-    return replace(best_choice.plan, infeasible=why), best_choice.elements
+    best = _best(found, required)
+    return replace(best.plan, infeasible=why), best.elements
 
 
 def check_choices(policy: str, alpha: float | None) -> None:

@@ -81,7 +81,7 @@ class Prediction:
         seconds : mapping of str to float
             Predicted seconds of each alternative.
         passes : float, default 1
-            How many times the passes of the alternatives this prediction has.
+            Passes of this prediction for each pass of the alternatives.
         """
         cpu, gpu = seconds.get("CPU alone"), seconds.get("GPU alone")
         return replace(

@@ -28,11 +28,11 @@ CPU_VERTEX_SECONDS = 15e-9
 CPU_LINK = 10e9
 # Seconds of a superstep with an exchange, for each kind of element.
 SUPERSTEP_SECONDS = {"cpu": 100e-6, "cuda": 600e-6}
-# Algorithms that leave rows early read this part of the edges on average, and visit a vertex several times.
+# Algorithms that leave rows early: the part of the edges that they read, and the visits of a vertex.
 EARLY_EXIT_EDGES = 0.1
 EARLY_EXIT_HOST_EDGES = 0.02
 EARLY_EXIT_VERTICES = {"cpu": 2.0, "cuda": 6.0}
-# Supersteps of a pass, of algorithms that read every edge in one and of those that do not.
+# Supersteps of a pass, by whether a pass reads every edge.
 SUPERSTEPS = {True: 1.0, False: 8.0}
 # Part by which a run may take longer. Other programs slow host memory more than GPU memory.
 MARGIN = {"cpu": 0.15, "cuda": 0.05}

@@ -23,7 +23,7 @@ from evener.algorithms.registry import find, names
 from evener.algorithms.verification import Claim
 from evener.algorithms.verify import verify
 from evener.cli import main
-from evener.cli.options import PLACEMENT
+from evener.cli.options import PLACEMENT_OPTIONS
 from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.place import partition
@@ -118,7 +118,11 @@ class AlgorithmContract:
     def test_options_are_arguments_of_the_function(self) -> None:
         """Each option is a keyword argument, and each argument an option or one of placement."""
         taken = set(inspect.signature(self.spec.function()).parameters)
-        assert {option.name for option in self.spec.options} == taken - {"graph", "progress", *PLACEMENT}
+        assert {option.name for option in self.spec.options} == taken - {
+            "graph",
+            "progress",
+            *PLACEMENT_OPTIONS,
+        }
 
     def test_state_covers_what_a_run_keeps_on_the_host(self) -> None:
         """The most bytes of state are no fewer than the least."""

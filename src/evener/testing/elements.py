@@ -198,7 +198,7 @@ class ElementContract:
         other = self.make(self.name)
         for dtype in ("uint32", "uint64"):
             values = np.arange(1, 1001).astype(dtype)
-            source, target = other.upload(values.copy()), element.allocate(1000, dtype, 0, travels=True)
+            source, target = other.upload(values.copy()), element.allocate(1000, dtype, 0, exchanged=True)
             element.begin_round()
             if element.memory == other.memory:
                 element.run(target.__setitem__, slice(None), source)

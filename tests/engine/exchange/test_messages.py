@@ -56,9 +56,9 @@ def placed():
 def test_only_elements_with_separate_memories_copy(placed):
     engine = Engine(placed, "test")
     links = engine._exchange._pulls
-    in_place = {(link.sender, link.receiver) for link in links if link.sending.in_place}
+    in_place = {(link.from_partition, link.to_partition) for link in links if link.send_end.in_place}
     assert in_place == {(0, 1), (1, 0)}
-    copied = {(link.sender, link.receiver) for link in links if not link.sending.in_place}
+    copied = {(link.from_partition, link.to_partition) for link in links if not link.send_end.in_place}
     assert copied == {(0, 2), (1, 2), (2, 0), (2, 1)}
 
 
@@ -159,9 +159,9 @@ def links(route, holder, owner):
 def push(link, op, here, there, flags=None, owner_flags=None):
     """Push on one link; returns the packet as it was received."""
     flagged = flags is not None
-    link.receiving.expect(room_for_push(link.route, link.inbox, op, there.dtype, flagged=flagged))
-    link.sending.send(pack_push(link.route, link.outbox, op, here, flags))
-    packet = link.receiving.receive()
+    link.receive_end.expect(room_for_push(link.route, link.inbox, op, there.dtype, flagged=flagged))
+    link.send_end.send(pack_push(link.route, link.outbox, op, here, flags))
+    packet = link.receive_end.receive()
     if owner_flags is not None or not flagged:
         assert unpack_push(link.route, link.inbox, op, packet, there, owner_flags) == 0
     return packet
@@ -170,9 +170,9 @@ def push(link, op, here, there, flags=None, owner_flags=None):
 def pull(link, there, here, *, as_bits):
     """Pull on one link, without flags; returns the packet as it was received."""
     how = {"as_bits": as_bits, "turn": 0}
-    link.receiving.expect(room_for_pull(link.route, link.inbox, here, flagged=False, **how))
-    link.sending.send(pack_pull(link.route, link.outbox, there, None, **how))
-    packet = link.receiving.receive()
+    link.receive_end.expect(room_for_pull(link.route, link.inbox, here, flagged=False, **how))
+    link.send_end.send(pack_pull(link.route, link.outbox, there, None, **how))
+    packet = link.receive_end.receive()
     assert unpack_pull(link.route, link.inbox, packet, here, None, as_bits=as_bits) == 0
     return packet
 

@@ -375,8 +375,8 @@ def test_ids_of_a_csv_file_in_quotes_are_strings(tmp_path):
 @pytest.mark.parametrize(
     ("graph", "said"),
     [
-        (ev.Graph.from_edges([0, 2], [2, 0], n=4), "the file omits 2 vertices without edges; write .parquet"),
-        (ev.Graph.from_edges([0], [1], n=3), "the file omits 1 vertex without edges; write .parquet"),
+        (ev.Graph.from_edges([0, 2], [2, 0], n=4), "CSV files omit 2 vertices without edges"),
+        (ev.Graph.from_edges([0], [1], n=3), "CSV files omit 1 vertex without edges"),
         (ev.Graph.from_edges([0, 1], [1, 2]), None),
         (ev.Graph.from_edges(["a"], ["b"]), None),
     ],

@@ -388,7 +388,7 @@ class TestGpus:
         assert meter.reasons["cuda:0"].endswith("pip install nvidia-ml-py")
 
     def test_a_name_that_is_no_element(self):
-        with pytest.raises(ev.ArgumentError, match="'gpu:0' is not an element"):
+        with pytest.raises(ev.ArgumentError, match=r"elements: expected names .*, found 'gpu:0'"):
             Meter(["cpu", "gpu:0"])
 
 

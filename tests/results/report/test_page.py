@@ -349,9 +349,9 @@ class TestCurves:
 class TestWhereThereIsOne:
     def test_much_time_for_making_kernels_ready(self):
         r = made(spans=SPANS, seconds=1.2)
-        assert "compiling kernels" not in page(r)
+        assert "loading or compiling kernels" not in page(r)
         r.timeline.compile_seconds = 0.9
-        assert re.search(r"of which compiling kernels.{0,60}900 ms", page(r), re.DOTALL)
+        assert re.search(r"of which loading or compiling kernels.{0,60}900 ms", page(r), re.DOTALL)
 
     def test_prediction(self):
         r = made(spans=SPANS, seconds=1.2)

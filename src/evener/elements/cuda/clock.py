@@ -27,7 +27,7 @@ class EventClock:
         self._anchor: tuple[Any, float] = (None, 0.0)
 
     def reset(self) -> None:
-        """Set the clock by an event at the end of the queue, after waiting for it."""
+        """Set the clock by a new event, after waiting for all earlier work."""
         event = self._cuda.Event()
         event.record()
         event.synchronize()

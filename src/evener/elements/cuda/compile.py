@@ -74,8 +74,8 @@ def compiled(file: str | OwnSource, types: Mapping[str, str], arch: str) -> Bina
 def architecture(capability: str) -> str:
     """Return the architecture to compile for, given a GPU's compute capability such as "90".
 
-    If NVRTC does not know the capability, this is the newest older one, as PTX. The driver compiles PTX to
-    machine code.
+    If NVRTC does not know the capability, the function returns the newest older architecture, as PTX. The
+    driver compiles PTX to machine code.
     """
     from cupy.cuda import nvrtc
 
@@ -85,7 +85,8 @@ def architecture(capability: str) -> str:
     older = [arch for arch in known if arch < int(capability)]
     if not older:
         msg = (
-            f"this GPU's compute capability is {capability}; the CUDA toolkit here needs {known[0]} or newer"
+            f"expected a GPU of compute capability {known[0]} or higher, found {capability}; use another GPU "
+            "or an older CUDA toolkit"
         )
         raise DeviceError(msg)
     return f"compute_{older[-1]}"

@@ -30,7 +30,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 
 
 def leak_forever(loaded: Any) -> None:
-    """Never free an object of a GPU; the driver does when the process ends."""
+    """Never free an object of a GPU; the driver frees it when the process ends."""
     _kept.append(loaded)
 
 
@@ -43,16 +43,19 @@ def translate(element: CudaElement, error: BaseException, doing: str, nbytes: in
 
     if isinstance(error, cuda.memory.OutOfMemoryError):
         free = element.free_bytes()
-        more = f"{format_bytes(nbytes)} more are" if nbytes else "more is"
+        needed = f"{doing} needs {format_bytes(nbytes)}" if nbytes else f"{doing} needs more memory"
         msg = (
-            f"{element.name} has {format_bytes(free)} free and {more} needed; give it a smaller share of the "
-            'edges (a larger alpha), run with on="cpu", or take a GPU with more memory'
+            f"{element.name}: {needed}, but {format_bytes(free)} are free; give the GPU a smaller share of "
+            'the edges (a larger alpha), or run with on="cpu"'
         )
         return DeviceOutOfMemory(msg, needed=nbytes, available=free)
     if not isinstance(error, cuda.runtime.CUDARuntimeError | cuda.driver.CUDADriverError):
         return None
     if error.status == _NO_MEMORY:
-        msg = f'{element.name} has no memory for {doing}; end what else runs there, or take on="cpu"'
+        msg = (
+            f"{element.name}: CUDA has no memory left for {doing}; end other programs on this GPU, or run "
+            'with on="cpu"'
+        )
         return DeviceOutOfMemory(msg, needed=nbytes, available=0)
     what = f"{element.name} failed while {doing}"
     if error.status in _REFUSED:
@@ -61,7 +64,7 @@ def translate(element: CudaElement, error: BaseException, doing: str, nbytes: in
 
 
 def failed(what: str, error: Exception) -> DeviceError:
-    """Return the error for a GPU that fails and cannot be used again in this process.
+    """Return the error for a GPU that has failed and is unusable for the rest of this process.
 
     After a kernel has failed, CUDA answers every call of the process with the same error. CuPy would report
     it for each object that it frees, so existing objects are never freed.
@@ -71,8 +74,8 @@ def failed(what: str, error: Exception) -> DeviceError:
     owners = (cuda.Event, cuda.Stream, cuda.PinnedMemory)
     _kept.extend(one for one in gc.get_objects() if type(one) in owners)
     msg = (
-        f"{what}: {first_clause(error)}; nothing more can be run on it in this process, so run again in a "
-        'new one, or with on="cpu"'
+        f"{what}: {first_clause(error)}; this process cannot use the GPU again; run in a new process, or "
+        'with on="cpu"'
     )
     return DeviceError(msg)
 
@@ -95,7 +98,7 @@ class DeviceContext:
     def __enter__(self) -> None:
         try:
             self._device.__enter__()
-        except Exception as error:  # after a GPU has failed, no other becomes the current one
+        except Exception as error:  # after a GPU has failed, CUDA refuses every switch of GPUs
             self._translate(error)
             raise
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
 
-# The first exists with NVIDIA's driver. A container may have only the second.
+# NVIDIA's driver creates both. A container may have only the second.
 _DRIVER = (Path("/proc/driver/nvidia"), Path("/dev/nvidiactl"))
 
 _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
@@ -26,7 +26,7 @@ _REINSTALL = 'pip install "evener[cuda13]" in an environment of its own'
 
 @cache
 def missing() -> str | None:
-    """Return why no GPU can be used, with advice, as a clause; None if a GPU can be used."""
+    """Return the reason, with advice, why no GPU is usable; None if a GPU is usable."""
     try:
         import cupy
 
@@ -86,7 +86,7 @@ class Gpu:
     power_limit_watts : float
         The power limit, if NVML reports it.
     problem : str
-        Why the GPU cannot be used, as a clause; None if it can be used.
+        Why the GPU is not usable; None if it is usable.
     """
 
     element: str
@@ -202,21 +202,21 @@ def _driver_problem(error: Exception, runtime: Any) -> str:
         return _no_gpu_shown()
     if "InsufficientDriver" not in str(error):
         answer = first_clause(error)
-        return f"the NVIDIA driver answers with an error ({answer}); see whether nvidia-smi lists a GPU"
+        return f"the NVIDIA driver reports an error ({answer}); check that nvidia-smi lists a GPU"
     known, wanted = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
     if not known:
         return "there is no NVIDIA driver; install one, or start this container with its GPUs"
     return (
-        f"the NVIDIA driver is too old: it knows CUDA {_version(known)}, and CuPy here needs "
-        f"{wanted // 1000}; install a newer driver"
+        f"the NVIDIA driver is too old: CuPy needs CUDA {wanted // 1000}, and the driver supports "
+        f"{_version(known)}; install a newer driver"
     )
 
 
 def _no_gpu_shown() -> str:
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     if shown is not None:
-        return f'the NVIDIA driver shows no GPU, as CUDA_VISIBLE_DEVICES is "{shown}"; unset it or name a GPU'
-    return "the NVIDIA driver shows no GPU; see whether nvidia-smi lists one"
+        return f'the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES is "{shown}"; unset it or name a GPU'
+    return "the NVIDIA driver shows no GPU; check that nvidia-smi lists one"
 
 
 def _version(number: int) -> str:

@@ -40,7 +40,7 @@ _USABLE_SHARE = 0.95
 
 @cache
 def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
-    """Return the byte that all bytes of an integer of this type are equal to, or None."""
+    """Return the byte that an integer of this type repeats, or None if its bytes differ."""
     pattern = set(np.full(1, value, kind).tobytes())
     return pattern.pop() if len(pattern) == 1 else None
 
@@ -48,7 +48,7 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
 class CudaElement:
     """One GPU.
 
-    Kernels are launched asynchronously. `result` waits for what a kernel returns, `wait` for all work.
+    Kernels are launched asynchronously. `result` waits for a kernel's results, and `wait` for all work.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ class CudaElement:
     Raises
     ------
     ArgumentError
-        If there is no such GPU.
+        If the machine has no GPU with this index.
     DeviceError
-        If no GPU can be used; the message says why.
+        If no GPU is usable. The message says why.
     """
 
     kind = "cuda"
@@ -141,7 +141,7 @@ class CudaElement:
         dtype: DTypeLike,
         fill: object | None = None,
         *,
-        travels: bool = False,  # noqa: ARG002 - every array can
+        exchanged: bool = False,  # noqa: ARG002 - every array can
     ) -> Any:
         """Return a CuPy array, filled or undefined."""
         with self._guarded("allocating", length, dtype):
@@ -189,7 +189,7 @@ class CudaElement:
         return TieredArray(locked, self.allocate(length - on_host, dtype))
 
     def begin_write(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
-        """Return a view of the part on the host, or locked pages while earlier ones are copied."""
+        """Return a view of the host's part, or locked pages that `end_write` copies to the GPU."""
         if end <= len(edges.host_part):
             part: NDArray[Any] = edges.host_part[begin:end]
             return part
@@ -197,7 +197,7 @@ class CudaElement:
             return self._staging.open(end - begin, edges.dtype)
 
     def end_write(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
-        """Copy what was written to the part on the host and, asynchronously, to the part on the GPU."""
+        """Copy the written values to the host's part and, asynchronously, to the GPU's part."""
         split = len(edges.host_part)
         if begin + len(written) <= split:
             return  # `begin_write` returned a view
@@ -247,28 +247,28 @@ class CudaElement:
         return event
 
     def copy_in(self, source: Any, target: Any) -> CopyDone:
-        """Copy an array of the host after the kernels of earlier rounds, and concurrently with later ones."""
+        """Copy a host array after the kernels of earlier rounds, and concurrently with later kernels."""
         with self._guarded("copying to the GPU"):
             return CopyDone(self, self._copies.from_host(source, target, self._round))
 
     def copy_out(self, source: Any, target: Any) -> CopyDone:
-        """Copy an array to the host after the kernels launched so far, and concurrently with later ones."""
+        """Copy an array to the host after all kernels so far, and concurrently with later kernels."""
         with self._guarded("copying from the GPU"):
             self._sent = self._copies.to_host(source, target, self.record())
         return CopyDone(self, self._sent)
 
     def copy_from(self, source: Any, target: Any, memory: object, after: Any) -> CopyDone:
-        """Copy an array of another GPU after its event and the kernels of earlier rounds here."""
+        """Copy an array of another GPU after that GPU's event and this GPU's kernels of earlier rounds."""
         with self._guarded("copying to the GPU"):
             return CopyDone(self, self._copies.from_peer(source, target, memory, after, self._round))
 
     def wait_for_peer(self, done: CopyDone) -> None:
-        """Order later outgoing copies after the copy, and let the next mark come after it."""
+        """Order later outgoing copies, and the next time mark, after a peer's copy."""
         with self._guarded("copying from the GPU"):
             self._sent = self._copies.wait_for_peer(done.event)
 
     def wait_for(self, done: CopyDone) -> None:
-        """Order kernels launched from here on after a copy."""
+        """Order all later kernels after a copy."""
         with self._guarded("copying to the GPU"):
             self._cupy.cuda.get_current_stream().wait_event(done.event)
 
@@ -300,7 +300,7 @@ class CudaElement:
             return function(*args)
 
     def result(self, value: Any) -> Any:
-        """Return what a kernel returned, after waiting for it if it is a `PendingResult`."""
+        """Return the result of a kernel, after waiting for a `PendingResult`."""
         if not isinstance(value, PendingResult):
             return value
         with self._guarded(f"running {value.kernel}"):
@@ -316,7 +316,7 @@ class CudaElement:
     # ---- clock ----------------------------------------------------------------------------------
 
     def begin_timing(self, *, concurrent: bool) -> None:
-        """Use the GPU's clock if other elements run at the same time, else the host's, which is free."""
+        """Use the GPU's clock if other elements run at the same time, else the host's cheaper clock."""
         self._timed = concurrent
         self._sent = None  # from a run that failed
         if concurrent:
@@ -350,7 +350,7 @@ class CudaElement:
         self, name: str, function: int, blocks: int, threads: int, shared_bytes: int, parameters: int,
         *, together: bool, lists: bool,
     ) -> None:  # fmt: skip
-        """Launch a kernel. `together`: its blocks synchronize; `lists`: it lists pieces of rows."""
+        """Launch a kernel. With `together`, its blocks synchronize; with `lists`, it lists pieces of rows."""
         driver, stream = self._driver, self._cupy.cuda.get_current_stream().ptr
         try:
             if together:

@@ -23,11 +23,11 @@ __all__ = ["MAX_RESULTS", "Launcher", "PendingResult"]
 # The `struct` formats of parameters that the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
 _FILLED = {"Results": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
-# Most values that a kernel returns, each a word of 64 bits.
+# Largest number of values that a kernel returns, each a word of 64 bits.
 MAX_RESULTS = 4
 # Threads in a block of an EdgeLoop.
 _EDGE_LOOP_THREADS = 256
-# Threads in a warp, and most threads in a block.
+# Threads in a warp, and the largest number of threads in a block.
 _WARP, _MAX_THREADS = 32, 1024
 # The C type of an array's elements.
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
@@ -68,14 +68,14 @@ class _Ready(NamedTuple):
 class Launcher:
     """One kernel on one element; call it like its CPU twin.
 
-    A call returns at once; the call of a kernel with results returns a `PendingResult`.
+    A call returns at once. If the kernel has results, the call returns a `PendingResult`.
 
     Raises
     ------
     ArgumentError
         If the declaration cannot be launched, or a call has a wrong number of arguments.
     DeviceError
-        If an array has another type than declared, or is on another element.
+        If an array has another type than declared, or is not on this element.
     """
 
     def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
@@ -104,8 +104,8 @@ class Launcher:
     def __call__(self, *args: Any) -> PendingResult | None:
         """Launch the kernel."""
         if len(args) != len(self._given):
-            wanted = ", ".join(p.name for p in self._given)
-            msg = f"{self._name} takes {len(self._given)} arguments ({wanted}), not {len(args)}"
+            expected = ", ".join(p.name for p in self._given)
+            msg = f"{self._name}: expected {len(self._given)} arguments ({expected}), found {len(args)}"
             raise ArgumentError(msg)
         if self._arrays:
             key = tuple([_signature(args[i]) for i in self._arrays])
@@ -133,7 +133,7 @@ class Launcher:
         try:
             ready.pack.pack_into(ready.buffer, 0, *flat)
         except StructError as error:
-            msg = f"{self._name} got a number that its argument's type does not hold: {error}"
+            msg = f"{self._name}: a number does not fit the declared type of its parameter: {error}"
             raise ArgumentError(msg) from error
         self._element.launch(
             self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
@@ -166,21 +166,26 @@ class Launcher:
         return self._ready[key]
 
     def _check(self, name: str, kind: str, of: list[str], arg: Any) -> None:
-        """Refuse an argument of a wrong type, whose bytes the kernel would misread."""
+        """Raise an error for an argument of a wrong type, because the kernel would misread its bytes."""
         if kind in _ARRAYS:
-            want = of[0] if of else "u64"
-            # A NumPy array has a `device` too, but no address that a GPU can use.
-            near = hasattr(arg, "__cuda_array_interface__") and arg.data.device_id == self._element.index
-            here = isinstance(arg, TieredArray) if kind == "Tiered" else near
-            if not here or _C_TYPES.get(arg.dtype) != want:
-                got = f"{type(arg).__name__} of {getattr(arg, 'dtype', 'no dtype')}"
-                msg = f"{self._name} takes an array of {want} on {self._element.name} as {name}, not {got}"
+            expected = of[0] if of else "u64"
+            if kind == "Tiered":
+                readable = isinstance(arg, TieredArray)
+            else:  # a NumPy array has a `device` too, but no address that a GPU can use
+                on_gpu = hasattr(arg, "__cuda_array_interface__")
+                readable = on_gpu and arg.data.device_id == self._element.index
+            if not readable or _C_TYPES.get(arg.dtype) != expected:
+                found = f"{type(arg).__name__} of {getattr(arg, 'dtype', 'no dtype')}"
+                msg = (
+                    f"{self._name}, argument {name}: expected an array of {expected} on "
+                    f"{self._element.name}, found {found}; allocate it with Engine.array"
+                )
                 raise DeviceError(msg)
             return
         try:
             Struct(SCALARS[kind]).pack(arg)
         except StructError as error:
-            msg = f"{self._name} takes a number of type {kind} as {name}, not {arg!r}"
+            msg = f"{self._name}, argument {name}: expected a number of type {kind}, found {arg!r}"
             raise ArgumentError(msg) from error
 
 
@@ -199,7 +204,7 @@ def _signature(arg: Any) -> tuple[str, int]:
 
 
 def _check_declared(name: str, declared: Declaration) -> None:
-    """Refuse a declaration with parameters or blocks that cannot be launched."""
+    """Raise an error for a declaration with parameters or blocks that cannot be launched."""
     seen_in_arrays = {t for p in declared.parameters if p.kind in _ARRAYS for t in p.of}
     numbers = {*SCALARS, *declared.types}
     for p in declared.parameters:
@@ -211,26 +216,28 @@ def _check_declared(name: str, declared: Declaration) -> None:
             passable = p.kind in _FILLED or p.kind in numbers
         if not passable:
             msg = (
-                f'{name} declares "{p.name}", which cannot be passed; use Array<T>, Tiered<T>, Bits or T, '
-                f"then Results<...> of up to {MAX_RESULTS} u64 or double, Grid, Pieces or Shared; "
-                f"T is one of {', '.join(SCALARS)} or a template parameter"
+                f'{name}: the type of parameter "{p.name}" is not supported; declare arguments as Array<T>, '
+                f"Tiered<T>, Bits or T, where T is one of {', '.join(SCALARS)} or a template parameter; "
+                f"then Results<...> of up to {MAX_RESULTS} u64 or double, Grid, Pieces or Shared"
             )
             raise ArgumentError(msg)
     if declared.threads != 1 and (declared.threads % _WARP or not 0 < declared.threads <= _MAX_THREADS):
         msg = (
-            f"{name} is declared with blocks of {declared.threads} threads; give PARALLEL or BLOCK a "
-            f"multiple of {_WARP} up to {_MAX_THREADS}"
+            f"{name}: expected PARALLEL or BLOCK with a multiple of {_WARP} threads up to {_MAX_THREADS}, "
+            f"found {declared.threads}"
         )
         raise ArgumentError(msg)
     filled = [p.kind in _FILLED for p in declared.parameters]
     if filled != sorted(filled):
-        msg = f"{name} declares arguments after {', '.join(_FILLED)}; move these types to the end"
+        msg = f"{name}: expected the parameters {', '.join(_FILLED)} last, found an argument after them"
         raise ArgumentError(msg)
     if unseen := set(declared.types) - seen_in_arrays:
-        msg = f"{name} is a template of {unseen.pop()}; declare an Array or Tiered parameter of this type"
+        of = unseen.pop()
+        msg = f"{name} is a template of {of}: expected a parameter Array<{of}> or Tiered<{of}>, found none"
         raise ArgumentError(msg)
     if any(p.kind == "Pieces" for p in declared.parameters) and declared.threads != _EDGE_LOOP_THREADS:
         msg = (
-            f"{name} takes Pieces; expected PARALLEL({_EDGE_LOOP_THREADS}), found {declared.threads} threads"
+            f"{name}: a kernel with Pieces runs in blocks of {_EDGE_LOOP_THREADS} threads; expected "
+            f"PARALLEL({_EDGE_LOOP_THREADS}), found {declared.threads} threads"
         )
         raise ArgumentError(msg)

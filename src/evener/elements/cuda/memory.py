@@ -14,8 +14,8 @@ __all__ = ["TieredArray"]
 class TieredArray:
     """A read-only array with its first part in host memory and the rest in GPU memory.
 
-    Kernels read the host's part across the bus (zero-copy, T13 §8). The first part holds the rows of highest
-    degree, because reading long rows uses the bus best, and bottom-up searches read few edges of these rows.
+    Kernels read the host's part across the bus (zero-copy, T13 §8). It holds the rows of highest degree:
+    reads of long rows use the bus best, and bottom-up searches read few edges of these rows.
 
     Parameters
     ----------
@@ -65,16 +65,22 @@ class TieredArray:
         return TieredArray(self.host_part, self.device_part, prefixes)
 
     def pointers(self) -> tuple[int, int, int, int, int, int]:
-        """Return the addresses and lengths that a kernel needs.
+        """Return the fields of a kernel's `Tiered` argument, in their order.
 
-        The address of value 0 in GPU and host memory, the length of the host's part, the whole length, the
-        address of the prefixes, and the number of rows with one.
+        Returns
+        -------
+        device, host : int
+            The addresses of value 0 in GPU memory and in host memory.
+        split, length : int
+            The length of the host's part, and of the whole array.
+        prefixes, rows : int
+            The address of the prefixes, and the number of rows that have one.
         """
         if self._pointers is None:  # computed once, because every launch needs them
             split = len(self.host_part)
             # Kernels read the GPU's memory only from value `split` on.
-            near = (int(self.device_part.data.ptr) - split * self.itemsize) % (1 << 64)
-            far = int(self.host_part.ctypes.data) if split else near
+            device = (int(self.device_part.data.ptr) - split * self.itemsize) % (1 << 64)
+            host = int(self.host_part.ctypes.data) if split else device
             prefixes = (0, 0) if self.prefixes is None else (int(self.prefixes.data.ptr), len(self.prefixes))
-            self._pointers = near, far, split, len(self), *prefixes
+            self._pointers = device, host, split, len(self), *prefixes
         return self._pointers

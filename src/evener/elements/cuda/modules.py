@@ -20,8 +20,9 @@ __all__ = ["ModuleCache"]
 _SHARED_FOR_TABLES = 0.85
 # Kernels that gain nothing from L1 cache and use all of the shared memory.
 _FULL_SHARED = ("pull.local_sums",)
-# Bytes of shared memory of `pull.local_sums` without its table, and the columns that 16 bits can number.
+# Bytes of shared memory of `pull.local_sums` without its table.
 _BYTES_OUTSIDE_TABLE = (32 * 256 + 32) * 4 + 1024
+# Largest multiple of 1024 columns that 16 bits can number.
 _MAX_COLUMNS = (1 << 16) - 1024
 
 # Loaded modules by GPU, file and template arguments, with the names of their kernels.

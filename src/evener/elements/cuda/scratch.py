@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_BLOCKS", "Scratch", "pieces_for"]
 
-# Most blocks of a kernel. Each has a place for its results.
+# Largest number of blocks of a kernel. Each block has a place for its results.
 MAX_BLOCKS = 1 << 14
-# Kernels whose results can wait to be read.
+# Number of kernels whose results may be unread.
 _SLOTS = 16
-# Fewest edges of a piece of a long row: LONG in kernels/cuda/edges.cuh.
+# Smallest number of edges in a piece of a long row: LONG in kernels/cuda/edges.cuh.
 _PIECE_EDGES = 512
 # The two counts of pieces among the counters, in sectors of 4 words.
 _COUNTS_OF_PIECES = slice(8, 16)
-# Fewest pieces that lists have room for.
+# Smallest number of pieces that lists have room for.
 _MIN_PIECES = 1 << 10
 
 
@@ -35,7 +35,7 @@ class Scratch:
         import cupy
 
         self._block_results = cupy.zeros(MAX_BLOCKS * MAX_RESULTS, np.uint64)
-        # Each in its own memory sector: blocks done, arrivals, two counts of pieces, three pairs of sums.
+        # One memory sector each: blocks done, arrivals, two counts of pieces, three pairs of sums.
         self._counters = cupy.zeros(6 * 4, np.uint64)
         self._pieces = cupy.zeros(_MIN_PIECES, np.uint64)
         self._results: NDArray[np.uint64] = np.frombuffer(

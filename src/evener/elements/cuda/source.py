@@ -73,7 +73,7 @@ class Declaration:
     one_block : bool
         Whether the kernel runs on a single block.
     parameters : tuple of Parameter
-        The parameters of the CPU kernel, and after them the parameters that the launcher fills in.
+        The parameters of the CPU kernel, followed by the parameters that the launcher fills in.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class OwnSource:
-    """A ``.cu`` file from outside the package, as it was when it was read.
+    """The text of a ``.cu`` file from outside the package.
 
     Attributes
     ----------
@@ -173,9 +173,9 @@ def declared_in(file: OwnSource, name: str) -> Declaration:
     """
     found = declarations(file)
     if name not in found:
-        others = f"its kernels are {', '.join(found)}" if found else "it declares none"
+        others = f"found {', '.join(found)}" if found else "found no kernel"
         msg = (
-            f'{file.path} declares no kernel "{name}": {others}; a declaration begins '
+            f'{file.path}: expected a kernel "{name}", {others}; begin its declaration with '
             f'"__global__ void PARALLEL(256) {name}("'
         )
         raise ArgumentError(msg)
@@ -205,7 +205,10 @@ def _header(name: str, includer: Path) -> Path:
         if (folder / name).is_file():
             return folder / name
     ours = ", ".join(f'"{path.name}"' for path in sorted(_FOLDER.glob("*.cuh")))
-    msg = f'{includer} includes "{name}", found neither in its folder nor in Evener\'s headers: {ours}'
+    msg = (
+        f'{includer}: the header "{name}" is neither in the folder of this file nor among Evener\'s headers: '
+        f"{ours}; add it to the folder"
+    )
     raise FileError(msg)
 
 

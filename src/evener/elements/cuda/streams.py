@@ -1,4 +1,4 @@
-"""Streams that copy to and from one GPU while it computes, and references to the arrays being copied."""
+"""Streams that copy to and from a GPU while the GPU computes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CopyDone", "CopyStreams"]
 
-# Arrays that elements of each GPU are copying, with the event after the copy.
+# For each GPU, the arrays of unfinished copies, with the event after each copy.
 _copying: defaultdict[int, deque[tuple[Any, tuple[Any, ...]]]] = defaultdict(deque)
 _copying_lock = Lock()
 
@@ -52,7 +52,7 @@ class CopyStreams:
         self._index = index
         self._cuda: Any = cuda
         self._outgoing = self._stream()
-        # One stream for the host and one for each GPU that sends here, so that no sender waits for another.
+        # One stream for the host and one for each sending GPU, so that no sender waits for another sender.
         self._incoming: dict[object, Any] = {"host": self._stream()}
 
     def _stream(self) -> Any:
@@ -67,14 +67,14 @@ class CopyStreams:
         return sent
 
     def from_host(self, source: Any, target: Any, after: Any) -> Any:
-        """Copy an array of the host here after an event; return the event after the copy."""
+        """Copy a host array to this GPU after an event; return the event after the copy."""
         incoming = self._incoming["host"]
         incoming.wait_event(after)
         target.data.copy_from_host_async(source.ctypes.data, target.nbytes, incoming)
         return self._received(incoming, source, target)
 
     def from_peer(self, source: Any, target: Any, memory: object, sent_after: Any, after: Any) -> Any:
-        """Copy an array of another GPU here after an event of each; return the event after the copy.
+        """Copy an array of another GPU to this GPU after an event of each; return the event after the copy.
 
         A stream of the receiving GPU copies, because compute-sanitizer reports memory that another GPU wrote
         as uninitialized.
@@ -98,7 +98,7 @@ class CopyStreams:
         return self._outgoing.record()
 
     def keep_until(self, event: Any, *arrays: Any) -> None:
-        """Keep arrays alive until an event, also if the run fails and drops them and the element."""
+        """Keep arrays alive until an event, even if the run fails and drops its references."""
         self.release_copied()
         with _copying_lock:
             _copying[self._index].append((event, arrays))

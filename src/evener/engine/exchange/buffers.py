@@ -29,17 +29,17 @@ class Buffers:
         self._arrays: dict[tuple[str, str], NDArray[Any]] = {}
 
     def array(
-        self, use: str, length: int, dtype: DTypeLike, fill: object | None = None, *, travels: bool = True
+        self, use: str, length: int, dtype: DTypeLike, fill: object | None = None, *, exchanged: bool = True
     ) -> NDArray[Any]:
-        """Return the array of a use and a type, shape (length,); at first undefined, or filled.
+        """Return the array of shape (length,) for a use and a type; at first undefined, or filled.
 
-        An array that is not sent or received needs no `travels`.
+        Arrays that are sent or received need `exchanged`.
         """
         key = (use, np.dtype(dtype).char)
         if key not in self._arrays:
-            self._arrays[key] = self.element.allocate(length, dtype, fill, travels=travels)
+            self._arrays[key] = self.element.allocate(length, dtype, fill, exchanged=exchanged)
         return self._arrays[key]
 
-    def bitmap(self, use: str, length: int, *, travels: bool = True) -> NDArray[Any]:
-        """Return the bitmap of a use, with `length` bits; at first clear."""
-        return self.array(use, (length + 63) // 64, "uint64", 0, travels=travels)
+    def bitmap(self, use: str, length: int, *, exchanged: bool = True) -> NDArray[Any]:
+        """Return the bitmap for a use, with `length` bits; at first clear."""
+        return self.array(use, (length + 63) // 64, "uint64", 0, exchanged=exchanged)

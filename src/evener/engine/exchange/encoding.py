@@ -1,8 +1,8 @@
 """Encoding: boundary values as packets, in the form with the fewest bytes.
 
 A dense packet has the whole slice of a route's mirrors, with a bit for each value if only some changed. A
-sparse packet has the positions and values of changes. A packet of bits is a slice of a bitmap. Between
-elements that share a memory, a packet holds the sender's own arrays (in place), which the receiver reads.
+sparse packet has the positions and values of changes. A packet of bits is a slice of a bitmap. If two
+elements share a memory, a packet holds the sender's own arrays, which the receiver reads in place.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Encoding(Enum):
 
 @dataclass(slots=True)
 class Packet:
-    """Boundary values that travel along a route.
+    """Boundary values that are sent along a route.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Packet:
     count : int
         The number of values.
     nbytes : int
-        The bytes that travel; 0 in place, where the receiver counts what it reads.
+        The bytes that are sent; 0 in place, where the receiver counts the bytes that it reads.
     arrays : dict of str to ndarray
         By use: "values", "positions" (uint32, from the route's first mirror) and "flags" (a bitmap).
     """
@@ -138,8 +138,8 @@ def unpack_push(
         element.kernel(f"exchange.push_{op}")(route.index, 0, packet.arrays["values"], owned)
     else:
         if packet.encoding is Encoding.SPARSE:
-            values = inbox.array("placed", k, owned.dtype, travels=False)
-            marks = inbox.bitmap("marks", k, travels=False)
+            values = inbox.array("placed", k, owned.dtype, exchanged=False)
+            marks = inbox.bitmap("marks", k, exchanged=False)
             _place_listed(packet, inbox, 0, values, marks)
         else:
             values, marks = packet.arrays["values"], packet.arrays["flags"]
@@ -189,11 +189,11 @@ def pack_pull(
     owned : ndarray
         If the route's mirrors are contiguous and there are no flags, the packet holds a view of it.
     flags : ndarray or None
-        A bitmap of the values that changed. Only these travel.
+        A bitmap of the values that changed. Only these are sent.
     as_bits : bool
         Whether `owned` is a bitmap.
     turn : int
-        Which of two sets of buffers to use, 0 or 1. The other one may still be in use.
+        The set of buffers to use, 0 or 1. The other set may still be in use.
     """
     element, k = outbox.element, len(route)
     if as_bits:
@@ -203,12 +203,12 @@ def pack_pull(
     if flags is None and route.first is not None:
         source = owned[route.first : route.first + k]
         return Packet(Encoding.DENSE, k, k * owned.dtype.itemsize, {"values": source})
-    # Filled, because values without a flag travel as well.
+    # Filled, because a dense packet also sends values without a flag.
     values = outbox.array(f"values {turn}", k, owned.dtype, 0)
     if flags is None:
         element.kernel("exchange.pull")(route.index, 0, owned, values)
         return Packet(Encoding.DENSE, k, k * owned.dtype.itemsize, {"values": values})
-    marks = outbox.bitmap("marks", k, travels=False)
+    marks = outbox.bitmap("marks", k, exchanged=False)
     moved = element.kernel("exchange.pull_flagged")(
         0, route.owner_bitmap, route.rank, owned, flags, values, marks
     )
@@ -299,7 +299,7 @@ def _pack_changes(
     sparse, dense = sparse_bytes(flagged, itemsize), dense_bytes(count, itemsize)
     if sparse >= dense:
         return Packet(Encoding.DENSE, count, dense, {"flags": _take_bits(outbox, turn, flags, begin, count)})
-    length = outbox.array("length", 1, "uint64", travels=False)
+    length = outbox.array("length", 1, "uint64", exchanged=False)
     length[:] = 0
     positions = outbox.array(f"positions {turn}", count, "uint32")
     listed = outbox.array(f"listed {turn}", count, values.dtype)

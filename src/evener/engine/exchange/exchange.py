@@ -1,4 +1,4 @@
-"""Exchange: the steps by which values travel from mirrors to owners, or from owners to mirrors."""
+"""Exchange: the steps that send values from mirrors to owners, or from owners to mirrors."""
 
 from __future__ import annotations
 
@@ -34,35 +34,42 @@ __all__ = ["Exchange", "Link"]
 
 
 class Link:
-    """One direction of a route: its sender, its receiver, and the transport between them.
+    """One direction of a route: two partitions, and the transport between their elements.
 
     Parameters
     ----------
     route : Route
-    sender, receiver : int
-        The partitions.
+    from_partition, to_partition : int
+        The partitions that send and receive.
     outbox, inbox : Buffers
-        Arrays of the sender's and of the receiver's element.
+        Arrays of the sending and of the receiving element.
+
+    Attributes
+    ----------
+    send_end : Sender
+    receive_end : Receiver
     """
 
-    __slots__ = ("inbox", "outbox", "receiver", "receiving", "route", "sender", "sending")
+    __slots__ = ("from_partition", "inbox", "outbox", "receive_end", "route", "send_end", "to_partition")
 
-    def __init__(self, route: Route, sender: int, receiver: int, outbox: Buffers, inbox: Buffers) -> None:
+    def __init__(
+        self, route: Route, from_partition: int, to_partition: int, outbox: Buffers, inbox: Buffers
+    ) -> None:
         self.route = route
-        self.sender = sender
-        self.receiver = receiver
+        self.from_partition = from_partition
+        self.to_partition = to_partition
         self.outbox = outbox
         self.inbox = inbox
-        self.sending, self.receiving = connect(outbox.element, inbox.element)
+        self.send_end, self.receive_end = connect(outbox.element, inbox.element)
 
 
 class Exchange:
     """The links of a partitioned graph.
 
-    Both directions return steps for each element twice: all elements send, and then all receive. A link
-    between elements that share a memory has no step that sends.
+    `push` and `pull` return two lists of steps: all elements take the sends, and then the receives. A link
+    between elements that share a memory has no send step.
 
-    The value of a step is a list of pairs: a partition, and bytes that it sent.
+    The value of a step is a list of pairs: a partition, and the bytes that it sent.
 
     Parameters
     ----------
@@ -85,16 +92,16 @@ class Exchange:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
 
         def room(link: Link) -> dict[str, NDArray[Any]]:
-            dtype = array.parts[link.receiver].dtype
+            dtype = array.parts[link.to_partition].dtype
             return room_for_push(link.route, link.inbox, op, dtype, flagged=changed is not None)
 
         def pack(link: Link) -> Packet:
-            flags = _part(changed, link.sender)
-            return pack_push(link.route, link.outbox, op, array.parts[link.sender], flags)
+            flags = _part(changed, link.from_partition)
+            return pack_push(link.route, link.outbox, op, array.parts[link.from_partition], flags)
 
         def unpack(link: Link) -> int:
-            owned, flags = array.parts[link.receiver], _part(changed, link.receiver)
-            return unpack_push(link.route, link.inbox, op, link.receiving.receive(), owned, flags)
+            owned, flags = array.parts[link.to_partition], _part(changed, link.to_partition)
+            return unpack_push(link.route, link.inbox, op, link.receive_end.receive(), owned, flags)
 
         self.cancel_published()
         _prepare(self._pushes, array, changed, room)
@@ -110,17 +117,17 @@ class Exchange:
             sends = self._sends_of_pull(array, changed)
 
         def unpack(link: Link) -> int:
-            packet, mirrored = link.receiving.receive(), array.parts[link.receiver]
-            flags = _part(changed, link.receiver)
+            packet, mirrored = link.receive_end.receive(), array.parts[link.to_partition]
+            flags = _part(changed, link.to_partition)
             return unpack_pull(link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits)
 
         return sends, self._receives(self._pulls, unpack)
 
     def publish(self, array: PartitionedArray) -> Steps:
-        """Return the steps of a pull that send, for each element to take at any time.
+        """Return the send steps of a pull. Each element may take its steps at any time.
 
         Nothing may use the mirrors before the pull. Packets alternate between two sets of buffers, because
-        the last packets may still be in use. An array that was published and not pulled is dropped.
+        the last packets may still be in use. An earlier array that was published but not pulled is dropped.
         """
         self.cancel_published()
         self._turn = 1 - self._turn
@@ -138,24 +145,25 @@ class Exchange:
     def cancel_published(self) -> None:
         """Drop the published array.
 
-        A CPU waits for it. On a GPU, later work comes after the copies, which may still write to mirrors.
+        Copies of the array may still write to mirrors. A CPU waits for them; a GPU orders later work after
+        them.
         """
         if self._published is not None:
             self._published = None
             for link in self._pulls:
-                link.receiving.discard()
+                link.receive_end.discard()
 
     def _sends_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> Steps:
         turn, as_bits = self._turn, array.bits
 
         def room(link: Link) -> dict[str, NDArray[Any]]:
-            mirrored, flagged = array.parts[link.receiver], changed is not None
+            mirrored, flagged = array.parts[link.to_partition], changed is not None
             return room_for_pull(
                 link.route, link.inbox, mirrored, as_bits=as_bits, flagged=flagged, turn=turn
             )
 
         def pack(link: Link) -> Packet:
-            owned, flags = array.parts[link.sender], _part(changed, link.sender)
+            owned, flags = array.parts[link.from_partition], _part(changed, link.from_partition)
             return pack_pull(link.route, link.outbox, owned, flags, as_bits=as_bits, turn=turn)
 
         _prepare(self._pulls, array, changed, room)
@@ -168,13 +176,14 @@ class Exchange:
             sent = []
             for link in own:
                 packet = pack(link)
-                link.sending.send(packet)
-                sent.append((link.sender, packet.nbytes))
+                link.send_end.send(packet)
+                sent.append((link.from_partition, packet.nbytes))
             return sent
 
         steps = no_steps(self._elements)
         for p, own in enumerate(steps):
-            if outgoing := [link for link in links if link.sender == p and not link.sending.in_place]:
+            outgoing = [link for link in links if link.from_partition == p and not link.send_end.in_place]
+            if outgoing:
                 own.append(("send", send, (outgoing,)))
         return steps
 
@@ -182,11 +191,11 @@ class Exchange:
         """Return, for each element, a step that receives and unpacks its packets."""
 
         def receive(own: list[Link]) -> list[tuple[int, int]]:
-            return [(link.sender, unpack(link)) for link in own]
+            return [(link.from_partition, unpack(link)) for link in own]
 
         steps = no_steps(self._elements)
         for p, own in enumerate(steps):
-            if incoming := [link for link in links if link.receiver == p]:
+            if incoming := [link for link in links if link.to_partition == p]:
                 own.append(("receive", receive, (incoming,)))
         return steps
 
@@ -199,10 +208,11 @@ def _prepare(
 ) -> None:
     """Send the packets that are read in place, and provide room for the others."""
     for link in links:
-        if link.sending.in_place:
-            link.sending.send(pack_in_place(array.parts[link.sender], _part(changed, link.sender)))
+        if link.send_end.in_place:
+            p = link.from_partition
+            link.send_end.send(pack_in_place(array.parts[p], _part(changed, p)))
         else:
-            link.receiving.expect(room(link))
+            link.receive_end.expect(room(link))
 
 
 def _part(changed: PartitionedArray | None, p: int) -> NDArray[Any] | None:

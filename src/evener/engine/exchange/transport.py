@@ -1,4 +1,4 @@
-"""Transports: how the packets of a route travel from one element to another."""
+"""Transports: move the packets of a route from one element to another."""
 
 from __future__ import annotations
 
@@ -47,17 +47,16 @@ class Receiver(Protocol):
     """The receiving end of a route."""
 
     def expect(self, room: Arrays) -> None:
-        """Provide arrays in the receiver's memory for the next packet that is sent, by use.
+        """Provide room for the next packet: arrays in the receiver's memory, by use.
 
-        Call it once for each packet, before the packet is sent. Nothing else may use the arrays until
-        `receive` returns the packet.
+        Call this method before each `send`. Do not use the arrays until `receive` returns the packet.
         """
         ...
 
     def receive(self) -> Packet:
         """Return the oldest packet, with its arrays in the receiver's memory.
 
-        Work queued on the receiver's element from here on finds the arrays complete.
+        Later work on the receiver's element sees complete arrays.
         """
         ...
 
@@ -67,17 +66,17 @@ class Receiver(Protocol):
 
 
 class Transport(NamedTuple):
-    """One way for packets to travel. Each module of `transports` has one by the name `TRANSPORT`.
+    """A way to move packets between two elements. Each module of `transports` has one named `TRANSPORT`.
 
     Attributes
     ----------
     name : str
     preference : int
-        Of several transports that join two elements, the one with the lowest preference is used.
+        If several transports join two elements, the one with the lowest preference is used.
     joins : callable
-        Given the elements of sender and receiver, returns whether this transport can join them.
+        Called with the sending and the receiving element; returns whether this transport can join them.
     connect : callable
-        Given the same, returns a `Sender` and a `Receiver`.
+        Called with the same elements; returns a `Sender` and a `Receiver`.
     """
 
     name: str
@@ -116,20 +115,20 @@ def _transports() -> list[Transport]:
 
 
 class Channel:
-    """All that the two ends of a copying transport share.
+    """The state that the two ends of a copying transport share.
 
     Parameters
     ----------
     copy : callable
-        Begins to copy an array of the sender's memory to one of the receiver's. Returns what the receiver's
-        element is to wait for.
+        Begins to copy an array from the sender's memory to the receiver's. Returns the event after the copy,
+        for the receiver's element to wait for.
 
     Attributes
     ----------
     rooms : deque of dict
         Arrays that the receiver has provided and no packet has used, oldest first.
     packets : deque of (Packet, list)
-        Packets that were sent and not received, with what to wait for, oldest first.
+        Packets that were sent but not received, with the events after their copies, oldest first.
     """
 
     def __init__(self, copy: Callable[[Any, Any], Any]) -> None:

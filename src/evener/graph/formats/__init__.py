@@ -147,6 +147,7 @@ def write(
     ArgumentError
         If the suffix or format is unknown, the format cannot store the graph, or `graph` is not a Graph.
     """
+    from evener.graph.formats.omissions import omissions
     from evener.graph.formats.registry import format_of
     from evener.graph.graph import Graph
 
@@ -170,12 +171,8 @@ def write(
         )
     with translate_errors(f"writing {target}"):
         kind.write(graph, target, compression)
-    if not graph.directed and not kind.stores_direction:
-        _log.warning(
-            "%s: %s files do not store that edges are undirected; read it with directed=False",
-            target,
-            kind.name,
-        )
+    if omitted := omissions(graph, kind):
+        _log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))
 
 
 def _columns_of(columns: Any) -> tuple[str | int, ...] | None:

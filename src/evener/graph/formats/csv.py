@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import csv as plain_csv
 import io
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
 from evener.graph.formats.columns import choose_columns, edges_from_table, tables
 from evener.graph.formats.edgelist import Heading, read_numbers
-from evener.graph.formats.edges import build_graph, isolated_vertices, narrow_integers
+from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
 from evener.graph.formats.registry import Format
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_log = logging.getLogger("evener")
 _INTEGER = re.compile(r"[-+]?\d+")
 # Integers as pandas writes them in a column with missing values.
 _WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
@@ -180,9 +178,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
         sink.write(f"{names}\n".encode())
         for table in tables(graph, widen_float32=True):
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
-    if count := len(isolated_vertices(graph)):
-        lost = "1 vertex" if count == 1 else f"{count:,} vertices"
-        _log.warning("%s: the file omits %s without edges; write .parquet, .arrow or .evg", target, lost)
 
 
-FORMAT = Format("CSV", (".csv",), read, write, stores_direction=False)
+FORMAT = Format("CSV", (".csv",), read, write, stores_direction=False, stores_isolated=False)

@@ -59,10 +59,12 @@ class Format:
         True if a file can store ids other than ``0..n-1``.
     compressed : bool
         True if ``.gz``, ``.zst`` or ``.bz2`` may follow the suffix.
-    together : callable, optional
+    sibling_files : callable, optional
         Function that returns all files of a graph, for formats with one file per suffix.
     stores_direction : bool
         True if a file states that its edges are undirected.
+    stores_isolated : bool
+        True if a file lists or counts vertices without edges.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Format:
     compressed: bool = True
     sibling_files: SiblingFiles | None = None
     stores_direction: bool = True
+    stores_isolated: bool = True
 
 
 @cache

@@ -154,7 +154,7 @@ class Meter:
         return self
 
     def begin(self) -> None:
-        """Count from now on, and leave out what the block took so far."""
+        """Start the measurement now, without the energy that the block has used before."""
         for state in self._states.values():
             state.begin()
         self._began = perf_counter()
@@ -265,7 +265,7 @@ def _gpus_among(elements: Iterable[Element | str]) -> list[int]:
         name = element if isinstance(element, str) else element.name
         match = re.fullmatch(r"(?:cuda:(\d+)|cpu(?::\d+)?)(?:#\d+)?", name.strip())
         if match is None and isinstance(element, str):
-            msg = f'{name!r} is not an element; expected a name such as "cpu", "cpu:8" or "cuda:0"'
+            msg = f'elements: expected names such as "cpu", "cpu:8" or "cuda:0", found {name!r}'
             raise ArgumentError(msg)
         if match is not None and match[1] is not None:
             found.append(int(match[1]))

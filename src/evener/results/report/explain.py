@@ -8,8 +8,11 @@ from evener.results.report.units import amount_text, rate_text, seconds_text, sh
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evener.engine.timeline import Timeline
     from evener.planning.prediction import Prediction
+    from evener.results.columns import Column
     from evener.results.energy.meter import Energy
     from evener.results.result import Result
 
@@ -17,6 +20,7 @@ __all__ = [
     "bottleneck",
     "comparison",
     "compile_sentence",
+    "counted_edges",
     "energy_sentence",
     "explain",
     "headline",
@@ -29,7 +33,7 @@ __all__ = [
 # If the slowest element waits at least this share of the longest wait, all elements wait for each other in
 # turn.
 _SIMILAR_WAITS = 0.8
-# Share of the run's time above which the time of compiling kernels is reported.
+# Share of the run's time above which the time of loading or compiling kernels is reported.
 _MIN_COMPILE_SHARE = 0.05
 
 
@@ -40,21 +44,27 @@ def headline(result: Result) -> str:
     weighted = ""
     if "weights" in result.parameters and result.graph.weight_dtype is not None:
         weighted = "weighted " if result.parameters["weights"] else "unweighted "
+    edges = counted_edges(result.columns.values())
     return (
         f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
-        f"{result.edges:,} edges, {rate_text(result.edges_per_second)}"
+        f"{result.edges:,} {edges}, {rate_text(result.edges_per_second, of=edges)}"
     )
 
 
+def counted_edges(columns: Iterable[Column]) -> str:
+    """Return what `Result.edges` counts: the stored edges once if the answer is groups, else traversals."""
+    return "edges" if any(column.kind == "group" for column in columns) else "traversed edges"
+
+
 def compile_sentence(result: Result) -> str:
-    """Return a sentence about compiling kernels if it was a large part of the run, else an empty string."""
+    """Return a sentence about the time for kernels if it was a large part of the run, else nothing."""
     ready = result.timeline.compile_seconds
     rest = result.seconds - ready
     if ready <= _MIN_COMPILE_SHARE * result.seconds or rest <= 0:
         return ""
     return (
-        f"This includes {seconds_text(ready)} for compiling kernels (first run only); "
-        f"without it: {rate_text(result.edges / rest)}."
+        f"This includes {seconds_text(ready)} for loading or compiling kernels (first run of a process); "
+        f"without it: {rate_text(result.edges / rest, of=counted_edges(result.columns.values()))}."
     )
 
 
@@ -76,7 +86,10 @@ def bottleneck(timeline: Timeline) -> str:
     sums = timeline.by_phase()
     lasted = sum(span.seconds for span in sums.values()) / len(timeline.elements)
     if timeline.compile_seconds > lasted / 2:
-        return "Bottleneck: compiling kernels (first run only). Measure the next run of this process."
+        return (
+            "Bottleneck: loading or compiling kernels (first run of a process). "
+            "Measure the next run of this process."
+        )
     exchange = shares.send + shares.receive
     if shares.overhead > max(shares.compute, exchange, shares.wait):
         fewer = " Use fewer elements." if len(timeline.elements) > 1 else ""
@@ -123,7 +136,7 @@ def energy_sentence(energy: Energy, edges_per_joule: float | None) -> str:
 def explain(result: Result) -> str:
     """Return the time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
-    lines = [f"{headline(result)}.", f"Graph: {result.graph!r}", ""]
+    lines = [f"{headline(result)}.", f"Graph: {result.graph.summary}", ""]
     sums = timeline.by_phase()
     width = max([len("phase"), *(len(phase) for phase, _ in sums)])
     across = max([len("element"), *(len(element) for _, element in sums)])
@@ -163,10 +176,10 @@ def predicted(expected: Prediction, result: Result) -> list[str]:
 
 
 def comparison(expected: Prediction, seconds: float, compile_seconds: float = 0.0) -> str:
-    """Return the predicted and measured seconds without compiling, and their ratio if it is not about 1."""
+    """Return the predicted and measured seconds without compiling, and their ratio unless it is about 1."""
     compiled = _MIN_COMPILE_SHARE * seconds < compile_seconds < seconds
     achieved = seconds - compile_seconds if compiled else seconds
-    without = " without compiling kernels" if compiled else ""
+    without = " without loading or compiling kernels" if compiled else ""
     ratio = achieved / expected.seconds if expected.seconds else 1.0
     times = "" if 0.95 < ratio < 1.05 else f" ({ratio:.2g}×)"
     predicted = f"Predicted {seconds_text(expected.seconds)} ({expected.origin})"

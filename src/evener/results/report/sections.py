@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import comparison, compile_sentence, spent
+from evener.results.report.explain import comparison, compile_sentence, counted_edges, spent
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import format_bytes
 
@@ -31,11 +31,13 @@ def facts(result: Result) -> list[tuple[str, str]]:
     named = [
         ("time", seconds_text(result.seconds)),
         ("rate", rate_text(result.edges_per_second)),
-        ("edges", f"{result.edges:,}"),
+        (counted_edges(result.columns.values()), f"{result.edges:,}"),
         ("supersteps", f"{result.timeline.supersteps:,}"),
     ]
     if compile_sentence(result):
-        named.insert(1, ("of which compiling kernels", seconds_text(result.timeline.compile_seconds)))
+        named.insert(
+            1, ("of which loading or compiling kernels", seconds_text(result.timeline.compile_seconds))
+        )
     if result.energy is not None and result.energy.total:
         of = f" (only {' and '.join(result.energy.measured)})" if result.energy.reasons else ""
         named.append((f"energy{of}", amount_text(result.energy.total, "J")))
@@ -176,7 +178,6 @@ def _pairs(pairs: list[tuple[str, float, float]]) -> str:
 
 
 def _shortened(value: object) -> str:
-    # Formatting a mapping of a million vertices takes seconds.
     # The whole text of a mapping of a million vertices takes seconds to write.
     if isinstance(value, dict) and len(value) > _LONGEST_VALUE:
         return f"{len(value):,} entries"

@@ -1,6 +1,6 @@
 """The staged transport: packets pass through host memory, page-locked for GPUs.
 
-An element whose work is queued copies by its own streams, after its work and concurrently with later work.
+A GPU copies by its own streams, after the work queued so far and concurrently with later work.
 """
 
 from __future__ import annotations

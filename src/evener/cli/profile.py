@@ -1,4 +1,4 @@
-"""Calibration: run each algorithm on generated graphs, and record the runs for later plans."""
+"""Profile: run each algorithm on generated graphs, and record the runs for later plans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
 
-__all__ = ["SeedRun", "seed"]
+__all__ = ["ProfileRun", "profile_algorithms"]
 
 # Scales of the generated graphs on fewer than MANY_CORES cores, and on more.
 FEW_CORES_SCALES, MANY_CORES_SCALES, MANY_CORES = (18,), (20, 22), 8
@@ -34,8 +34,8 @@ FITS = 0.5
 ALPHA = 0.1
 
 
-class SeedRun(NamedTuple):
-    """A recorded run."""
+class ProfileRun(NamedTuple):
+    """One recorded run: algorithm, elements, stored edges of the graph, and seconds."""
 
     algorithm: str
     on: str
@@ -43,7 +43,7 @@ class SeedRun(NamedTuple):
     seconds: float
 
 
-def seed(gpu: str, *, say: Callable[[str], None]) -> list[SeedRun]:
+def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileRun]:
     """Run every registered algorithm on the CPU, on a GPU and on both, and record the runs.
 
     Parameters
@@ -54,7 +54,7 @@ def seed(gpu: str, *, say: Callable[[str], None]) -> list[SeedRun]:
         Called with a line for each placement.
     """
     deadline = perf_counter() + BUDGET_SECONDS
-    runs: list[SeedRun] = []
+    runs: list[ProfileRun] = []
     scales = MANY_CORES_SCALES if usable_cores() >= MANY_CORES else FEW_CORES_SCALES
     for scale in scales:
         graph = read(f"rmat:{scale},weights=1..255")
@@ -75,7 +75,7 @@ def seed(gpu: str, *, say: Callable[[str], None]) -> list[SeedRun]:
                     if number:
                         if result.seconds < feedback.MIN_SECONDS:
                             feedback.record_run(result)  # a longer run is recorded already
-                        runs.append(SeedRun(name, on, graph.m, result.seconds))
+                        runs.append(ProfileRun(name, on, graph.m, result.seconds))
             del placed
     return runs
 

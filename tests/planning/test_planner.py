@@ -16,14 +16,15 @@ import evener as ev
 import reference
 from evener import elements
 from evener.algorithms import feedback
+from evener.algorithms.registry import names
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.kernels.cpu import jit
-from evener.planning import place as home
+from evener.planning import planner as home
 from evener.planning.observations import observations
 from fake_gpu import FakeGpu
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
-FULL = DeviceOutOfMemory("cuda:0 has 2.0 MiB free and 3.0 GiB more are needed", needed=3, available=2)
+FULL = DeviceOutOfMemory("cuda:0: allocating needs 3.0 GiB, but 2.0 MiB are free", needed=3, available=2)
 FAILURES = [LOST, FULL]
 
 pytestmark = pytest.mark.usefixtures("gpus")
@@ -125,9 +126,9 @@ def test_alone_the_cpu_reserves_no_thread_for_gpus(graph, gpus, monkeypatch):
 
 @pytest.mark.parametrize("passes", [-1, np.inf, np.nan, 1e308, 10**18 + 1, True, "3", None])
 def test_invalid_passes_are_refused(graph, passes):
-    with pytest.raises(ArgumentError, match="passes must be a number from 0 to ") as caught:
+    with pytest.raises(ArgumentError, match="passes=: expected a number from 0 to ") as caught:
         ev.plan(graph, "wcc", passes=passes)
-    assert str(caught.value) == f"passes must be a number from 0 to 10^18, not {passes!r}"
+    assert str(caught.value) == f"passes=: expected a number from 0 to 10^18, found {passes!r}"
 
 
 @pytest.mark.parametrize(
@@ -207,8 +208,8 @@ def test_the_next_plan_follows_from_the_run(graph, monkeypatch):
 
 
 def test_profile_runs_every_algorithm_and_records_the_runs(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.calibration.FEW_CORES_SCALES", (6,))
-    monkeypatch.setattr("evener.cli.calibration.MANY_CORES_SCALES", (6,))
+    monkeypatch.setattr("evener.cli.profile.FEW_CORES_SCALES", (6,))
+    monkeypatch.setattr("evener.cli.profile.MANY_CORES_SCALES", (6,))
     monkeypatch.setattr(feedback, "_MAX_COMPILING", 1.0)
     done = evener("profile", "--on", "cuda:0", "--json")
     assert done.status == 0, done.err
@@ -304,12 +305,14 @@ def test_a_plan_for_the_cpu_starts_no_gpu(graph, monkeypatch):
 
 
 @pytest.mark.usefixtures("slow_cpu")
-def test_a_gpu_without_room_for_any_share_is_named_in_a_warning(graph, monkeypatch):
+@pytest.mark.parametrize("algorithm", names())
+def test_a_gpu_without_room_is_named_in_a_warning_at_the_line_of_the_caller(monkeypatch, algorithm):
     monkeypatch.setattr(FakeGpu, "free", 1024)
+    graph = ev.read("rmat:6")
     with pytest.warns(
         RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, and a "
     ) as caught:
-        result = ev.bfs(graph, source=1)
+        result = getattr(ev, algorithm)(graph)
     assert where(result) == ["cpu"]
     assert result.prediction is not None
     assert caught[0].filename == __file__

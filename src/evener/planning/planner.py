@@ -1,4 +1,4 @@
-"""Place: make a plan for an algorithm on this machine, and place a graph as planned."""
+"""Planner: make a plan for an algorithm on this machine, and place a graph by it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 
+# Frames up to the caller of an algorithm: _warn, plan_and_place, _place, ensure_placed, algorithm, caller.
+_CALLER = 6
+
 
 def make_plan(
     graph: Graph,
@@ -40,14 +43,14 @@ def make_plan(
     directions: str,
     passes: float = 1.0,
 ) -> tuple[Plan, list[Element], CostModel]:
-    """Plan a run without measuring anything.
+    """Return a plan, its elements, and the cost model that it follows. Nothing is measured.
 
     Parameters
     ----------
     graph : Graph
     spec : AlgorithmSpec
     on : str, sequence of str or of Element, or None
-        The elements to use, all of them. None: the fastest choice among the elements of this machine.
+        The elements; the plan uses all of them. None: the elements with the least predicted time.
     policy, alpha, gpu_memory
         As in `plan`.
     directions : {"both", "in", "out"}
@@ -65,7 +68,7 @@ def make_plan(
     """
     if not isinstance(graph, Graph):
         got = type_name(graph)
-        msg = f"expected a Graph to plan for, found {got}; make one with evener.read or Graph.from_edges"
+        msg = f"graph: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     check_choices(policy, alpha)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
@@ -160,8 +163,8 @@ def plan_and_place(
 
 
 def _warn(why: str) -> None:
-    """Warn at the call of the algorithm: four frames above `plan_and_place`."""
-    warnings.warn(f"{NO_USABLE_GPU}: {why}", RuntimeWarning, stacklevel=6)
+    """Warn at the line that calls the algorithm."""
+    warnings.warn(f"{NO_USABLE_GPU}: {why}", RuntimeWarning, stacklevel=_CALLER)
 
 
 def _all_elements(gpu_memory: int | None) -> list[Element]:

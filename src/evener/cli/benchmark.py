@@ -1,0 +1,84 @@
+"""Benchmark: time verified runs of an algorithm on one placement."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.cli import runs
+from evener.cli.options import with_vertices
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evener.algorithms.spec import AlgorithmSpec
+    from evener.cli.supervisor import Job
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+
+__all__ = ["repeat"]
+
+# Seed of the sources of a benchmark, equal on every machine.
+_SEED = 1
+
+
+def repeat(
+    job: Job,
+    spec: AlgorithmSpec,
+    graph: Graph,
+    arguments: Mapping[str, Any],
+    place: Mapping[str, Any],
+    *,
+    repeats: int,
+) -> dict[str, Any]:
+    """Time `repeats` verified runs on one placement, after one untimed run."""
+    job.stage("partitioning")
+    partitioned = _place(graph, spec, place)
+    given = with_vertices(spec, graph, arguments)
+    each = _arguments_of_runs(spec, graph, given, repeats)
+    results = []
+    for number, own in enumerate([each[0], *each]):
+        result = runs.compute(job, spec, partitioned, own)
+        runs.check_answer(job, result)
+        if number:
+            results.append((result.seconds, result.edges))
+        del result  # the next run reuses its arrays
+    seconds = [one for one, _ in results]
+    rates = [edges / one for one, edges in results]
+    drawn = each[0].keys() - given.keys()  # the source option, if sources are drawn
+    return {
+        "repeats": repeats,
+        "verified": True,
+        "median_seconds": statistics.median(seconds),
+        "least_seconds": min(seconds),
+        "most_seconds": max(seconds),
+        "median_edges_per_second": statistics.median(rates),
+        "seconds": seconds,
+        "sources": [np.ravel(own[name])[0].item() for own in each for name in drawn],
+    }
+
+
+def _place(graph: Graph, spec: AlgorithmSpec, place: Mapping[str, Any]) -> PartitionedGraph:
+    from evener.algorithms.arguments import ensure_placed
+
+    arguments: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}
+    return ensure_placed(graph, spec, **arguments)
+
+
+def _arguments_of_runs(
+    spec: AlgorithmSpec, graph: Graph, arguments: dict[str, Any], repeats: int
+) -> list[dict[str, Any]]:
+    """Return the arguments of each run; if no source is given, each run gets another vertex with edges."""
+    own = spec.source_option
+    if own is None or own in arguments or "k" in arguments:
+        return [arguments] * repeats
+    able = np.flatnonzero(graph.out_degree())
+    if len(able) == 0:
+        msg = f"nothing to time: expected a graph with edges, found {graph.n:,} vertices and no edge"
+        raise ArgumentError(msg)
+    drawn = graph.ids[np.random.default_rng(_SEED).choice(able, repeats)].tolist()
+    several = any(option.name == own and option.type == "vertices" for option in spec.options)
+    return [{**arguments, own: [source] if several else source} for source in drawn]

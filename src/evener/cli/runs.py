@@ -1,0 +1,79 @@
+"""One run of a command: open the graph, run the algorithm, verify the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evener.algorithms.verify import verify
+from evener.graph.formats import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from evener.algorithms.spec import AlgorithmSpec
+    from evener.algorithms.verify import Answer
+    from evener.cli.supervisor import Job
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
+
+__all__ = ["check_answer", "compute", "compute_metered", "open_graph", "with_elements"]
+
+
+def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Graph:
+    """Read a graph file, or generate the graph of a specification."""
+    job.stage(f"reading {name}")
+    return read(name, **(how or {}))
+
+
+def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a placement with elements instead of names, to find errors before reading."""
+    if "on" not in place:
+        return dict(place)
+    from evener.elements import parse_elements
+    from evener.system.memory import parse_bytes
+
+    limit = parse_bytes(place["gpu_memory"], "gpu_memory") if "gpu_memory" in place else None
+    return {**place, "on": parse_elements(place["on"], gpu_memory=limit)}
+
+
+def compute(
+    job: Job,
+    spec: AlgorithmSpec,
+    graph: Graph | PartitionedGraph,
+    arguments: Mapping[str, Any],
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Result:
+    """Run an algorithm. Its progress is shown, or passed to `progress`."""
+    job.stage(f"preparing {spec.name}")
+    result: Result = spec.function()(graph, **arguments, progress=progress or job.progress)
+    return result
+
+
+def compute_metered(
+    job: Job, spec: AlgorithmSpec, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
+) -> Result:
+    """Run an algorithm and measure its energy from the first superstep on."""
+    from evener.elements.cuda.discovery import gpus
+    from evener.results.energy.meter import Meter
+
+    # Without elements a plan chooses, so all GPUs are measured.
+    names = [e.name for e in arguments["on"]] if "on" in arguments else [f"cuda:{i}" for i in range(gpus())]
+
+    def count(progress: Progress) -> None:
+        if progress.superstep == 0:
+            meter.begin()
+        job.progress(progress)
+
+    with Meter(name.partition("#")[0] for name in names if name.startswith("cuda:")) as meter:
+        result = compute(job, spec, graph, arguments, progress=count)
+    result.energy = meter.energy.of(result.timeline.elements)
+    return result
+
+
+def check_answer(job: Job, answer: Answer) -> None:
+    """Verify an answer. The exceptions are those of `evener.verify`."""
+    job.stage(f"verifying {answer.algorithm}")
+    verify(answer)

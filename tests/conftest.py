@@ -12,7 +12,7 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
-from evener.algorithms import feedback
+from evener.algorithms import recording
 from evener.cli import main
 from tuning import tune
 
@@ -53,7 +53,7 @@ def narrow_and_wide(monkeypatch):
 @pytest.fixture(autouse=True)
 def nothing_recorded(monkeypatch):
     """Runs of tests are not recorded for later plans on this machine."""
-    monkeypatch.setattr(feedback, "MIN_SECONDS", float("inf"))
+    monkeypatch.setattr(recording, "MIN_SECONDS", float("inf"))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def apart_elements():
     from fake_elements import parse_apart
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("evener.partition.place"), "parse_elements", parse_apart)
+        patch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)
         yield
 
 

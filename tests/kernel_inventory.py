@@ -6,6 +6,7 @@ from importlib import import_module
 
 import twins_bfs_levels
 import twins_column_blocks
+import twins_pagerank
 import twins_partition
 import twins_pull
 from evener.elements import CpuElement
@@ -31,6 +32,7 @@ OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min", "message.take_value
 TWINS = {
     "column_blocks": twins_column_blocks,
     "evener.algorithms.bfs:levels": twins_bfs_levels,
+    "evener.algorithms.pagerank:kernels": twins_pagerank,
     "partition": twins_partition,
     "pull": twins_pull,
 }

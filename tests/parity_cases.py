@@ -77,7 +77,7 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
         late.append((centres[0], centres[1]))
     graph = ev.Graph.from_edges(*np.transpose(ends + late), directed=directed)
     monkeypatch.setattr(
-        import_module("evener.partition.place"), "owners", lambda *_, **__: np.array(owner, np.uint8)
+        import_module("evener.partition.build"), "owners", lambda *_, **__: np.array(owner, np.uint8)
     )
     pg = ev.partition(graph, on=on)
     result = ev.wcc(pg)
@@ -118,7 +118,7 @@ def check_a_search_that_turns_up_twice(monkeypatch, on):
     graph = ev.Graph.from_edges(*np.transpose(ends), directed=False)
     owner = np.ones(graph.n, np.uint8)
     owner[2:leaves:2] = owner[second + 1 :: 2] = 0
-    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.build"), "owners", lambda *_, **__: owner)
     result = ev.bfs(ev.partition(graph, on), source=first)
     assert result["distance"].tolist() == [0] + leaves * [1] + [2, 3, 4, 5] + leaves * [6]
     ups = [step.phases[0] == "bottom-up" for step in result.timeline.by_superstep()]

@@ -18,12 +18,12 @@ from evener.algorithms.bfs.levels_cpu import narrow_steps
 from evener.kernels.cpu.bits import copy
 from evener.kernels.cpu.frontier import to_bits, to_queue
 from evener.kernels.cpu.jit import serial
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["all_steps"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 @serial
@@ -46,7 +46,7 @@ def all_steps(
     """
     frontier_vertices = np.uint64(first_vertices)
     frontier_edges = np.uint64(first_edges)
-    if source != _NO_VERTEX:
+    if source != NO_VERTEX:
         frontier_vertices, frontier_edges = begin(
             offsets, vertices, source, distance, parent, visited, queue, length
         )

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from evener.graph.formats import read, write
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
-    from evener.partition.place import partition
+    from evener.partition.build import partition
     from evener.results.result import Result
 
 _ALGORITHMS = builtin_names()
@@ -97,7 +97,7 @@ _HOMES = {
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
-    "partition": "partition.place",
+    "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",
     "verify": "algorithms.verify",

@@ -17,7 +17,7 @@ from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.formats import read
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),
@@ -240,11 +240,11 @@ def test_a_level_of_many_vertices_is_not_narrow(vertices):
     ("options", "sentence"),
     [
         ({"sources": [1], "k": 2}, "exclude each other"),
-        ({"k": 0}, "1 to 40, not 0"),
-        ({"k": 41}, "from 1 to 40, not 41"),
-        ({"k": 2.5}, "not 2.5"),
-        ({"k": True}, "not True"),
-        ({"k": 2, "seed": -1}, "seed must be an integer of at least 0, not -1"),
+        ({"k": 0}, "1 to 40, found 0"),
+        ({"k": 41}, "from 1 to 40, found 41"),
+        ({"k": 2.5}, "found 2.5"),
+        ({"k": True}, "found True"),
+        ({"k": 2, "seed": -1}, "seed=: expected an integer of at least 0, found -1"),
     ],
 )
 def test_refuses_arguments(options, sentence):

@@ -128,7 +128,7 @@ def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, other
     graph = ev.Graph.from_edges(*np.concatenate([hub, [[1], [401]], ends], axis=1), directed=False)
     owner = np.ones(graph.n, np.uint8)
     owner[0] = 0
-    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.build"), "owners", lambda *_, **__: owner)
     placed = ev.partition(graph, ["cpu:1", "cpu:1"])
     for element, weight in zip(placed.elements, weights, strict=True):
         element.weight = weight
@@ -263,9 +263,11 @@ def test_a_source_that_is_not_there_is_refused():
     for source in (0, 3, -1, 8):
         with pytest.raises(ev.UnknownVertexError, match=f"vertex {source} is not in the graph"):
             ev.bfs(g, source=source)
-    with pytest.raises(ev.UnknownVertexError, match=r"integers, not 'b'; name another vertex with source="):
+    with pytest.raises(
+        ev.UnknownVertexError, match=r"integers, as in the graph, found 'b'; name another vertex with source="
+    ):
         ev.bfs(g, source="b")
-    with pytest.raises(ev.ArgumentError, match=r"the id of one vertex, not \[1, 2\]"):
+    with pytest.raises(ev.ArgumentError, match=r"the id of one vertex, found \[1, 2\]"):
         ev.bfs(g, source=[1, 2])
 
 
@@ -368,7 +370,7 @@ def test_edges_out_of_what_another_element_found_count(monkeypatch):
     tails = np.concatenate([np.arange(100), np.full(100, 100)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 201), directed=False)
     owner = (np.arange(graph.n) < 100).astype(np.uint8)
-    monkeypatch.setattr(import_module("evener.partition.place"), "owners", lambda *_, **__: owner)
+    monkeypatch.setattr(import_module("evener.partition.build"), "owners", lambda *_, **__: owner)
     result = ev.bfs(graph, source=0, on=["cpu:1", "cpu:1"])
     assert result["distance"].tolist() == [*range(101), *[101] * 100]
     assert phases(result)[1:102] == [*["top-down"] * 100, "bottom-up"]

@@ -168,9 +168,9 @@ def test_kernels_of_the_same_sides_are_the_same():
     ("given", "sentence"),
     [
         ({}, "give cpu=, cuda= or both"),
-        ({"cpu": "peel"}, "cpu= is a function, not str"),
-        ({"cpu": counted, "cuda": 3}, r"cuda= is the path of a \.cu file or a function, not int"),
-        ({"cuda": "x.cu"}, "needs name="),
+        ({"cpu": "peel"}, "cpu=: expected a function, found str"),
+        ({"cpu": counted, "cuda": 3}, r"cuda=: expected the path of a \.cu file or a function, found int"),
+        ({"cuda": "x.cu"}, "give name="),
     ],
 )
 def test_a_kernel_without_what_it_needs(given, sentence):

@@ -145,7 +145,7 @@ def test_the_command_line_says_whether_weights_were_used(evener, tmp_path):
     assert '"weights": true' in evener("run", "pagerank", graph, "--json").out
     refused = evener("run", "pagerank", "rmat:6", "--weights")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
-    assert refused.err.startswith("evener: --weights is True, but the graph has no weights")
+    assert refused.err.startswith("evener: --weights: expected a graph with weights, found none")
     table = tmp_path / "ranks.csv"
     evener("run", "pagerank", graph, "--no-weights", "-o", table)
     assert evener("verify", "pagerank", graph, table, "--no-weights").status == 0

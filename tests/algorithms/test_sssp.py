@@ -15,7 +15,7 @@ from evener.algorithms.sssp.sssp import sssp
 from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 from tuning import tune
 
 splits = pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_bad_weight_is_named(bad):
 
 @pytest.mark.parametrize("delta", [0, -2, np.nan, 10**400])
 def test_bad_delta(delta):
-    with pytest.raises(ArgumentError, match="delta must be a number above 0"):
+    with pytest.raises(ArgumentError, match="delta=: expected a number above 0"):
         sssp(Graph.from_edges([0], [1], [1]), delta=delta)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from evener.algorithms.sssp import kernels_cpu as sssp
 from evener.algorithms.sssp import single_block_cpu as sssp_narrow
-
-NO_VERTEX = 0xFFFFFFFF
+from evener.kernels.vertex import NO_VERTEX
 
 
 @pytest.mark.parametrize("bounds", [[0, 64], [0, 32, 64], [0, 1, 63, 64]], ids=str)

@@ -58,15 +58,15 @@ def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"personalization": "[0.1 0.2]"}, "personalization must have numbers as values"),
-        ({"personalization": {3: "x"}}, "personalization must have numbers as values"),
+        ({"personalization": "[0.1 0.2]"}, "personalization=: expected numbers as values"),
+        ({"personalization": {3: "x"}}, "personalization=: expected numbers as values"),
         ({"personalization": [1.0, 2.0]}, ", found (2,)"),
         ({"personalization": {3: -1.0, 4: 2.0}}, "finite values of at least 0"),
         ({"personalization": {3: 0.0}}, "at least one above 0"),
         ({"personalization": {3: float("nan")}}, "finite"),
         ({"tol": "x"}, "expected a number as 'tol', found 'x'"),
         ({"tol": float("nan")}, "expected a number as 'tol', found nan"),
-        ({"stop": "l2"}, 'stop must be "l1" or "networkx", not \'l2\''),
+        ({"stop": "l2"}, 'stop=: expected "l1" or "networkx", found \'l2\''),
         ({"damping": [1]}, "expected a number as 'damping', found [1]"),
         ({"iterations": "x"}, "expected a number as 'iterations', found 'x'"),
         ({"tol": 0, "max_iter": None}, "expected a number as 'iterations', found None"),

@@ -371,7 +371,7 @@ class TestStart:
         assert apart("-m", "evener", "--version").out == f"evener {ev.__version__}\n"
 
     def test_a_submodule_never_hides_a_function(self, apart):
-        program = "import evener.partition.place, evener as ev; print(ev.partition)"
+        program = "import evener.partition.build, evener as ev; print(ev.partition)"
         assert apart("-c", program).out.startswith("<function")
 
     def test_public_names_are_there(self):
@@ -450,20 +450,20 @@ def test_what_is_no_number_is_told(evener, words, sentence):
         ),
         ("or give ids='drop'", "or give --ids 'drop'"),
         ('build the graph with duplicates="drop"', 'build the graph with --duplicates "drop"'),
-        ("seed must be an integer of at least 0", "--seed must be an integer of at least 0"),
+        ("seed=: expected an integer of at least 0", "--seed: expected an integer of at least 0"),
         ("give directed=True for", "give --directed for"),
         ("read it with directed=False", "read it with --undirected"),
         (
-            "self_loops must be 'keep' or 'drop', not 'foo'",
-            "--self-loops must be 'keep' or 'drop', not 'foo'",
+            "self_loops=: expected 'keep' or 'drop', found 'foo'",
+            "--self-loops: expected 'keep' or 'drop', found 'foo'",
         ),
-        ("max_iter must be an integer of at least 0", "--max-iter must be an integer of at least 0"),
-        ("k must be a number of vertices from 1 to 4", "--k must be a number of vertices from 1 to 4"),
+        ("max_iter=: expected an integer of at least 0", "--max-iter: expected an integer of at least 0"),
+        ("k=: expected a number of vertices from 1 to 4", "--k: expected a number of vertices from 1 to 4"),
         (
-            "seed must be an integer from 0 to 9, not -1",
-            "seed must be an integer from 0 to 9, not -1",
+            "seed: expected an integer from 0 to 9, found -1",
+            "seed: expected an integer from 0 to 9, found -1",
         ),
-        ("g.csv: ids must be integers", "g.csv: ids must be integers"),
+        ("g.csv: ids: expected integers", "g.csv: ids: expected integers"),
         ("there is no file on=monday.csv", "there is no file on=monday.csv"),
         ('rmat has no option "k" (in "rmat:4,k=3")', 'rmat has no option "k" (in "rmat:4,k=3")'),
         ("the file has 'on=1', 'k=2'", "the file has 'on=1', 'k=2'"),
@@ -496,8 +496,8 @@ def test_a_format_is_named_where_it_can_be(evener, tmp_path):
 @pytest.mark.parametrize(
     ("words", "whose"),
     [
-        (("info", ""), "read takes a path or a spec such as 'rmat:20', but"),
-        (("run", "wcc", "", "-o", "c.csv"), "read takes a path or a spec such as 'rmat:20', but"),
+        (("info", ""), "read: expected a path or a spec such as 'rmat:20', found"),
+        (("run", "wcc", "", "-o", "c.csv"), "read: expected a path or a spec such as 'rmat:20', found"),
         (("convert", "rmat:4", ""), "the output: expected the path of a file, but"),
         (("generate", "rmat:4", "-o", ""), "the output: expected the path of a file, but"),
         (("run", "wcc", "rmat:4", "-o", ""), "-o: expected the path of a file, but"),
@@ -513,9 +513,7 @@ def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, who
 def test_a_size_is_told_by_its_option(evener):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "x")
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(
-        "evener: --gpu-memory must be a number of bytes, or a number with a unit such as 20GiB"
-    )
+    assert done.err.startswith("evener: --gpu-memory: expected bytes, or a size with a unit such as 20GiB")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from evener.engine import executor as crew
 from evener.engine.engine import MIN_PARALLEL_WORK, Engine, PartitionedArray
 from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
-from evener.partition.partitioned import NO_VERTEX
+from evener.kernels.vertex import NO_VERTEX
 
 
 @pytest.fixture(scope="module")

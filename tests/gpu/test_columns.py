@@ -97,7 +97,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
 
 def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
     monkeypatch.setattr(
-        import_module("evener.partition.place"), "tiers_of", lambda *_, **__: Tiers(0.5, 1000)
+        import_module("evener.partition.build"), "tiers_of", lambda *_, **__: Tiers(0.5, 1000)
     )
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cuda:0", directions="in")

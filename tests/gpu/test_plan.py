@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from evener.algorithms import feedback
+from evener.algorithms import recording
 from evener.elements import hardware, usable_cores
 from evener.elements.hardware import GpuFacts, gpu_facts
 from evener.planning import planner, prior
@@ -103,7 +103,7 @@ def test_facts_of_a_gpu_are_read_in_milliseconds():
 
 def test_runs_on_a_gpu_teach_plans(evener, monkeypatch, tmp_path):
     monkeypatch.setattr("evener.planning.observations.cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
     for _ in range(2):  # the first may compile kernels
         assert evener("run", "pagerank", GRAPH, "--on", "cpu,cuda:0", "--alpha", "0.5").status == 0
     runs = observations("pagerank")
@@ -117,7 +117,7 @@ def test_runs_on_a_gpu_teach_plans(evener, monkeypatch, tmp_path):
 def test_a_profile_takes_less_than_half_a_minute(evener, monkeypatch, tmp_path):
     """Compiling kernels is not counted, so a first profile may take longer."""
     monkeypatch.setattr("evener.planning.observations.cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 0.010)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 0.010)
     evener("profile")
     began = time.perf_counter()
     done = evener("profile", "--json")

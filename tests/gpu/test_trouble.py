@@ -59,7 +59,7 @@ def full(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("full")
 def test_who_names_a_full_gpu_is_told_what_would_fit(many_vertices):
     with pytest.raises(
-        DeviceOutOfMemory, match=r"^cuda:0 has room for 1\d\d\.\d MiB, and a partition"
+        DeviceOutOfMemory, match=r"^cuda:0 has room for 1\d\d\.\d MiB, but a partition"
     ) as caught:
         ev.wcc(many_vertices, on="cuda:0")
     assert caught.value.available <= LEFT < caught.value.needed

@@ -125,11 +125,11 @@ def test_every_edge_lies_in_one_place(name):
         assert max(places) <= COLUMNS
         return [int(block[i]) * COLUMNS + place for place in places if place < COLUMNS]
 
-    def far(_, word):
+    def rest(_, word):
         return [int(word)] if word != NO_TARGET else []
 
     found = edges_of(made, made.local, tiles_of(made, made.local), columns_of_words=near)
-    found += edges_of(made, made.remainder, tiles_of(made, made.remainder), columns_of_words=far)
+    found += edges_of(made, made.remainder, tiles_of(made, made.remainder), columns_of_words=rest)
     offsets = partition.in_.offsets.astype(int)
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     assert sorted(found) == sorted(zip(row.tolist(), partition.in_.targets.tolist(), strict=True))
@@ -192,7 +192,7 @@ def test_personalized_ranks():
 @pytest.mark.usefixtures("tables")
 def test_an_element_with_memory_of_its_own(monkeypatch):
     """The host neither reads nor writes there but by copies."""
-    monkeypatch.setattr(import_module("evener.partition.place"), "parse_elements", parse_apart)
+    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)
@@ -271,10 +271,10 @@ def test_none_where_edges_are_the_hosts():
         def __len__(self):
             return partition.in_.count
 
-    mapped = replace(partition, in_=replace(partition.in_, targets=Mapped()))
-    mapped = replace(mapped, out=mapped.in_)
-    assert mapped.host_edges == 32
-    assert placing.column_blocks_of(mapped, Tabled("tabled", 1)) is None
+    on_host = replace(partition, in_=replace(partition.in_, targets=Mapped()))
+    on_host = replace(on_host, out=on_host.in_)
+    assert on_host.host_edges == 32
+    assert placing.column_blocks_of(on_host, Tabled("tabled", 1)) is None
 
 
 @pytest.mark.usefixtures("eager")
@@ -287,13 +287,13 @@ def test_none_where_most_edges_are_far(monkeypatch):
 def test_at_most_half_of_the_edges_are_far(monkeypatch):
     """The more edges of a tile make a block near, the fewer are, until there are no blocks."""
     (partition,) = ev.partition(GRAPHS["rmat"](), on="cpu:1", directions="in").partitions
-    far = []
+    rest = []
     for fewest in (3, 100, 400, 600):
         monkeypatch.setattr(placing, "MIN_TILE_EDGES", fewest)
         made = placing.build_column_blocks(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
-        far.append(1 if made is None else len(made.remainder.words) / partition.in_.count)
-    assert far[0] < far[1] < 0.4 < far[2] < 0.5
-    assert far[3] == 1
+        rest.append(1 if made is None else len(made.remainder.words) / partition.in_.count)
+    assert rest[0] < rest[1] < 0.4 < rest[2] < 0.5
+    assert rest[3] == 1
 
 
 @pytest.mark.usefixtures("eager")

@@ -68,7 +68,7 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
 
 def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
     """If it lies in the same memory."""
-    home = import_module("evener.partition.place")
+    home = import_module("evener.partition.build")
     asked = []
     monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
     monkeypatch.setattr(home, "tiers_of", lambda *_, promised, **__: asked.append(promised) or (0.0, 0))
@@ -90,10 +90,10 @@ def test_of_no_edges_none_is_the_hosts():
 
 
 @pytest.mark.parametrize(
-    ("room", "far", "prefixes"),
+    ("room", "on_host", "prefixes"),
     [
         (8000, 0, 0),
-        (7996, 1, 0),  # a row that is not far as a whole has no prefix
+        (7996, 1, 0),  # a row that is only partly on the host has no prefix
         (4004, 999, 0),
         (4000, 1004, 1),  # 16 bytes of room are the prefix's
         (2000, 1504, 1),
@@ -102,17 +102,17 @@ def test_of_no_edges_none_is_the_hosts():
         (0, 2000, 0),
     ],
 )
-def test_a_row_that_is_far_has_its_head_near(room, far, prefixes):
+def test_a_row_on_the_host_has_its_prefix_on_the_gpu(room, on_host, prefixes):
     """By hand, of a star with 1000 rays: the hub's row comes first, the others are too short."""
     graph = ev.Graph.from_edges(np.zeros(1000, int), np.arange(1, 1001), directed=False)
     (own,) = ev.partition(graph, "cpu:1").partitions
     least = bytes_excluding_edges(1001, 0, 0, 2000, directions=1)
-    assert tiers_of(own, 0, element(least + room)) == (far / 2000, prefixes)
+    assert tiers_of(own, 0, element(least + room)) == (on_host / 2000, prefixes)
     assert tiers_of(own, 0, element(least + room), prefixes=False) == (max(0, 2000 - room // 4) / 2000, 0)
 
 
 def test_heads_are_of_in_edges():
-    """By hand: 1000 lead to one vertex, 500 to another; of both directions the same share is far."""
+    """By hand: 1000 lead to one vertex, 500 to another; the same share of both directions is on the host."""
     graph = ev.Graph.from_edges(np.arange(2, 1502), [0] * 1000 + [1] * 500, directed=True)
     (own,) = ev.partition(graph, "cpu:1").partitions
     least = bytes_excluding_edges(1502, 0, 0, 3000, directions=2)
@@ -124,13 +124,13 @@ def test_heads_are_of_in_edges():
 
 
 @pytest.mark.parametrize(
-    ("directed", "far", "prefixes"),
+    ("directed", "on_host", "prefixes"),
     [
         (False, 6000, 500),  # 16,000 bytes: half for prefixes, the rest for 2,000 edges
-        (True, 10664, 666),  # 32,000 bytes: a prefix for every 16 far edges, as out-edges have none
+        (True, 10664, 666),  # 32,000 bytes: a prefix for every 16 host edges, as out-edges have none
     ],
 )
-def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, far, prefixes):
+def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, on_host, prefixes):
     """By hand: 1000 vertices in a ring, each joined to the next four, so of eight edges; half have room."""
     ends = np.repeat(np.arange(1000), 4), (np.arange(1000)[:, None] + np.arange(1, 5)).ravel() % 1000
     both = (np.append(*ends), np.append(*ends[::-1])) if directed else ends
@@ -139,7 +139,7 @@ def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, 
     directions = 1 + directed
     least = bytes_excluding_edges(1000, 0, 0, 8000 * directions, directions=directions)
     room = 16000 * directions
-    assert tiers_of(own, 0, element(least + room)) == (far / (8000 * directions), prefixes)
+    assert tiers_of(own, 0, element(least + room)) == (on_host / (8000 * directions), prefixes)
 
 
 def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
@@ -148,8 +148,8 @@ def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
     dst[8:] = 1 + np.arange(5986) % 999
     (own,) = ev.partition(ev.Graph.from_edges(src, dst, directed=True, n=1000), "cpu:1").partitions
     least = bytes_excluding_edges(1000, 0, 0, 2 * 5994, directions=2)
-    for far in (1, 5994, 2 * 5994):
-        assert tiers_of(own, 0, element(least + 4 * (2 * 5994 - far))) == (far / (2 * 5994), 0)
+    for on_host in (1, 5994, 2 * 5994):
+        assert tiers_of(own, 0, element(least + 4 * (2 * 5994 - on_host))) == (on_host / (2 * 5994), 0)
 
 
 @pytest.mark.parametrize(("edges", "rows"), [(0, 0), (2, 2), (3, 3), (4, 3), (5, 5), (9, 5)])
@@ -162,9 +162,9 @@ def test_it_takes_few_steps():
     """Each prefix takes half of what its row frees, as much as one may; the last has more room than that."""
     asked = []
 
-    def rows_of(far):
-        asked.append(far)
-        return far // 8
+    def rows_of(on_host):
+        asked.append(on_host)
+        return on_host // 8
 
     # By hand: 2^36 edges have no room, and as many have none beside the prefixes.
     assert count_host_edges(1 << 40, 4, (1 << 42) - (1 << 38), rows_of) == ((1 << 37) - 4, (1 << 34) - 1)
@@ -174,14 +174,14 @@ def test_it_takes_few_steps():
 def test_it_has_an_end_where_heads_take_all_that_their_rows_free():
     asked = []
 
-    def rows_of(far):
-        asked.append(far)
-        return far // 4
+    def rows_of(on_host):
+        asked.append(on_host)
+        return on_host // 4
 
     edges, room = 1 << 30, (1 << 32) - 400
-    far, prefixes = count_host_edges(edges, 4, room, rows_of)
+    on_host, prefixes = count_host_edges(edges, 4, room, rows_of)
     assert prefixes == room // 2 // 16
-    assert far == edges - (room - 16 * prefixes) // 4
+    assert on_host == edges - (room - 16 * prefixes) // 4
     assert len(asked) < 70
 
 
@@ -190,15 +190,19 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
     """The least number that leaves room for the others and the prefixes, found by trying each."""
     edges, ends = sum(lengths), np.cumsum(lengths)
 
-    def rows_of(far):
-        return int(np.searchsorted(ends, far, side="right")) if far else 0
+    def rows_of(on_host):
+        return int(np.searchsorted(ends, on_host, side="right")) if on_host else 0
 
-    def prefixes(far):
-        return min(rows_of(far), room // 2 // 16)
+    def prefixes(on_host):
+        return min(rows_of(on_host), room // 2 // 16)
 
-    fitting = (far for far in range(edges + 1) if (edges - far) * edge_bytes + prefixes(far) * 16 <= room)
-    far = next(fitting)
-    assert count_host_edges(edges, edge_bytes, room, rows_of) == (far, prefixes(far))
+    fitting = (
+        on_host
+        for on_host in range(edges + 1)
+        if (edges - on_host) * edge_bytes + prefixes(on_host) * 16 <= room
+    )
+    on_host = next(fitting)
+    assert count_host_edges(edges, edge_bytes, room, rows_of) == (on_host, prefixes(on_host))
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), st.booleans())

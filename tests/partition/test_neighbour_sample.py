@@ -55,7 +55,7 @@ def estimated(sizes, policy, shares):
 def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, policy, shares):
     """Within a twentieth, or a fiftieth of all vertices: a sample has a standard error of 0.005."""
     monkeypatch.setattr(
-        import_module("evener.partition.place"), "edge_shares", lambda *_, **__: np.array(shares)
+        import_module("evener.partition.build"), "edge_shares", lambda *_, **__: np.array(shares)
     )
     graph, directions = graphs[name], GRAPHS[name][1]
     assert graph.reverse is not None  # both directions are in memory

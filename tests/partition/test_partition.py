@@ -19,17 +19,17 @@ from evener.elements import CpuElement
 from evener.elements.cuda.memory import TieredArray
 from evener.graph.csr import rows_at
 from evener.kernels.cpu import partition as kernels
+from evener.partition.build import partition as place
 from evener.partition.footprint import PREFIX_EDGES, Tiers
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
-from evener.partition.place import partition as place
-from evener.partition.policies import POLICIES
+from evener.partition.policy import policy_names
 from evener.system import memory
 from fake_elements import ApartElement
 from reference import edges as edges_of
 
 # `evener.partition` is the function.
 HOME = import_module("evener.partition.partition")
-PLACING = import_module("evener.partition.placement")
+UPLOAD = import_module("evener.partition.upload")
 
 
 def edge_counts(graph):
@@ -129,7 +129,7 @@ def graphs(draw):
 @given(
     graph=graphs(),
     elements=st.sampled_from([1, 2, 3, 4, 9]),
-    policy=st.sampled_from(sorted(POLICIES)),
+    policy=st.sampled_from(policy_names()),
     alpha=st.sampled_from([None, 0, 0.01, 0.3, 0.5, 0.99, 1]),
     directions=st.sampled_from(["both", "out", "in"]),
     seed=st.integers(0, 3),
@@ -165,7 +165,7 @@ class Halved(ApartElement):
     """Notes how many edges stay with the host, and what it is to make ready for."""
 
     def allocate_edges(self, length, dtype, on_host):
-        self.far.append(on_host)
+        self.on_host.append(on_host)
         return super().allocate_edges(length, dtype, on_host)
 
     def prepare_workspace(self, edges):
@@ -173,10 +173,10 @@ class Halved(ApartElement):
 
 
 @pytest.mark.parametrize(
-    ("mapped", "far"),
+    ("host_share", "on_host"),
     [(0.0, 0), (0.01, 32), (0.32, 32), (0.33, 64), (0.64, 64), (0.9, 96), (0.97, 100), (1.0, 100)],
 )
-def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
+def test_edges_that_stay_with_the_host_are_whole_lines(host_share, on_host):
     """Of 100, what has no room is rounded up to a multiple of 32."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 100))
     g = ev.Graph.from_edges(*ends, np.ones(100, np.float32), n=30)
@@ -184,11 +184,11 @@ def test_edges_that_stay_with_the_host_are_whole_lines(mapped, far):
     numbering = HOME.number_vertices(by_degree, np.zeros(30, np.uint8), 1)
     degree = g.out_degree().astype(np.uint32)
     element = Halved("cpu:1", 0)
-    element.far = []
-    PLACING.upload_partition(
-        HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(mapped)
+    element.on_host = []
+    UPLOAD.upload_partition(
+        HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(host_share)
     )
-    assert element.far == [far] * 4  # targets and weights, of both directions
+    assert element.on_host == [on_host] * 4  # targets and weights, of both directions
     assert element.reserved == 100
 
 
@@ -209,7 +209,7 @@ def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
     graph = ev.Graph.from_edges([0, 1], [1, 0])
     monkeypatch.setattr(ev.Graph, "out_degree", lambda _: np.array([1, 1 << 32], np.uint64))
     with pytest.raises(
-        ev.ArgumentError, match=r"a vertex has 4,294,967,296 out-edges, and a partition counts at most"
+        ev.ArgumentError, match=r"expected at most 4,294,967,295 out-edges of a vertex, found 4,294,967,296"
     ):
         ev.partition(graph, "cpu:1")
 
@@ -218,8 +218,8 @@ def in_two_memories():
     """A CPU element that holds the first edges apart from the others, as a GPU does."""
     element = CpuElement("cpu:1", 1)
 
-    def edges(length, dtype, far):
-        return TieredArray(np.empty(far, dtype), np.empty(length - far, dtype))
+    def edges(length, dtype, on_host):
+        return TieredArray(np.empty(on_host, dtype), np.empty(length - on_host, dtype))
 
     def end_write(edges, begin, values):
         here = min(max(len(edges.host_part) - begin, 0), len(values))
@@ -233,8 +233,8 @@ def in_two_memories():
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("mapped", [0.0, 0.5])
-def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
+@pytest.mark.parametrize("host_share", [0.0, 0.5])
+def test_heads_lead_to_the_hubs_of_another_element(host_share, directed):
     """By hand: 0 is everyone's neighbour, and the CPU's; the others, here the GPU's, are a ring."""
     spokes, ring = np.arange(1, 65), np.roll(np.arange(1, 65), 1)
     g = ev.Graph.from_edges(
@@ -247,14 +247,14 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
     element = in_two_memories()
     element.table_columns = 1024
     built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
-    placed = PLACING.upload_partition(built, element, Tiers(mapped, 1 << 32))
+    placed = UPLOAD.upload_partition(built, element, Tiers(host_share, 1 << 32))
     edges = placed.in_
     begins, values = (
         edges.offsets[:-1].astype(int),
         np.concatenate([edges.targets.host_part, edges.targets.device_part]),
     )
     to_hub = values == 64  # the only mirror
-    if mapped:
+    if host_share:
         assert to_hub[begins].all()
         assert (edges.targets.prefixes[:, 0] == 64).all()
     else:
@@ -263,11 +263,11 @@ def test_heads_lead_to_the_hubs_of_another_element(mapped, directed):
 
 
 @pytest.mark.parametrize(
-    ("mapped", "most", "directed", "written"),
+    ("host_share", "most", "directed", "written"),
     pairwise_cover([0.0, 0.32, 0.9, 1.0], [0, 5, 1000], [True, False], [12, 1 << 20]),
 )
 def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
-    monkeypatch, mapped, most, directed, written
+    monkeypatch, host_share, most, directed, written
 ):
     """Those that lie there whole, and no more than are asked for."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 200))
@@ -276,14 +276,14 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
     numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
     built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
     element = in_two_memories()
-    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
-    placed = PLACING.upload_partition(built, element, Tiers(mapped, most))
+    monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", written)
+    placed = UPLOAD.upload_partition(built, element, Tiers(host_share, most))
     assert placed.host_bytes == 4 * placed.host_edges
-    assert (placed.host_edges > 0) == (mapped > 0)
+    assert (placed.host_edges > 0) == (host_share > 0)
     targets = placed.in_.targets
     values = np.concatenate([targets.host_part, targets.device_part])
     rows = [r for r, end in enumerate(placed.in_.offsets[1:].tolist(), 1) if end <= len(targets.host_part)]
-    count = min(most, max(rows, default=0)) if mapped else 0
+    count = min(most, max(rows, default=0)) if host_share else 0
     if directed:
         assert placed.out.targets.prefixes is None
     if count == 0:
@@ -397,7 +397,7 @@ def test_a_result_without_room_is_refused(monkeypatch):
 def test_a_policy_is_one_name(policy):
     g = ev.read("grid:3x3")
     for call in (ev.partition, ev.bfs, partial(ev.plan, algorithm="bfs", on="cpu")):
-        with pytest.raises(ev.ArgumentError, match=r"unknown policy .*; choose"):
+        with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of .*, found "):
             call(g, policy=policy)
 
 
@@ -411,13 +411,13 @@ def test_gather_of_more_than_a_threads_piece():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"policy": "medium"}, "unknown policy 'medium'; choose one of high, low, random \\(or auto"),
-        ({"alpha": -0.1}, "number from 0 to 1, not -0.1"),
-        ({"alpha": 1.5}, "number from 0 to 1, not 1.5"),
-        ({"alpha": float("nan")}, "number from 0 to 1, not nan"),
-        ({"alpha": "half"}, "number from 0 to 1, not 'half'"),
-        ({"alpha": True}, "number from 0 to 1, not True"),
-        ({"directions": "up"}, "not 'up'"),
+        ({"policy": "medium"}, "policy=: expected one of high, low, random .*or auto.*, found 'medium'"),
+        ({"alpha": -0.1}, "share of the edges on the CPU side from 0 to 1, found -0.1"),
+        ({"alpha": 1.5}, "share of the edges on the CPU side from 0 to 1, found 1.5"),
+        ({"alpha": float("nan")}, "share of the edges on the CPU side from 0 to 1, found nan"),
+        ({"alpha": "half"}, "share of the edges on the CPU side from 0 to 1, found 'half'"),
+        ({"alpha": True}, "share of the edges on the CPU side from 0 to 1, found True"),
+        ({"directions": "up"}, "found 'up'"),
         ({"on": ["gpu:0"]}, "'gpu:0' is not an element"),
         ({"on": []}, "name of at least one element"),
     ],
@@ -436,6 +436,8 @@ def test_it_says_where_the_graph_is():
 def test_only_graphs_are_placed():
     with pytest.raises(ev.ArgumentError, match="expected a Graph, found list"):
         place([1, 2, 3])
+    with pytest.raises(ev.ArgumentError, match="found a PartitionedGraph, which is already partitioned"):
+        place(place(ev.Graph.from_edges([0], [1]), "cpu:1"))
 
 
 def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
@@ -455,7 +457,7 @@ def test_what_is_asked_for_is_enough(directions, directed):
     """The refusal counts at least what the partitions, mirrors aside, turn out to take."""
     ends = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
     g = ev.Graph.from_edges(*ends, np.ones(200_000), directed=directed, n=20_000)
-    from evener.partition.place import _bytes_needed
+    from evener.partition.build import _bytes_needed
 
     pg = place(g, ["cpu:1"], directions=directions)
     assert pg.statistics.nbytes <= _bytes_needed(g, directions)
@@ -467,7 +469,7 @@ def test_what_is_asked_for_is_enough(directions, directed):
 )
 def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
     """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
-    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", written)
+    monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", written)
     monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 300)
     rng = np.random.default_rng(6)
     src = np.repeat([0, 1, 2, 3, *range(4, 300)], [9000, 4100, 300, 33, *([20] * 296)])
@@ -508,7 +510,7 @@ def test_nearly_all_of_a_long_run_are_mirrored(monkeypatch, needed, all_of_them)
 @pytest.mark.parametrize("directions", ["out", "in"])
 def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
     """28 bytes a vertex, and room in which some edges are sorted: never the edges a second time."""
-    monkeypatch.setattr(PLACING, "_EDGES_WRITTEN", 1 << 16)
+    monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", 1 << 16)
     g = ev.read(f"rmat:16,directed,stored={directions}")
     place(g, directions=directions)  # compiles
     tracemalloc.start()

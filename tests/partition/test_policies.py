@@ -7,7 +7,26 @@ import pytest
 
 import evener as ev
 from covering import pairwise_cover
-from evener.partition.policies import POLICIES, edge_shares, owners
+from evener.partition.owners import edge_shares, owners
+from evener.partition.policy import find_policy, policy_names
+from evener.testing.policies import PolicyContract
+
+
+class TestHigh(PolicyContract):
+    name = "high"
+
+
+class TestLow(PolicyContract):
+    name = "low"
+
+
+class TestRandom(PolicyContract):
+    name = "random"
+
+
+def test_every_policy_has_a_contract():
+    tested = {one.name for one in PolicyContract.__subclasses__()}
+    assert tested == set(policy_names())
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +39,7 @@ def skewed():
 
 @pytest.mark.parametrize(
     ("alpha", "policy", "elements"),
-    pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], sorted(POLICIES), [2, 4]),
+    pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], policy_names(), [2, 4]),
 )
 def test_shares_come_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
     pg = ev.partition(skewed, ["cpu:1"] * elements, policy=policy, alpha=alpha)
@@ -99,14 +118,14 @@ def test_owners_by_hand():
     assert owners(by_degree, degree, policy="low", shares=half).tolist() == [0, 1, 1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", policy_names())
 def test_cuts_of_many_vertices_are_where_their_edges_sum_up_to_the_shares(policy):
     rng = np.random.default_rng(8)
     degree = (rng.pareto(1.2, 100_000) * 3).astype(np.uint64)
     by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
     shares = np.array([0.05, 0.4, 0.001, 0.549])
     owner = owners(by_degree, degree, policy=policy, shares=shares)
-    order = POLICIES[policy](by_degree, 0)
+    order = find_policy(policy).order(by_degree, 0)
     # One after another, and each with its share of the edges to within half of the vertices at its two ends.
     assert (np.diff(owner[order].astype(int)) >= 0).all()
     edges = np.bincount(owner, weights=degree, minlength=4).cumsum()
@@ -134,5 +153,5 @@ def test_more_elements_than_a_byte_can_number():
 
 
 def test_unknown_policy_is_refused():
-    with pytest.raises(ev.ArgumentError, match="unknown policy 'best'; choose one of high"):
+    with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of high, .*found 'best'"):
         owners(np.arange(2, dtype=np.uint32), np.ones(2, np.uint64), policy="best", shares=np.full(2, 0.5))

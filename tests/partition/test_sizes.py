@@ -109,14 +109,14 @@ def test_degrees_are_counted():
     assert (found.degree == [3, 1, 0]).all()
     assert (found.count == [2, 1, 1]).all()
     assert (found.stored == [6, 1, 0]).all()
-    assert (found.met == [6, 1, 0]).all()
+    assert (found.targeting == [6, 1, 0]).all()
     assert found.edges == 7
 
 
 def test_edges_of_one_direction_are_counted_by_all_edges_of_a_vertex():
     found = Degrees.of(*np.array([[3, 0, 3, 1], [2, 0, 1, 1], [1, 0, 2, 0]], np.uint64))
     assert (found.stored == [3, 1, 0]).all()
-    assert (found.met == [3, 0, 0]).all()
+    assert (found.targeting == [3, 0, 0]).all()
 
 
 @pytest.mark.parametrize("policy", ["low", "high", "random"])

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import pytest
 
 import evener as ev
-from evener.algorithms import feedback
+from evener.algorithms import recording
 from evener.planning import observations as home
 from evener.planning.observations import (
     Observation,
@@ -116,8 +116,8 @@ def test_where_nothing_can_be_written_a_run_goes_on(monkeypatch, cache, caplog, 
 
 @pytest.mark.usefixtures("gpus")
 def test_a_run_of_a_placed_graph_is_recorded_with_its_sizes(monkeypatch):
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(feedback, "_MAX_COMPILING", 1.0)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "_MAX_COMPILING", 1.0)
     pg = ev.partition(ev.read("rmat:10"), "cpu:1,cuda:0", alpha=0.25, gpu_memory="1GiB")
     result = ev.pagerank(pg, tol=0, max_iter=3)
     (run,) = observations("pagerank")
@@ -133,17 +133,17 @@ def test_a_run_of_a_placed_graph_is_recorded_with_its_sizes(monkeypatch):
 @pytest.mark.usefixtures("gpus")
 def test_short_runs_and_runs_that_compile_are_not_recorded(monkeypatch):
     pg = ev.partition(ev.read("rmat:8"), "cuda:0")
-    monkeypatch.setattr(feedback, "_MAX_COMPILING", 1.0)
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 100.0)
+    monkeypatch.setattr(recording, "_MAX_COMPILING", 1.0)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 100.0)
     ev.wcc(pg)
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(feedback, "_MAX_COMPILING", -1.0)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "_MAX_COMPILING", -1.0)
     ev.wcc(pg)
     assert observations("wcc") == []
 
 
 def test_a_machine_without_a_gpu_records_nothing(monkeypatch):
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(feedback, "driver_present", lambda: False)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "driver_present", lambda: False)
     ev.wcc(ev.read("rmat:8"), on="cpu:1")
     assert not file_of_observations().exists()

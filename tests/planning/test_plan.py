@@ -128,7 +128,7 @@ def test_kinds_of_placement_that_do_not_fit_are_kept_with_the_reason(graph, size
     assert set(found.alternatives) == {"CPU alone"}
     assert set(found.infeasible) == {"CPU and GPU", "GPU alone"}
     assert found.no_gpu_reason == found.infeasible["GPU alone"]
-    assert found.no_gpu_reason.startswith("cuda:0 has room for 1.0 KiB, and ")
+    assert found.no_gpu_reason.startswith("cuda:0 has room for 1.0 KiB, but ")
     assert made(sizes, [CPU, gpu()]).no_gpu_reason is None
     # Half of the vertices have room, so the kind fits with some share.
     half = made(sizes, [CPU, gpu(bytes_without_edges(graph) // 2)], policy="random")

@@ -15,7 +15,7 @@ import pytest
 import evener as ev
 import reference
 from evener import elements
-from evener.algorithms import feedback
+from evener.algorithms import recording
 from evener.algorithms.registry import names
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.kernels.cpu import jit
@@ -196,8 +196,8 @@ def test_a_run_that_needs_no_plan_imports_no_planner(on, monkeypatch):
 
 
 def test_the_next_plan_follows_from_the_run(graph, monkeypatch):
-    monkeypatch.setattr(feedback, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(feedback, "_MAX_COMPILING", 1.0)
+    monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "_MAX_COMPILING", 1.0)
     for _ in range(3):
         ev.pagerank(graph, tol=0, max_iter=2, on="cpu:1,cuda:0", policy="random", alpha=0.5)
     assert len(observations("pagerank")) == 3
@@ -210,7 +210,7 @@ def test_the_next_plan_follows_from_the_run(graph, monkeypatch):
 def test_profile_runs_every_algorithm_and_records_the_runs(evener, monkeypatch):
     monkeypatch.setattr("evener.cli.profile.FEW_CORES_SCALES", (6,))
     monkeypatch.setattr("evener.cli.profile.MANY_CORES_SCALES", (6,))
-    monkeypatch.setattr(feedback, "_MAX_COMPILING", 1.0)
+    monkeypatch.setattr(recording, "_MAX_COMPILING", 1.0)
     done = evener("profile", "--on", "cuda:0", "--json")
     assert done.status == 0, done.err
     runs = json.loads(done.out)["runs"]
@@ -310,7 +310,7 @@ def test_a_gpu_without_room_is_named_in_a_warning_at_the_line_of_the_caller(monk
     monkeypatch.setattr(FakeGpu, "free", 1024)
     graph = ev.read("rmat:6")
     with pytest.warns(
-        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, and a "
+        RuntimeWarning, match=rf"^{NO_USABLE_GPU}: cuda:0 has room for 1\.0 KiB, but a "
     ) as caught:
         result = getattr(ev, algorithm)(graph)
     assert where(result) == ["cpu"]

@@ -98,7 +98,7 @@ def test_what_the_user_says_is_believed(monkeypatch):
 
 def test_what_the_user_says_must_be_a_size(monkeypatch):
     monkeypatch.setenv("EVENER_MEMORY", "plenty")
-    with pytest.raises(ArgumentError, match=r"EVENER_MEMORY must be a number of bytes, .* not 'plenty'"):
+    with pytest.raises(ArgumentError, match=r"EVENER_MEMORY=: expected bytes, .* found 'plenty'"):
         memory.available()
 
 

@@ -13,8 +13,8 @@ from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
+from evener.partition.build import partition
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.place import partition
 from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
 
 __all__ = [
-    "NO_VERTEX",
     "check_weights",
     "ensure_placed",
     "given_share",
@@ -36,9 +35,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger("evener")
-
-# Means no vertex in arrays of local numbers.
-NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 def given_share(alpha: float | Literal["auto"] | None) -> float | None:
@@ -74,7 +70,7 @@ def ensure_placed(
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None,
     passes: float = 1.0,
-    minimum: str | None = None,
+    required_directions: str | None = None,
 ) -> PartitionedGraph:
     """Return the graph on processing elements; place it now unless it is already placed.
 
@@ -87,13 +83,13 @@ def ensure_placed(
         Where to run a graph that is not placed, as the caller of the algorithm gave them.
     passes : float, default 1
         The number of passes of the run, if it is much larger than the iterations of PageRank.
-    minimum : {"out", "in"}, optional
-        The only edges that the algorithm needs, although it is faster with those of ``spec.directions``.
+    required_directions : {"out", "in"}, optional
+        The edges that the algorithm needs. It is faster with the edges of ``spec.directions``.
 
     Raises
     ------
     ArgumentError
-        If the graph is no graph of Evener, if it is placed and another placement is requested, or if it was
+        If the graph is no graph of Evener. If it is placed, and another placement is requested. If it was
         placed without the edges that the algorithm follows.
     """
     share = given_share(alpha)
@@ -110,7 +106,7 @@ def ensure_placed(
             "to partition() instead"
         )
         raise ArgumentError(msg)
-    if graph.graph.directed and graph.directions not in ("both", spec.directions, minimum):
+    if graph.graph.directed and graph.directions not in ("both", spec.directions, required_directions):
         others = "" if spec.directions == "both" else ' or "both"'
         msg = (
             f'{spec.name} needs edges in direction "{spec.directions}", and the graph was placed with '
@@ -168,7 +164,7 @@ def number_of_source(graph: Graph, source: Any) -> int:
         If the graph has no such vertex.
     """
     if np.ndim(source) != 0:
-        msg = f"source must be the id of one vertex, not {source!r}; run once for each source"
+        msg = f"source=: expected the id of one vertex, found {source!r}; run once for each source"
         raise ArgumentError(msg)
     try:
         (number,) = graph.numbers_of([source])

@@ -77,7 +77,7 @@ def plan(
     if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
         msg = f"passes=: expected a number from 0 to 10^18, found {passes!r}"
         raise ArgumentError(msg)
-    made, _, _ = make_plan(
+    found, _, _ = make_plan(
         graph,
         spec,
         on=on,
@@ -87,4 +87,4 @@ def plan(
         directions=spec.directions,
         passes=passes,
     )
-    return made
+    return found

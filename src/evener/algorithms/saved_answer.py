@@ -67,13 +67,14 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
         if name != "vertex"
     }
     recorded = record.get("parameters")
-    claimed = {**(recorded or _defaults(spec)), **parameters}
-    if spec.claimed is not None:
-        claimed = resolve(spec.claimed)(claimed, graph=graph, given=parameters, recorded=bool(recorded))
-    if path.suffix.lower() in TEXT and claimed.get("dtype"):
+    effective = {**(recorded or _defaults(spec)), **parameters}
+    if spec.claim_parameters is not None:
+        complete = resolve(spec.claim_parameters)
+        effective = complete(effective, graph=graph, given=parameters, recorded=bool(recorded))
+    if path.suffix.lower() in TEXT and effective.get("dtype"):
         for name in (column.name for column in spec.columns if column.real and column.name in arrays):
-            arrays[name] = arrays[name].astype(claimed["dtype"])  # the dtype before it was written as text
-    return Claim(spec.name, graph, arrays, claimed, record.get("outcome") or {})
+            arrays[name] = arrays[name].astype(effective["dtype"])  # the dtype before it was written as text
+    return Claim(spec.name, graph, arrays, effective, record.get("outcome") or {})
 
 
 def _are_pairs(value: Any) -> bool:

@@ -126,10 +126,10 @@ class AlgorithmSpec:
     verified_scope : str, optional
         ``"module:function"``. The function takes an `Answer` and returns the scope of its verification, as
         the end of a sentence. An exact verification needs no scope.
-    claimed : str, optional
-        ``"module:function"``. The function takes the parameters of a saved answer, `graph`, `given`, the
-        parameters that the user gave, and `recorded`, whether the file records any. It returns the parameters
-        to verify by.
+    claim_parameters : str, optional
+        ``"module:function"``. The function takes the parameters of a saved answer, and the keyword arguments
+        `graph`, `given` and `recorded`. `given` has the parameters of the user. `recorded` is true if the
+        file has parameters. The function returns the parameters to verify by.
     """
 
     name: str
@@ -149,7 +149,7 @@ class AlgorithmSpec:
     graphalytics: tuple[str, Literal["exact", "epsilon", "equivalence"]] | None = None
     notes: str | None = None
     verified_scope: str | None = None
-    claimed: str | None = None
+    claim_parameters: str | None = None
 
     def column(self, name: str) -> Column:
         """Return the column of this name; a plain one if the spec has none."""

@@ -11,6 +11,7 @@ import numpy as np
 from evener.errors import ArgumentError, VerificationError
 from evener.graph.checks import is_number
 from evener.graph.csr import rows_at
+from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["NONE", "PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
-
-# Stands for "no vertex" in unsigned numbers; results have -1.
-NONE = np.uint32(0xFFFFFFFF)
+__all__ = ["PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
 
 # Blocks of rows with about equal edges; threads take them one by one.
 _BLOCKS = 256
@@ -100,7 +98,7 @@ def column(answer: Answer, name: str) -> NDArray[Any]:
 
 
 def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
-    """Return the vertices in an array of the answer as numbers 0..n-1, and NONE for -1."""
+    """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1."""
     graph, values = answer.graph, column(answer, name)
     rule = f"{name} contains vertices of the graph"
     if values.dtype.kind not in "iu":
@@ -116,7 +114,7 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
         if not known.all():
             v = begin + first_true(~known)
             fail(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
-        numbers[begin : begin + PIECE] = np.where(absent, NONE, found)
+        numbers[begin : begin + PIECE] = np.where(absent, NO_VERTEX, found)
     return numbers
 
 
@@ -173,4 +171,4 @@ def first_true(mask: NDArray[np.bool_]) -> int:
 
 def none_found(first: NDArray[np.uint32]) -> bool:
     """Return true if a kernel found no wrong vertex in any block."""
-    return bool((first == NONE).all())
+    return bool((first == NO_VERTEX).all())

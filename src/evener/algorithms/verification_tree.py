@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms import verification_tree_cpu as kernels
-from evener.algorithms.verification import NONE, fail, first_true
+from evener.algorithms.verification import fail, first_true
+from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,12 +31,12 @@ def check_tree(
     if distance[source] != 0:
         fail(answer, "the source is at distance 0", f"vertex {ids[source]} is at {distance[source]}")
     if parent[source] != source:
-        found = "none" if parent[source] == NONE else ids[parent[source]]
+        found = "none" if parent[source] == NO_VERTEX else ids[parent[source]]
         fail(answer, "the source is its own parent", f"vertex {ids[source]} has parent {found}")
-    mismatch = reached != (parent != NONE)
+    mismatch = reached != (parent != NO_VERTEX)
     if mismatch.any():
         v = first_true(mismatch)
-        has = "no parent" if parent[v] == NONE else f"parent {ids[parent[v]]}"
+        has = "no parent" if parent[v] == NO_VERTEX else f"parent {ids[parent[v]]}"
         rule = "exactly the reached vertices have a parent (rule 4)"
         fail(answer, rule, f"vertex {ids[v]} has distance {distance[v]} and {has}")
     children = np.flatnonzero(reached)
@@ -51,6 +52,6 @@ def check_tree(
         rule = "only the source is its own parent (rule 1)"
         fail(answer, rule, f"vertex {ids[v]} has parent {ids[v]}, the source is {ids[source]}")
     v = kernels.find_cycle(parent, np.zeros(len(parent), dtype=np.uint32))
-    if v != NONE:
+    if v != NO_VERTEX:
         rule = "parents lead to the source without a cycle (rule 1)"
         fail(answer, rule, f"from vertex {ids[v]}, its parent {ids[parent[v]]} leads back to vertex {ids[v]}")

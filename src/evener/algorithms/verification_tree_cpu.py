@@ -1,6 +1,6 @@
 """Kernels that verify the trees of BFS and SSSP.
 
-`parent` (n,) uint32 contains vertex numbers, `NONE` for no parent. A root is its own parent.
+`parent` (n,) uint32 contains vertex numbers, `NO_VERTEX` for no parent. A root is its own parent.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from evener.kernels.cpu.jit import inline_step, serial
+from evener.kernels.vertex import NO_VERTEX
 
-__all__ = ["NONE", "edge_position", "find_cycle", "row_and_end"]
+__all__ = ["edge_position", "find_cycle", "row_and_end"]
 
-NONE = np.uint32(0xFFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -46,13 +46,13 @@ def row_and_end(offsets, tail, head, undirected):
 
 @serial
 def find_cycle(parent, walk):
-    """Return the first vertex from which the parents lead into a cycle, or `NONE`.
+    """Return the first vertex from which the parents lead into a cycle, or `NO_VERTEX`.
 
     `walk` (n,) uint32, zero at first, records the walk that visited each vertex first.
     """
     for start in range(np.uint32(len(parent))):
         v = np.uint32(start)
-        if parent[v] != NONE:
+        if parent[v] != NO_VERTEX:
             stamp = np.uint32(start + 1)
             while walk[v] == np.uint32(0):
                 walk[v] = stamp
@@ -61,4 +61,4 @@ def find_cycle(parent, walk):
                 v = parent[v]
             if walk[v] == stamp and parent[v] != v:
                 return v
-    return NONE
+    return NO_VERTEX

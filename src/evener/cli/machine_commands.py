@@ -20,6 +20,7 @@ from evener.cli.options import (
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
+from evener.partition.policy import policy_names
 
 __all__ = ["add_to"]
 
@@ -90,12 +91,13 @@ def plan(
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
-        msg = "--policy: expected high, low or random without --for, found auto; add --for ALGORITHM"
+        known = ", ".join(policy_names())
+        msg = f"--policy: expected one of {known} without --for, found auto; add --for ALGORITHM"
         raise ArgumentError(msg)
     from evener.algorithms.plan import plan as planned
     from evener.cli import render, runs
     from evener.elements.cuda.discovery import missing
-    from evener.partition.place import partition
+    from evener.partition.build import partition
 
     place = runs.with_elements(place)
     job = context.ensure_object(Job)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from evener.errors import ArgumentError
+from evener.partition.policy import policy_names
 
 if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
@@ -71,7 +72,8 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
     "policy": Annotated[
         str | None,
         typer.Option(
-            help="Assignment of vertices to elements: random, high, low, auto.", rich_help_panel=_WHERE
+            help=f"Assignment of vertices to elements: {', '.join(policy_names())}, auto.",
+            rich_help_panel=_WHERE,
         ),
     ],
     "alpha": Annotated[

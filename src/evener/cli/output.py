@@ -11,18 +11,15 @@ from evener.errors import FileError
 
 __all__ = ["note", "point_output_at_nothing", "say"]
 
-# Arguments in messages of the library that are also options of commands, such as on="cpu" or "tol must be".
+# Arguments in messages of the library that are also options of commands: on="cpu" or "tol=: expected".
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
         (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
-        | (?P<bare>alpha|columns|directed|format|gpu_memory|k|max_iter|on|policy|sources?|tol)=(?=[\s,;)]|$)
+        | (?P<bare>alpha|columns|damping|delta|directed|dtype|duplicates|format|gpu_memory|ids|k|max_iter|n|on
+            |personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted|weights)=(?=[\s,;:)]|$)
     )
-    | \A(?:
-        (?P<subject>damping|delta|dtype|gpu_memory|k|max_iter|seed|semantics|stop|tol|weights)
-            (?=\ is\ |\ must\ be\ (?:an\ integer\ of|a\ number|a\ finite\ number)\ )
-        | (?P<choice>dtype|duplicates|ids|self_loops|semantics|stop)(?=\ must\ be\ ["'])
-    )""",
+    | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",
     re.VERBOSE,
 )
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.algorithms import feedback, registry
+from evener.algorithms import recording, registry
 from evener.elements import usable_cores
 from evener.errors import DeviceOutOfMemory
 from evener.graph.formats import read
+from evener.partition.build import partition
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.place import partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,8 +73,8 @@ def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileR
                     result = spec.function()(placed, **_arguments(spec, source))
                     deadline += result.timeline.compile_seconds
                     if number:
-                        if result.seconds < feedback.MIN_SECONDS:
-                            feedback.record_run(result)  # a longer run is recorded already
+                        if result.seconds < recording.MIN_SECONDS:
+                            recording.record_run(result)  # a longer run is recorded already
                         runs.append(ProfileRun(name, on, graph.m, result.seconds))
             del placed
     return runs

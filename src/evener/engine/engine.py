@@ -57,7 +57,7 @@ class Engine(Workspace):
         Whether supersteps count each edge from both of its ends, as searches of undirected graphs do.
         Progress counts it once.
     host_state : (float, float), default (0, 0)
-        The fewest bytes that a run allocates on the host for each owned vertex and for each mirror.
+        Minimum bytes that a run allocates on the host for each owned vertex and each mirror.
     world : World, optional
         The ranks that run the algorithm. Default: only this process.
 

@@ -11,7 +11,7 @@ from evener.engine.array import PartitionedArray, adjacency
 from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
-from evener.partition.partitioned import NO_VERTEX
+from evener.kernels.vertex import NO_VERTEX
 from evener.system.memory import require_for_run
 
 if TYPE_CHECKING:

@@ -36,12 +36,14 @@ def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
     values = np.asarray(values)
     if values.dtype != dtype and values.size:
         if values.dtype.kind not in "iu":
-            msg = f"{name} must be integers, not {values.dtype}"
+            msg = f"{name}: expected integers, found {values.dtype}"
             raise ArgumentError(msg)
-        least, most = int(values.min()), int(values.max())
+        smallest, largest = int(values.min()), int(values.max())
         highest = np.iinfo(dtype).max
-        if least < 0 or most > highest:
-            msg = f"{name} must be from 0 to {highest}, not {least if least < 0 else most}"
+        if smallest < 0 or largest > highest:
+            msg = (
+                f"{name}: expected numbers from 0 to {highest}, found {smallest if smallest < 0 else largest}"
+            )
             raise ArgumentError(msg)
     return np.ascontiguousarray(values, dtype)
 
@@ -72,20 +74,22 @@ def check_csr(
         If the arrays break a rule. The message names the rule and the first position.
     """
     if offsets.ndim != 1 or targets.ndim != 1:
-        msg = f"offsets and targets must have one dimension, not {offsets.ndim} and {targets.ndim}"
+        msg = f"offsets and targets: expected one dimension, found {offsets.ndim} and {targets.ndim}"
         raise ArgumentError(msg)
     if len(offsets) == 0:
-        msg = "offsets is empty; a graph without vertices has offsets [0]"
+        msg = "offsets: expected n + 1 numbers, found none; a graph without vertices has offsets [0]"
         raise ArgumentError(msg)
     n, m = len(offsets) - 1, len(targets)
     if n > MAX_VERTICES:
-        msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {n:,}"
+        msg = f"offsets: expected at most {MAX_VERTICES:,} vertices (2^32 - 2), found {n:,}"
         raise ArgumentError(msg)
     if offsets[0] != 0 or offsets[-1] != m:
-        msg = f"offsets must run from 0 to the {m} targets, not from {offsets[0]} to {offsets[-1]}"
+        msg = f"offsets: expected 0 to {m}, the number of targets, found {offsets[0]} to {offsets[-1]}"
         raise ArgumentError(msg)
     _raise_at_first(
-        offsets[1:] < offsets[:-1], "offsets fall from vertex {0} to the next: {1} to {2}", offsets
+        offsets[1:] < offsets[:-1],
+        "offsets: expected ascending numbers, found {1} for vertex {0} and then {2}",
+        offsets,
     )
     if weights is not None:
         _check_weights(weights, m)
@@ -104,10 +108,10 @@ def _canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
         For a negative integer, an integer of 2^63 or more, or bytes that are not ASCII.
     """
     if ids.dtype.kind == "i" and ids.ndim == 1 and len(ids) and ids[0] < 0:  # ids ascend
-        msg = f"vertex ids must not be negative, but the first is {ids[0]}"
+        msg = f"ids: expected integers of at least 0, found {ids[0]} as the first"
         raise ArgumentError(msg)
     if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
-        msg = f"vertex ids must be below 2^63, but the largest is {ids.max()}"
+        msg = f"ids: expected integers below 2^63, found {ids.max()}"
         raise ArgumentError(msg)
     if ids.dtype.kind in "iu":
         return ids.astype(np.int64, copy=False)
@@ -118,7 +122,7 @@ def _canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
     try:
         return ids.astype(np.str_)
     except UnicodeDecodeError as error:
-        msg = f"ids of type {ids.dtype} must be ASCII, but {error.object!r} is not; decode them first"
+        msg = f"ids: expected ASCII in bytes, found {error.object!r}; decode them first"
         raise ArgumentError(msg) from error
 
 
@@ -131,13 +135,13 @@ def _raise_at_first(broken: NDArray[np.bool_], sentence: str, array: NDArray[Any
 
 def _check_weights(weights: NDArray[Any], m: int) -> None:
     if weights.shape != (m,):
-        msg = f"weights must have one entry for each of the {m} edges, not shape {weights.shape}"
+        msg = f"weights: expected one entry for each of the {m} edges, found shape {weights.shape}"
         raise ArgumentError(msg)
     if weights.dtype.kind not in "iuf" or weights.dtype.itemsize not in (1, 2, 4, 8) or weights.dtype == "f2":
-        msg = f"weights must be float32, float64 or integers of up to 64 bits, not {weights.dtype}"
+        msg = f"weights: expected float32, float64 or integers of up to 64 bits, found {weights.dtype}"
         raise ArgumentError(msg)
     if (edge := first_nan(weights)) is not None:
-        msg = f"the weight of edge {edge} is NaN; give a number"
+        msg = f"weights: expected numbers, found NaN as the weight of edge {edge}"
         raise ArgumentError(msg)
 
 
@@ -151,13 +155,13 @@ def check_symmetric(
     ArgumentError
         If an edge lacks its reverse, or the weights differ.
     """
-    from evener.kernels.cpu.rows import asymmetry
+    from evener.kernels.cpu.symmetry import asymmetry
 
     # Two weights are equal if their bits are equal.
     marks = np.empty(0, np.uint64) if weights is None else weights.view(f"u{weights.itemsize}")
     if asymmetry(read_only(offsets), read_only(targets), read_only(marks)):
         msg = (
-            "an undirected graph must hold every edge in both directions with the same weight; "
+            "expected every edge in both directions with the same weight, as in an undirected graph; "
             "give directed=True for these rows"
         )
         raise ArgumentError(msg)
@@ -173,14 +177,14 @@ def first_nan(weights: NDArray[Any]) -> int | None:
 
 def _check_ids(ids: NDArray[Any], n: int) -> None:
     if ids.shape != (n,):
-        msg = f"ids must have one entry for each of the {n} vertices, not shape {ids.shape}"
+        msg = f"ids: expected one entry for each of the {n} vertices, found shape {ids.shape}"
         raise ArgumentError(msg)
     if ids.dtype.kind not in "iU":
-        msg = f"ids must be integers or strings, not {ids.dtype}"
+        msg = f"ids: expected integers or strings, found {ids.dtype}"
         raise ArgumentError(msg)
     _raise_at_first(
         ids[1:] <= ids[:-1],
-        "ids must ascend strictly, but vertex {0} has {1!r} and the next vertex {2!r}",
+        "ids: expected ascending and distinct ids, found {1} for vertex {0} and then {2}",
         ids,
     )
 
@@ -195,15 +199,15 @@ def _check_targets(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> 
     kernels.check_targets(read_only(targets), read_only(offsets), highest, descents, row_descents, parts)
     if highest.max() >= n:
         edge = int((targets >= n).argmax())
-        msg = f"edge {edge} leads to vertex {targets[edge]}, but there are only {n} vertices"
+        msg = f"targets: expected vertices below {n}, found {targets[edge]} at edge {edge}"
         raise ArgumentError(msg)
     if descents.sum() != row_descents.sum():
         falls = np.flatnonzero(targets[1:] < targets[:-1]) + 1
         edge = int(np.setdiff1d(falls, offsets)[0])
         row = int(np.searchsorted(offsets, edge, side="right")) - 1
         msg = (
-            f"the targets of vertex {row} must ascend, but edge {edge - 1} leads to {targets[edge - 1]} "
-            f"and edge {edge} to {targets[edge]}"
+            f"targets: expected ascending targets in the row of vertex {row}, found "
+            f"{targets[edge - 1]} at edge {edge - 1} and then {targets[edge]}"
         )
         raise ArgumentError(msg)
 

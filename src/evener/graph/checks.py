@@ -43,7 +43,7 @@ def check_seed(seed: Any) -> int:
         If the seed is not an integer of at least 0.
     """
     if not is_integral(seed) or seed < 0:
-        msg = f"seed must be an integer of at least 0, not {seed!r}"
+        msg = f"seed=: expected an integer of at least 0, found {seed!r}"
         raise ArgumentError(msg)
     return int(seed)
 
@@ -57,7 +57,7 @@ def check_directed(directed: Any) -> bool:
         If the argument is neither true nor false.
     """
     if not isinstance(directed, bool | np.bool_ | int) or directed not in (False, True):
-        msg = f"directed must be True or False, not {directed!r}"
+        msg = f"directed=: expected True or False, found {directed!r}"
         raise ArgumentError(msg)
     return bool(directed)
 
@@ -77,11 +77,11 @@ def check_path(path: Any, caller: str) -> Path:
     ArgumentError
         If the argument is not a path, is empty, or holds a NUL character.
     """
-    return Path(check_file_name(path, f"{caller} takes the path of a file"))
+    return Path(check_file_name(path, f"{caller}: expected the path of a file"))
 
 
 def check_file_name(path: Any, expected: str) -> str:
-    """Return an argument as a file name; `expected` begins the message: "read takes a path or a spec".
+    """Return an argument as a file name; `expected` begins the message: "read: expected a path or a spec".
 
     Raises
     ------
@@ -93,10 +93,10 @@ def check_file_name(path: Any, expected: str) -> str:
         with suppress(TypeError):  # __fspath__ returned neither str nor bytes
             name = os.fsdecode(path)
     if name is None:
-        raise ArgumentError(f"{expected}, not {type_name(path)}")
+        raise ArgumentError(f"{expected}, found {type_name(path)}")
     if not name:
-        raise ArgumentError(f"{expected}, but the name is empty")
+        raise ArgumentError(f"{expected}, found an empty name")
     if "\0" in name:
-        msg = f"{expected}, but {name!r} holds a NUL character; remove it"
+        msg = f"{expected}, found {name!r} with a NUL character; remove it"
         raise ArgumentError(msg)
     return name

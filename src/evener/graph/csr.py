@@ -122,16 +122,17 @@ def from_source(
 def _build(source: EdgeSource, symmetrise: bool, self_loops: str, duplicates: str, share: int) -> CSR:  # noqa: FBT001 - private
     _check_choice("self_loops", self_loops)
     drop = _check_choice("duplicates", duplicates) == "drop"
-    most = source.m * (2 if symmetrise else 1)
+    max_edges = source.m * (2 if symmetrise else 1)
     width = 0 if source.weight_dtype is None else source.weight_dtype.itemsize
-    result = 8 * (source.n + 1) + (4 + width) * most
-    least = (8 + width) * (most // 16)
-    memory.require(result + least, f"a graph of {source.n:,} vertices and up to {most:,} stored edges")
+    result = 8 * (source.n + 1) + (4 + width) * max_edges
+    min_scratch = (8 + width) * (max_edges // 16)
+    what = f"a graph of {source.n:,} vertices and up to {max_edges:,} stored edges"
+    memory.require(result + min_scratch, what)
     if source.n > MAX_VERTICES:
-        msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {source.n:,}"
+        msg = f"expected at most {MAX_VERTICES:,} vertices (2^32 - 2), found {source.n:,}"
         raise ArgumentError(msg)
     weighted = source.weight_dtype is not None
-    if most == 0:
+    if max_edges == 0:
         empty = np.empty(0, source.weight_dtype) if weighted else None
         return CSR(np.zeros(source.n + 1, np.uint64), np.empty(0, np.uint32), empty, None)
     return _Builder(source, symmetrise, self_loops == "keep", drop).run(share)
@@ -289,7 +290,7 @@ def _cut_buckets(
 
 def _check_choice(name: str, value: str) -> str:
     if value not in ("keep", "drop"):
-        msg = f'{name} must be "keep" or "drop", not {value!r}'
+        msg = f'{name}=: expected "keep" or "drop", found {value!r}'
         raise ArgumentError(msg)
     return value
 

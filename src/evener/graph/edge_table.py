@@ -43,12 +43,12 @@ def edge_columns(
 
     if not isinstance(table, pa.Table):
         if not hasattr(table, "__arrow_c_stream__"):
-            msg = f"expected a pyarrow Table or another Arrow table, not {type(table).__name__}"
+            msg = f"table: expected a pyarrow Table or another Arrow table, found {type(table).__name__}"
             raise ArgumentError(msg)
         try:
             table = pa.table(table)
         except (TypeError, ValueError) as error:
-            msg = f"expected a table with named columns, not this {type(table).__name__}: {error}"
+            msg = f"table: expected named columns, found a {type(table).__name__} without them: {error}"
             raise ArgumentError(msg) from error
     names = table.column_names
     if len(names) < 2:

@@ -93,11 +93,11 @@ def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: i
     Raises
     ------
     ArgumentError
-        If the arrays have unequal lengths or another type, or an id is negative, too large or not an integer.
+        If the arrays have unequal lengths or another type. If an id is negative, too large or not an integer.
     """
     tails, heads = _check_ends("src", src), _check_ends("dst", dst)
     if len(tails) != len(heads):
-        msg = f"src and dst must have the same length, not {len(tails)} and {len(heads)}"
+        msg = f"src and dst: expected the same length, found {len(tails)} and {len(heads)}"
         raise ArgumentError(msg)
     edge_weights = None if weights is None else _check_weights(weights, len(tails))
     count = None if n is None else _check_vertex_count(n)
@@ -119,7 +119,7 @@ def _check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
     """Return tails or heads as unsigned 32-bit or 64-bit integers, or as strings."""
     array = _as_array(name, given)
     if array.ndim != 1:
-        msg = f"{name} must have one dimension, not {array.ndim} (shape {array.shape})"
+        msg = f"{name}: expected one dimension, found {array.ndim} (shape {array.shape})"
         raise ArgumentError(msg)
     if len(array) == 0:
         return np.empty(0, np.uint32)
@@ -132,7 +132,7 @@ def _check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind == "f":
         array = _floats_to_integers(name, array)
     if array.dtype.kind not in "iu":
-        msg = f"{name} must hold integers or strings, not {array.dtype}"
+        msg = f"{name}: expected integers or strings, found {array.dtype}"
         raise ArgumentError(msg)
     array = as_native(array)
     wide = np.uint64 if array.dtype.itemsize > 4 else np.uint32
@@ -143,7 +143,7 @@ def _check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
         unsigned = array.view(f"u{array.dtype.itemsize}")
         if unsigned.max() >= 1 << (8 * array.dtype.itemsize - 1):
             place = int((array < 0).argmax())
-            msg = f"vertex ids must not be negative, but {name}[{place}] is {array[place]}"
+            msg = f"{name}: expected ids of at least 0, found {name}[{place}] = {array[place]}"
             raise ArgumentError(msg)
         array = unsigned
     view = np.ascontiguousarray(array, dtype=wide).view()
@@ -154,13 +154,13 @@ def _check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
 def _as_array(name: str, given: ArrayLike) -> NDArray[Any]:
     """Return an argument as an array; a list of strings stays an object array, to save memory."""
     if np.ma.is_masked(given):
-        msg = f"{name} must not have masked entries; remove or fill them"
+        msg = f"{name}: expected no masked entries; remove or fill them"
         raise ArgumentError(msg)
     strings = isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str)
     try:
         return np.asarray(given, dtype=object if strings else None)
     except ValueError as error:
-        msg = f"{name} must be a sequence of numbers or of strings: {first_clause(error)}"
+        msg = f"{name}: expected a sequence of numbers or of strings: {first_clause(error)}"
         raise ArgumentError(msg) from error
 
 
@@ -169,7 +169,7 @@ def _check_strings(name: str, array: NDArray[Any]) -> None:
     other = next((i for i, value in enumerate(array) if not isinstance(value, str)), None)
     if other is not None:
         msg = (
-            f"{name} must hold integers or strings, but is an array of Python objects with "
+            f"{name}: expected integers or strings, found an array of Python objects with "
             f"{name}[{other}] = {array[other]!r}"
         )
         raise ArgumentError(msg)
@@ -181,8 +181,8 @@ def _check_all_strings(name: str, given: Sequence[Any]) -> None:
         return
     other = next(i for i, value in enumerate(given) if not isinstance(value, str))
     msg = (
-        f"vertex ids must be all integers or all strings, but {name} holds strings and {name}[{other}] is "
-        f"{given[other]!r}"
+        f"{name}: expected ids that are all integers or all strings, found strings and "
+        f"{name}[{other}] = {given[other]!r}"
     )
     raise ArgumentError(msg)
 
@@ -192,7 +192,7 @@ def _floats_to_integers(name: str, array: NDArray[Any]) -> NDArray[Any]:
     broken = ~((array == np.floor(array)) & (np.abs(array) < 2.0**53))
     if broken.any():
         place = int(broken.argmax())
-        msg = f"vertex ids must be integers, but {name}[{place}] is {array[place]}"
+        msg = f"{name}: expected integers below 2^53 as ids, found {name}[{place}] = {array[place]}"
         raise ArgumentError(msg)
     return array.astype(np.int64)
 
@@ -200,28 +200,28 @@ def _floats_to_integers(name: str, array: NDArray[Any]) -> NDArray[Any]:
 def _check_weights(given: ArrayLike, m: int) -> NDArray[Any]:
     array = _as_array("weights", given)
     if array.shape != (m,):
-        msg = f"weights must have one entry for each of the {m} edges, not shape {array.shape}"
+        msg = f"weights: expected one entry for each of the {m} edges, found shape {array.shape}"
         raise ArgumentError(msg)
     if m == 0 and array.dtype.kind not in "iuf":
         array = array.astype(np.float64)
     if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        msg = f"weights must be floats or integers of up to 64 bits, not {array.dtype}"
+        msg = f"weights: expected floats or integers of up to 64 bits, found {array.dtype}"
         raise ArgumentError(msg)
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     array = as_native(array)
     if (edge := first_nan(array)) is not None:
-        msg = f"the weight of edge {edge} is NaN; give a number"
+        msg = f"weights: expected numbers, found NaN as the weight of edge {edge}"
         raise ArgumentError(msg)
     return array
 
 
 def _check_vertex_count(n: int) -> int:
     if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
-        msg = f"n must be a non-negative integer, not {n!r}"
+        msg = f"n=: expected an integer of at least 0, found {n!r}"
         raise ArgumentError(msg)
     if n > MAX_VERTICES:
-        msg = f"a graph has at most {MAX_VERTICES:,} vertices (2^32 - 2), not {n:,}"
+        msg = f"n=: expected at most {MAX_VERTICES:,} vertices (2^32 - 2), found {n:,}"
         raise ArgumentError(msg)
     return int(n)
 
@@ -240,7 +240,7 @@ def _span(src: NDArray[Any], dst: NDArray[Any]) -> int:
     span = 1 + max(int(src.max()), int(dst.max())) if len(src) else 0
     if span > 1 << 63:
         name, end = ("src", src) if int(src.max()) == span - 1 else ("dst", dst)
-        msg = f"vertex ids must be below 2^63, but {name}[{int(end.argmax())}] is {span - 1}"
+        msg = f"{name}: expected ids below 2^63, found {name}[{int(end.argmax())}] = {span - 1}"
         raise ArgumentError(msg)
     return span
 
@@ -249,7 +249,7 @@ def _raise_too_large(src: NDArray[Any], dst: NDArray[Any], n: int) -> None:
     for name, end in (("src", src), ("dst", dst)):
         if len(end) and end.max() >= n:
             place = int((end >= n).argmax())
-            msg = f"vertex ids must be below n = {n}, but {name}[{place}] is {end[place]}"
+            msg = f"{name}: expected ids below n = {n}, found {name}[{place}] = {end[place]}; omit n="
             raise ArgumentError(msg)
 
 
@@ -312,16 +312,16 @@ def _number_strings(
 
     for name, end in (("src", src), ("dst", dst)):
         if end.dtype.kind not in "OUT":
-            msg = f"src and dst must both hold strings or both integers, but {name} holds integers"
+            msg = f"src and dst: expected strings in both or integers in both, found integers in {name}"
             raise ArgumentError(msg)
     if n is not None:
-        msg = f"n = {n} requires the integer ids 0..n-1, but src and dst hold strings; remove n"
+        msg = f"n=: expected the integer ids 0..{n}-1, found strings in src and dst; remove n="
         raise ArgumentError(msg)
     columns = [_to_arrow_strings(name, end) for name, end in (("src", src), ("dst", dst))]
     both = pa.chunked_array(columns).dictionary_encode().unify_dictionaries()
     names = both.chunk(0).dictionary
     if pc.any(pc.match_substring(names, "\0")).as_py():
-        msg = "vertex ids must not hold the character NUL, which ends strings in NumPy and Arrow; remove it"
+        msg = "src and dst: expected ids without the character NUL, which ends a string in NumPy; remove it"
         raise ArgumentError(msg)
     order = pc.sort_indices(names).to_numpy()
     places = np.empty(len(order), np.uint32)

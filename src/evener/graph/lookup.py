@@ -81,7 +81,7 @@ def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
 
 def _wrong_type(graph: Graph, other: Any) -> UnknownVertexError:
     kind = "strings" if graph.has_string_ids else "integers"
-    return UnknownVertexError(f"vertex ids of this graph are {kind}, not {other!r}")
+    return UnknownVertexError(f"ids: expected {kind}, as in the graph, found {other!r}")
 
 
 def _unknown(graph: Graph, missing: Any) -> UnknownVertexError:

@@ -47,13 +47,14 @@ def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
         Also if no edge has the attribute, unless the attribute is "weight".
     """
     if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
-        msg = f"expected a NetworkX graph, not {type(graph).__name__}"
+        msg = f"graph: expected a NetworkX graph, found {type(graph).__name__}"
         raise ArgumentError(msg)
     nodes = list(graph)
     strings = all(isinstance(node, str) for node in nodes)
     if not strings and not all(_is_id(node) for node in nodes):
         msg = (
-            "nodes must be all non-negative integers or all strings; rename them with networkx.relabel_nodes"
+            "graph: expected nodes that are all non-negative integers or all strings; rename them with "
+            "networkx.relabel_nodes"
         )
         raise ArgumentError(msg)
     nodes.sort()

@@ -82,17 +82,20 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if self.cpu is not None and not callable(self.cpu):
-            msg = f"a Kernel's cpu= is a function, not {type(self.cpu).__name__}"
+            msg = f"Kernel: cpu=: expected a function, found {type(self.cpu).__name__}"
             raise ArgumentError(msg)
         if not (self.cuda is None or isinstance(self.cuda, str | os.PathLike) or callable(self.cuda)):
-            msg = f"a Kernel's cuda= is the path of a .cu file or a function, not {type(self.cuda).__name__}"
+            found = type(self.cuda).__name__
+            msg = f"Kernel: cuda=: expected the path of a .cu file or a function, found {found}"
             raise ArgumentError(msg)
         if self.cpu is None and self.cuda is None:
-            msg = "a Kernel needs a side for the CPU or for CUDA; give cpu=, cuda= or both"
+            msg = (
+                "Kernel: expected a function for the CPU or for CUDA, found neither; give cpu=, cuda= or both"
+            )
             raise ArgumentError(msg)
         name = self.name or getattr(self.cpu, "__name__", "") or getattr(self.cuda, "__name__", "")
         if not name:
-            msg = "a Kernel of unnamed functions needs name=, the kernel's name in the .cu file"
+            msg = "Kernel: expected a name, found functions without one; give name=, the name in the .cu file"
             raise ArgumentError(msg)
         object.__setattr__(self, "name", name)
 

@@ -1,9 +1,9 @@
 """Column blocks: a second copy of a partition's edges, in blocks whose values fit a GPU's shared memory.
 
-A value of 4 bytes that is gathered from the L2 cache of a GPU moves 32 bytes. If many rows have an edge in a
-block of columns, a kernel moves fewer bytes when it copies the values of the block to shared memory. It then
-gathers them there and writes one sum per row and block. Vertices are numbered by degree, so that most edges
-of a graph with hubs are *local* to such blocks. The *remainder* is gathered from global memory.
+To gather a value of 4 bytes from its L2 cache, a GPU moves 32 bytes. If many rows have an edge in a block of
+columns, a copy of the block's values in shared memory moves fewer bytes. The kernel gathers values from the
+copy and writes one sum per row and block. Vertices are numbered by degree, so most edges of a graph
+with hubs are *local* to such blocks. Values of the *remainder* are gathered from global memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["BYTES_PER_EDGE", "ColumnBlocks", "Items", "build_column_blocks", "co
 
 # Smallest number of edges for which column blocks are built.
 MIN_EDGES = 1 << 25
-# Largest number of bytes that an edge takes in column blocks.
+# Largest number of bytes per edge in column blocks.
 BYTES_PER_EDGE = 4
 # Smallest number of edges of a tile in a local block.
 MIN_TILE_EDGES = 128
@@ -106,7 +106,7 @@ class ColumnBlocks:
     taken: NDArray[np.uint32]
 
     def pull(self, element: Element, values: NDArray[np.float32]) -> None:
-        """Write the sums of the values of rows' neighbours to `partial`."""
+        """Write sums of the values of each row's neighbours to `partial`."""
         local, rest = self.local, self.remainder
         if len(local.width):
             element.kernel("pull.local_sums")(
@@ -124,8 +124,8 @@ def column_blocks_of(partition: Partition, element: Element, elsewhere: int = 0)
 
     `elsewhere` is the number of mirrors of the partition's vertices on other elements.
 
-    Return None if kernels read the edges faster or only as they are. That is so on a CPU, for a small graph
-    or one without hubs, with edges in host memory, or without room for a second copy.
+    Return None on a CPU, for a small graph, or for a graph without hubs. Also return None with edges in host
+    memory, or without room for a second copy. Kernels then read the edges row by row.
     """
     edges = partition.in_
     columns = element.table_columns
@@ -144,8 +144,8 @@ def build_column_blocks(
 ) -> ColumnBlocks | None:
     """Sort a partition's in-edges into blocks of `columns` columns.
 
-    Return None if most edges are in the remainder, if an item is too long, or if the blocks need more than
-    `spare` bytes.
+    Return None if most edges are in the remainder, or an item is too long. Also return None if the blocks
+    need more than `spare` bytes.
     """
     edges = cast("Edges", partition.in_)
     tile_row, tile_width = _tiles(edges, element, columns)
@@ -161,7 +161,7 @@ def build_column_blocks(
         run(kernel, *args, ends)
         return element.download(ends).reshape(-1, SLICES)
 
-    # An edge takes at least two bytes: do not choose blocks if the result cannot fit.
+    # Stop early if the result cannot fit: it has at least two bytes per edge.
     if column_block_bytes(tiles, blocks, 0, 0, 0) + 2 * edges.count > spare:
         return None
     bitmaps = element.allocate(tiles * words, np.uint32)

@@ -15,7 +15,7 @@ from evener.partition.footprint import (
     too_large,
 )
 from evener.partition.neighbour_sample import NeighbourSample
-from evener.partition.policies import edge_shares
+from evener.partition.owners import edge_shares
 from evener.partition.sizes import Degrees, ElementShare, owned_by_degree, partition_sizes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = ["GraphSizes", "estimate_shares"]
 
 @dataclass(frozen=True, slots=True)
 class GraphSizes:
-    """The sizes of a graph from which those of its partitions are estimated.
+    """The sizes of a graph, from which the sizes of its partitions are estimated.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class GraphSizes:
         return cls(degrees, stored, 4 + weight, prefixes, neighbours)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
-        """Return the part of each partition's vertices with a mirror in each other one, if it is known."""
+        """Return the share of each partition's vertices with a mirror in each other partition, if known."""
         return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
 
     def rows(self, owned: NDArray[np.float64]) -> _Rows:
@@ -91,12 +91,12 @@ class _Rows(NamedTuple):
     long: float
 
     def prefixes_of(self, edges: int) -> int:
-        """Return how many of the rows with the first so many edges are long enough for a prefix."""
+        """Return how many of the rows of the first `edges` edges are long enough for a prefix."""
         return min(round(float(np.interp(edges, self.edges, self.rows))), int(self.long))
 
 
 def _no_prefixes(_: int) -> int:
-    """Return 0: no algorithm on this placement searches rows."""
+    """Return 0, for a placement on which no algorithm searches rows."""
     return 0
 
 
@@ -108,7 +108,7 @@ def estimate_shares(
     *,
     usable: float = 1.0,
 ) -> tuple[list[ElementShare], list[int]]:
-    """Return the share of each element, and the bytes that it takes there.
+    """Return the share of each element, and the bytes of each share.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def estimate_shares(
     alpha : float or None
         Share of the edges on the CPU side, as in `partition`.
     usable : float, default 1
-        The part of a GPU's room that may be filled.
+        Share of a GPU's room that may be filled.
 
     Raises
     ------

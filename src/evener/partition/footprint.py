@@ -1,7 +1,7 @@
 """Footprint: the bytes of a partition on a GPU, and the edges that fit there.
 
-A partition of low-degree vertices has many vertices, and the state of each leaves less room for edges
-(T13 §7). The footprint therefore matters as much as speed for the choice between HIGH and LOW.
+A partition of low-degree vertices has many vertices, whose state leaves less room for edges (T13 §7). The
+footprint therefore matters as much as speed for the choice between the policies `high` and `low`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 # Edges in the prefix of a row, and edges per stored direction of the shortest row with a prefix.
 PREFIX_EDGES, MIN_PREFIXED_ROW = 4, 8
 PREFIX_BYTES = 4 * PREFIX_EDGES
-# Largest share of the room for edges that prefixes take.
+# Largest share of the room for edges that prefixes may fill.
 PREFIX_ROOM_SHARE = 1 / 2
 # Largest number of steps of the approximation in `count_host_edges`.
 _STEPS = 64
@@ -68,7 +68,7 @@ def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, 
     owned, mirrors : int
         Owned vertices and mirrors of the partition.
     elsewhere : int
-        Mirrors of the owned vertices on other elements.
+        Mirrors, on other elements, of the owned vertices.
     edges : int
         Stored edges in all directions.
     directions : int
@@ -112,9 +112,9 @@ def column_block_bytes(tiles: int, blocks: int, items: int, steps: int, sums: in
 def too_large(element: str, owned: int, mirrors: int, needed: int, room: int) -> DeviceOutOfMemory:
     """Return the error for a partition whose vertices do not fit a GPU."""
     msg = (
-        f"{element} has room for {format_bytes(room)}, and a partition of {owned:,} vertices and {mirrors:,} "
-        f"mirrors needs {format_bytes(needed)} even with all its edges in host memory; give it a "
-        'smaller share (a larger alpha), or fewer vertices (policy="low")'
+        f"{element} has room for {format_bytes(room)}, but a partition of {owned:,} vertices and {mirrors:,} "
+        f"mirrors needs {format_bytes(needed)} without its edges; give it a smaller share of the edges (a "
+        'larger alpha), or fewer vertices (policy="low")'
     )
     return DeviceOutOfMemory(msg, needed=needed, available=room)
 
@@ -128,8 +128,8 @@ class Tiers(NamedTuple):
         Share of the edges that stay in host memory: the rows of highest degree.
     max_prefixes : int
         Largest number of rows in host memory of which the GPU keeps a prefix. A prefix is a copy of the first
-        in-edges, which lead to vertices of highest degree. A bottom-up search step usually finds one of them
-        in the frontier and reads no other edge.
+        in-edges, which lead to vertices of highest degree. A bottom-up search step usually finds one of these
+        vertices in the frontier and reads no more edges.
     """
 
     host_share: float = 0.0
@@ -149,9 +149,9 @@ def count_host_edges(
 ) -> tuple[int, int]:
     """Return how many edges stay in host memory, and how many of their rows get a prefix on the GPU.
 
-    The first is the smallest number that leaves room for the other edges and the prefixes. It is approached
-    from below. Each step closes at least half of the gap if a prefix takes at most half of the bytes that its
-    row frees. The number of steps is limited, because rows of one direction may be short.
+    The number of edges is the smallest that leaves room for the other edges and the prefixes. The search
+    increases it step by step. Each step closes half of the gap or more, if a prefix is at most half as large
+    as its row. The number of steps is limited, because rows of one direction may be short.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def count_host_edges(
     room : int
         Bytes for edges and prefixes.
     prefixes_of : callable
-        Returns the number of prefixes if the first so many edges stay in host memory.
+        Called with a number of edges in host memory; returns the number of their rows with a prefix.
     """
     limit = int(room * PREFIX_ROOM_SHARE) // PREFIX_BYTES
 
@@ -189,13 +189,13 @@ def tiers_of(
     taken: int = 0,
     promised: int = 0,
 ) -> Tiers:
-    """Return which edges of a partition stay in host memory, before it is placed.
+    """Return which edges of a partition stay in host memory, before the partition is uploaded.
 
     Parameters
     ----------
     partition : Partition
     elsewhere : int
-        Largest number of mirrors of the owned vertices on other elements.
+        Upper bound of the mirrors, on other elements, of the owned vertices.
     element : Element
     prefixes : bool
         Whether the GPU keeps prefixes, for bottom-up search steps.

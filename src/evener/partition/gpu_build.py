@@ -2,7 +2,7 @@
 
 The host copies the rows in pieces. The GPU moves each row to its place, marks the targets that need mirrors,
 translates targets to local numbers, and sorts the rows. The arrays equal those that
-`evener.partition.partition` and `evener.partition.placement` build on the host.
+`evener.partition.partition` and `evener.partition.upload` build on the host.
 """
 
 from __future__ import annotations

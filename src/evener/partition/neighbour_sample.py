@@ -1,8 +1,8 @@
 """Neighbour sample: positions of some vertices and their neighbours by degree, to estimate mirrors.
 
 With the policies `high` and `low` a partition owns a run of the vertices in descending degree. A vertex has a
-mirror there if one of its neighbours lies in that run. Degrees alone do not show whether neighbours lie near
-each other, as in a grid or a road network.
+mirror in the partition if one of its neighbours is in the run. In a grid or a road network, neighbours are
+near each other in this order, which degrees alone do not show.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NeighbourSample:
     position : ndarray of float64, shape (S,)
         Positions of the sampled vertices.
     weight : ndarray of float64, shape (S,)
-        The number of vertices that each represents, relative to the others.
+        The relative number of vertices that each sampled vertex represents.
     keys : ndarray of float64
         k plus the position of each neighbour of the k-th vertex, ascending.
     bounds : ndarray of int64, shape (S + 1,)
@@ -67,7 +67,7 @@ class NeighbourSample:
         degree : ndarray, shape (n,)
             The degrees by which a policy orders the vertices.
         degrees : Degrees
-            The same, counted.
+            The number of vertices of each degree.
         """
         if graph.m == 0:
             return None
@@ -78,7 +78,7 @@ class NeighbourSample:
         elif set(followed) <= set(graph.stored_directions):
             rows = [graph if one == "out" else graph.reverse for one in followed]
         else:
-            return None  # building them would take as much memory as the graph
+            return None  # building the missing rows needs as much memory as the graph
         vertices, weight = _sample(rows[0], degree, int(degrees.count[degrees.degree > 0].sum()))
         positions = _Positions(degree, degrees)
         keys = np.sort(np.concatenate([_keys(each, vertices, positions) for each in rows]))
@@ -86,7 +86,7 @@ class NeighbourSample:
         return cls(positions.of(vertices), weight, keys, bounds)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
-        """Return the part of the connected vertices of partition p that have a mirror in q.
+        """Return, for partitions p and q, the share of p's connected vertices with a mirror in q.
 
         Returns
         -------
@@ -114,9 +114,9 @@ class NeighbourSample:
 
 
 class _Positions:
-    """Positions of vertices in descending degree, and in ascending number among those of one degree.
+    """Positions of vertices by descending degree, then by ascending number.
 
-    The number of vertices of a degree before a vertex is estimated from a sample.
+    A sample estimates how many vertices of the same degree precede a vertex.
     """
 
     def __init__(self, degree: NDArray[np.unsignedinteger], degrees: Degrees) -> None:
@@ -136,7 +136,7 @@ class _Positions:
         kind = self._kind(vertices)
         first, seen = self._bounds[kind], np.diff(self._bounds)[kind]
         before = np.searchsorted(self._ranked, kind * self._n + vertices) - first
-        # The vertices of a degree outside the sample are taken to be spread evenly over all numbers.
+        # Assume that the vertices of a degree without a sample are spread evenly over all numbers.
         within = np.where(seen > 0, (before + 0.5) / np.maximum(seen, 1), (vertices + 0.5) / self._n)
         return np.clip(self._begin[kind] + self._width[kind] * within, 0, 1 - 1e-9)
 
@@ -149,7 +149,10 @@ class _Positions:
 def _sample(
     rows: Graph, degree: NDArray[np.unsignedinteger], connected: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return connected vertices with their weights: all, or half of them drawn and half by an out-edge."""
+    """Return connected vertices and their weights: all vertices of a small graph, else a sample.
+
+    Half of the sample is drawn from the vertices, and half from the sources of random edges.
+    """
     if rows.n <= _SAMPLED:
         vertices = np.flatnonzero(degree)
         return vertices, np.ones(len(vertices))

@@ -40,7 +40,7 @@ __all__ = [
 
 # Edges and rows in a block, the unit of work of a thread.
 EDGES_PER_BLOCK = 1 << 15
-# Smallest long run of mirrors, and the part of it that must be needed for all of it to be mirrored.
+# Vertices in the shortest long run. If this share of a long run needs mirrors, the whole run gets them.
 LONG_RUN = 1 << 16
 NEARLY_ALL = 0.9
 
@@ -53,10 +53,9 @@ class Edges:
     ----------
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or PendingEdges
-        Local numbers, ascending in each row: owned neighbours first, by descending degree, then mirrors.
-        If another owner has vertices of higher degree, rows begin with its mirrors and the mirrors after
-        them, except on a GPU that stores all edges. Before the partition is placed, the source of targets
-        and weights.
+        Local numbers, ascending in each row: owned neighbours by descending degree, then mirrors. If another
+        owner has a vertex of higher degree, rows begin with its mirrors instead: see `PendingEdges.first`.
+        A GPU that stores all edges keeps its rows ascending. Before the upload, the source of the edges.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of blocks of rows with about equal work.
@@ -65,7 +64,7 @@ class Edges:
     boundary : int
         Number of edges that lead to mirrors.
     derived : dict
-        Data derived from the edges, kept for all runs, such as ``"column_blocks"``.
+        Arrays built from the edges and kept for all runs, such as ``"column_blocks"``.
     """
 
     offsets: NDArray[np.uint64]
@@ -118,8 +117,8 @@ class PendingEdges:
     vertices : int
         Number of owned vertices and mirrors.
     first : int
-        Local number of the vertex with the most out-edges among the first vertices of all owners. Rows begin
-        with the neighbours from this number on.
+        Rows begin with the neighbours from this local number on, and the others follow. It is the vertex with
+        the most out-edges among the first vertices of all owners.
     """
 
     graph: Graph
@@ -141,7 +140,7 @@ class PendingEdges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """One element's share: its owned vertices, their edges, and mirrors of the neighbours owned elsewhere.
+    """One element's share: owned vertices, their edges, and mirrors of neighbours with another owner.
 
     Attributes
     ----------
@@ -255,7 +254,7 @@ def work_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
 def build_partition(
     p: int, numbering: Numbering, graph: Graph, out_degree: NDArray[np.uint32], *, out: bool, in_: bool
 ) -> Partition:
-    """Return partition `p` of `graph` with pending edges; `placement.upload_partition` writes them.
+    """Return partition `p` of `graph` with pending edges; `upload.upload_partition` writes them.
 
     `out_degree` is the out-degree of each vertex of the graph. With several partitions, the function needs 5
     bytes per vertex of the graph for temporary arrays.
@@ -339,10 +338,10 @@ def number_mirrors(
 
 
 def _fill_gaps(vertices: NDArray[np.uint32], needed: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Mark unneeded vertices in nearly full runs of an owner as needed, and count needed ones per slice.
+    """Return the number of an owner's needed vertices for each thread, after filling a nearly full run.
 
-    If nearly all vertices of a long run are needed, all of them get mirrors. Pulled values then travel
-    without packing, which takes a CPU longer than sending.
+    If nearly all vertices of a long run are needed, all of them get mirrors. Pulled values of a full run are
+    sent without packing. For a CPU, packing is slower than sending.
     """
     found = np.empty((numba.get_num_threads(), 3), dtype=np.uint64)
     kernels.find_needed(vertices, needed, found)

@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu import partition as kernels
+from evener.kernels.vertex import NO_VERTEX
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 
@@ -26,15 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PartitionedGraph"]
 
-# Means no vertex in arrays of vertex numbers.
-NO_VERTEX = (1 << 32) - 1
-
 
 class PartitionedGraph:
     """A graph placed on processing elements: place once, run many times.
 
     `partition` returns it. Every algorithm accepts it instead of a graph. If one of its elements is a GPU,
-    only one algorithm may run on it at a time.
+    run one algorithm at a time.
 
     Attributes
     ----------
@@ -83,7 +81,7 @@ class PartitionedGraph:
         return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
 
     def mirrors_of(self, p: int) -> int:
-        """Return the number of mirrors in other partitions of the vertices of partition `p`."""
+        """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
 
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -110,7 +108,7 @@ class PartitionedGraph:
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
             vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
             beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
-            _refuse_beyond(beyond, len(vertices), f"local numbers on {element.name}")
+            _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -128,7 +126,7 @@ class PartitionedGraph:
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
             beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
-            _refuse_beyond(beyond, self.graph.n, "the graph's numbers")
+            _check_numbers(beyond, self.graph.n, "the graph's numbers")
         return gathered
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -178,7 +176,7 @@ def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     return ids
 
 
-def _refuse_beyond(beyond: int, vertices: int, what: str) -> None:
+def _check_numbers(beyond: int, vertices: int, what: str) -> None:
     """Raise an error if some numbers are too large."""
     if beyond:
         bounds = f"below {vertices:,}, or {NO_VERTEX:,} for no vertex"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Route", "routes_of", "upload_route"]
 
-# Vertices per step when the bitmap is built: each takes a byte until it is packed.
+# Vertices per step of building the bitmap. Before packing, each vertex uses a byte.
 _VERTICES_PER_STEP = 1 << 24
 
 
@@ -38,7 +38,7 @@ class Route:
     rank : ndarray of uint32, shape (words + 1,)
         Number of bits of `owner_bitmap` before each word; the last value counts all bits.
     first : int or None
-        The first value of `index` if `index` is contiguous, else None. Values of a contiguous route travel
+        The first value of `index` if `index` is contiguous, else None. Values of a contiguous route are sent
         without packing.
     """
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.partition.partition import LONG_RUN, NEARLY_ALL
+from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Degrees", "ElementShare", "PartitionSizes", "owned_by_degree", "partition_sizes"]
 
-# `NEARLY_ALL` for estimates without a sample of neighbours, which are too low.
+# `NEARLY_ALL` for estimates without a sample of neighbours: these estimates are too low.
 _ESTIMATE_OF_NEARLY_ALL = 0.82
 
 
@@ -29,13 +30,13 @@ class PartitionSizes:
     Attributes
     ----------
     vertices : int
-        Vertices that it owns.
+        Owned vertices.
     connected : int
         Owned vertices with an edge.
     mirrors : int
-        Its mirrors of vertices that other partitions own.
+        Mirrors in this partition of vertices that other partitions own.
     remote_mirrors : int
-        Mirrors of its vertices in other partitions.
+        Mirrors in other partitions of the owned vertices.
     edges : int
         Stored edges in all directions.
     """
@@ -92,11 +93,11 @@ class Degrees:
     Attributes
     ----------
     degree, count : ndarray of int64
-        Degrees over all edges, by which policies order vertices, and vertices of each degree.
+        The degrees over all edges, by which policies order vertices, and the vertices of each degree.
     stored : ndarray of float64
         Edges stored with the vertices of each degree.
-    met : ndarray of float64
-        Stored edges that lead to the vertices of each degree.
+    targeting : ndarray of float64
+        Stored edges whose target has each degree.
     edges : int
         The sum of all degrees.
     """
@@ -104,7 +105,7 @@ class Degrees:
     degree: NDArray[np.int64]
     count: NDArray[np.int64]
     stored: NDArray[np.float64]
-    met: NDArray[np.float64]
+    targeting: NDArray[np.float64]
     edges: int
 
     @classmethod
@@ -112,16 +113,29 @@ class Degrees:
         cls,
         degree: NDArray[np.unsignedinteger],
         stored: NDArray[np.unsignedinteger] | None = None,
-        met: NDArray[np.unsignedinteger] | None = None,
+        targeting: NDArray[np.unsignedinteger] | None = None,
     ) -> Degrees:
-        """Count the vertices of each degree; `stored` and `met` default to `degree`."""
+        """Count the vertices of each degree.
+
+        Parameters
+        ----------
+        degree : ndarray, shape (n,)
+            All edges of each vertex.
+        stored, targeting : ndarray, shape (n,), optional
+            Edges stored with each vertex, and stored edges that lead to each vertex. Default: `degree`.
+        """
         by = degree.astype(np.int64)
         counts = np.bincount(by, minlength=1)
         present = np.flatnonzero(counts)[::-1]
         of_all = (present * counts[present]).astype(np.float64)
-        own = of_all if stored is None else np.bincount(by, stored, minlength=1)[present].astype(np.float64)
-        others = of_all if met is None else np.bincount(by, met, minlength=1)[present].astype(np.float64)
-        return cls(present, counts[present], own, others, int(of_all.sum()))
+
+        def total(edges: NDArray[np.unsignedinteger] | None) -> NDArray[np.float64]:
+            """Return the sum of `edges` over the vertices of each degree."""
+            if edges is None:
+                return of_all
+            return np.bincount(by, edges, minlength=1)[present].astype(np.float64)
+
+        return cls(present, counts[present], total(stored), total(targeting), int(of_all.sum()))
 
     @property
     def each_stored(self) -> NDArray[np.float64]:
@@ -144,10 +158,11 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     ndarray of float64, shape (P, D)
     """
     parts = np.empty((len(shares), len(degrees.count)))
-    if policy == "random" or degrees.edges == 0:
+    rule = find_policy(policy)
+    if not rule.degrees_only or degrees.edges == 0:
         parts[:] = np.outer(shares, degrees.count)
     else:
-        order = slice(None) if policy == "high" else slice(None, None, -1)
+        order = rule.order(np.arange(len(degrees.count), dtype=np.uint32), 0)
         count, each = degrees.count[order].astype(float), degrees.degree[order].astype(float)
         ends = np.cumsum(count * each)
         cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
@@ -155,10 +170,11 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
         begins = ends - count * each
         for p in range(len(shares)):
             inside = np.minimum(ends, cuts[p + 1]) - np.maximum(begins, cuts[p])
-            parts[p] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)[order]
-        # Vertices without edges belong to the end with the low degrees.
+            parts[p, order] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)
+        # Vertices without edges, of the last degree, belong to the end of the order with the low degrees.
         given = np.flatnonzero(np.asarray(shares) > 0)
-        parts[given[-1 if policy == "high" else 0], degrees.degree == 0] += degrees.count[degrees.degree == 0]
+        low_end = given[0 if order[0] == len(order) - 1 else -1]
+        parts[low_end, degrees.degree == 0] += degrees.count[degrees.degree == 0]
     return parts
 
 
@@ -173,15 +189,16 @@ def partition_sizes(
     owned : ndarray of float64, shape (P, D)
         Vertices of each degree in each partition, from `owned_by_degree`.
     mirrored : ndarray of float64, shape (P, P), optional
-        The part of a partition's vertices with a mirror in each other one, from `NeighbourSample.mirrored`.
+        The share of a partition's vertices with a mirror in each other one, from `NeighbourSample.mirrored`.
 
     Notes
     -----
-    Without `mirrored`, the ends of edges are taken to be independent. If f of the M stored edges lead to a
-    vertex, none of the E edges of a partition does with probability exp(-E f / M).
+    Without `mirrored`, the function assumes that the ends of edges are independent. Let f of the M stored
+    edges lead to a vertex. A partition of E edges then has no edge to the vertex with probability
+    exp(-E f / M).
     """
     mine = owned @ degrees.each_stored
-    met = 1 - np.exp(-np.outer(mine, degrees.met / degrees.count) / max(degrees.stored.sum(), 1))
+    met = 1 - np.exp(-np.outer(mine, degrees.targeting / degrees.count) / max(degrees.stored.sum(), 1))
     mirrors = owned @ met.T  # [p, q]: mirrors of the vertices of p in q
     np.fill_diagonal(mirrors, 0)
     connected = owned[:, degrees.degree > 0].sum(axis=1)

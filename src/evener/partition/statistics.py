@@ -57,7 +57,7 @@ class Statistics:
     ----------
     partitions : tuple of PartitionStatistics
     alpha : float
-        Share of the edges on the CPU side. If all elements are CPUs, that is the first one.
+        Share of the edges on the CPU side. If all elements are CPUs, that side is the first element.
     beta : float
         Share of the edges that cross partitions: the messages of an exchange without aggregation.
     beta_aggregated : float

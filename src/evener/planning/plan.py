@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.estimate import estimate_shares
-from evener.partition.policies import POLICIES, edge_shares
+from evener.partition.owners import edge_shares
+from evener.partition.policy import check_policy, policy_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -197,7 +198,7 @@ def choose(
         For an unknown policy, a share outside 0..1, or passes whose time is no finite number.
     """
     check_choices(policy, alpha)
-    policies = sorted(POLICIES) if policy == "auto" else [policy]
+    policies = policy_names() if policy == "auto" else [policy]
     search = _Search(sizes, name, unit, model, passes)
     required: str | None = None  # the kind that uses all elements
     for candidates in _candidates(elements, policies, alpha, use_all=use_all, cpu_alone=cpu_alone):
@@ -214,9 +215,7 @@ def choose(
 
 def check_choices(policy: str, alpha: float | None) -> None:
     """Raise `ArgumentError` for an unknown policy or a share outside 0..1."""
-    if not isinstance(policy, str) or policy not in ("auto", *POLICIES):
-        msg = f"unknown policy {policy!r}; choose one of auto, {', '.join(sorted(POLICIES))}"
-        raise ArgumentError(msg)
+    check_policy(policy, auto=True)
     edge_shares([1.0], alpha)
 
 

@@ -10,9 +10,9 @@ from evener.elements.cuda.discovery import gpus
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
+from evener.partition.build import partition
 from evener.partition.estimate import GraphSizes
-from evener.partition.place import partition
-from evener.partition.suggest import with_placement_hint
+from evener.partition.hint import with_placement_hint
 from evener.planning.cost_model import CostModel
 from evener.planning.observations import observations
 from evener.planning.plan import Plan, check_choices, choose

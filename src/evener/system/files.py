@@ -75,7 +75,7 @@ def atomic_write_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
     Parameters
     ----------
     *paths : path-like
-        The files to create or replace, in this order. Give a file that refers to the others last.
+        The files to create or replace, in this order. Give a file that names the other files last.
 
     Yields
     ------

@@ -44,9 +44,9 @@ _UNLIMITED = 1 << 62
 def available() -> int:
     """Return the bytes that this process can still allocate.
 
-    The result is the smallest of the free memory, the cgroup limit and `RLIMIT_AS`, each less the memory in
-    use. A virtual machine with memory ballooning reports too little free memory. The environment variable
-    `EVENER_MEMORY`, such as ``120GiB``, then replaces the free memory; it limits the whole process.
+    The result is the smallest of the free memory, the rest of the cgroup limit and the rest of `RLIMIT_AS`.
+    A virtual machine with memory ballooning reports too little free memory. There, set the environment
+    variable `EVENER_MEMORY` to the memory that the whole process may use, such as ``120GiB``.
 
     Raises
     ------
@@ -85,11 +85,11 @@ def require(nbytes: int, what: str) -> None:
             release()
         free = available()
     if nbytes > free:
-        remedy = "a larger" if os.environ.get(LIMIT_VARIABLE) else "(if the system reports too little memory)"
+        remedy = "raise {}" if os.environ.get(LIMIT_VARIABLE) else "set {} if the system reports too little"
         msg = (
             f"{what} needs {format_bytes(nbytes)} of memory ({nbytes:,} bytes), but only "
-            f"{format_bytes(free)} ({free:,} bytes) are available; use a smaller graph, more memory, or "
-            f"{remedy} {LIMIT_VARIABLE}"
+            f"{format_bytes(free)} ({free:,} bytes) are available; use a smaller graph or more memory, or "
+            f"{remedy.format(LIMIT_VARIABLE)}"
         )
         raise OutOfMemoryError(msg, needed=nbytes, available=free)
 
@@ -100,14 +100,14 @@ def require_for_run(nbytes: int, what: str) -> None:
     Parameters
     ----------
     nbytes : int
-        Bytes that the run allocates. Less than `MIN_CHECKED_BYTES` are not checked.
+        Bytes that the run allocates. Sizes below `MIN_CHECKED_BYTES` are not checked.
     what : str
         As for `require`.
 
     Raises
     ------
     OutOfMemoryError
-        If the kept pages and the available memory are too small.
+        If the kept pages and the available memory are together too small.
     """
     fresh = nbytes - sum(kept() for kept in _reusable) if nbytes >= MIN_CHECKED_BYTES else 0
     if fresh >= MIN_CHECKED_BYTES and fresh > available():
@@ -125,7 +125,7 @@ def allocation_error(nbytes: int) -> OutOfMemoryError:
 
 
 def shortage_error(what: str, *, needed: int = 0) -> OutOfMemoryError:
-    """Return the error for work whose memory the system refused, such as "reading g.csv"."""
+    """Return the error for work that ran out of memory, such as "reading g.csv"."""
     free = available()
     msg = (
         f"{what} needs more memory than the {format_bytes(free)} available; "
@@ -176,14 +176,14 @@ def format_bytes(nbytes: int) -> str:
     return f"{size:,.1f} EiB"
 
 
-def parse_bytes(size: str | int, what: str = "a size of memory") -> int:
+def parse_bytes(size: str | int, what: str = "size") -> int:
     """Return the bytes of a size such as ``4096``, ``20GiB`` or ``512 MB``.
 
     Parameters
     ----------
     size : str or int
     what : str
-        Name of the size, as the subject of the error sentence.
+        Name of the argument or environment variable, for the error.
 
     Raises
     ------
@@ -197,9 +197,7 @@ def parse_bytes(size: str | int, what: str = "a size of memory") -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(size).strip().lower())
     if match is None or isinstance(size, bool):
-        msg = (
-            f"{what} must be a number of bytes, or a number with a unit such as 20GiB or 500MB, not {size!r}"
-        )
+        msg = f"{what}=: expected bytes, or a size with a unit such as 20GiB or 500MB, found {size!r}"
         raise ArgumentError(msg)
     unit = match[2] or ""
     base = 1024 if unit.endswith("i") else 1000
@@ -255,12 +253,12 @@ def _cgroup(root: Path, membership: Path) -> int:
 
 def _room(limit: Path, usage: Path, stat: Path, cache: str) -> int:
     try:
-        most, used = limit.read_text().strip(), int(usage.read_text())
+        maximum, used = limit.read_text().strip(), int(usage.read_text())
     except (OSError, ValueError):
         return _UNLIMITED
-    if not most.isdigit() or int(most) >= _UNLIMITED:
+    if not maximum.isdigit() or int(maximum) >= _UNLIMITED:
         return _UNLIMITED
-    return int(most) - used + _fields(stat).get(cache, 0)
+    return int(maximum) - used + _fields(stat).get(cache, 0)
 
 
 def _address_space() -> int:

@@ -1,4 +1,4 @@
-"""The contract of an algorithm: what its package tests by inheriting one class.
+"""The contract of an algorithm: tests that a package inherits.
 
 A subclass names the algorithm and gives the expected answer, from another implementation::
 
@@ -26,7 +26,8 @@ from evener.cli import main
 from evener.cli.options import PLACEMENT_OPTIONS
 from evener.errors import VerificationError
 from evener.graph.formats import write
-from evener.partition.place import partition
+from evener.partition.build import partition
+from evener.partition.policy import policy_names
 from evener.testing.graphs import SHAPES, build
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AlgorithmContract"]
 
-_POLICIES = ("random", "high", "low")
 _ALPHAS = (None, 0, 0.2, 0.5, 0.8, 1)
 
 
@@ -125,7 +125,7 @@ class AlgorithmContract:
         }
 
     def test_state_covers_what_a_run_keeps_on_the_host(self) -> None:
-        """The most bytes of state are no fewer than the least."""
+        """The upper bound of the state is at least the lower bound."""
         assert self.spec.state.vertex >= self.spec.host_state.vertex
         assert self.spec.state.mirror >= self.spec.host_state.mirror
 
@@ -137,7 +137,7 @@ class AlgorithmContract:
         for graph in self.graphs():
             arguments = self.arguments(graph)
             expected = self.expected(graph, arguments)
-            splits = [(1, "random"), *product((2, 4), _POLICIES)]
+            splits = [(1, "random"), *product((2, 4), policy_names())]
             for elements, policy in splits:
                 share = next(alpha) if elements > 1 else None
                 placed = partition(graph, [self.kind] * elements, policy=policy, alpha=share)

@@ -1,4 +1,4 @@
-"""The contract of an element: what its package tests by inheriting one class.
+"""The contract of an element: tests that a package inherits.
 
 A subclass makes an element::
 

@@ -1,4 +1,4 @@
-"""Values, flags and bytes of exchanges: what tests of transports compare with.
+"""Expected values, flags and bytes of exchanges, for tests of transports.
 
 Expected values are computed by the graph's vertex numbers, so they do not depend on routes and positions.
 """

@@ -1,4 +1,4 @@
-"""The contract of a file format: what its package tests by inheriting one class.
+"""The contract of a file format: tests that a package inherits.
 
 A subclass names the suffixes of the format::
 

@@ -75,7 +75,7 @@ def isolated(n: int) -> Edges:
 
 
 def gaps(n: int) -> Edges:
-    """Ids with gaps that start at 1000; the vertices are those that occur."""
+    """Ids with gaps, from 1000 on; each id that occurs is a vertex."""
     src, dst = np.random.default_rng(n).integers(0, n, (2, 2 * n)) * 7 + 1000
     return src, dst, None
 

@@ -1,4 +1,4 @@
-"""The contract of a transport: what its package tests by inheriting one class.
+"""The contract of a transport: tests that a package inherits.
 
 A subclass names the elements whose routes all use the transport::
 
@@ -16,7 +16,7 @@ import pytest
 
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 from evener.testing.exchanges import (
     bit_bytes,
     bytes_sent,

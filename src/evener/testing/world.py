@@ -1,4 +1,4 @@
-"""The contract of a world: what its package tests by inheriting one class.
+"""The contract of a world: tests that a package inherits.
 
 A subclass runs a function on each rank::
 
@@ -69,7 +69,7 @@ class WorldContract:
         assert found == [(sum(range(size)), large * size, 0.5 * size)] * size
 
     def test_allgather_keeps_the_order_of_ranks(self, size: int) -> None:
-        """Values may be any objects, also of other sizes on other ranks."""
+        """Values may be any objects, with different sizes on different ranks."""
         found = self.run(size, lambda world: world.allgather({"rank": world.rank, "list": [0] * world.rank}))
         assert found == [[{"rank": r, "list": [0] * r} for r in range(size)]] * size
 
@@ -99,7 +99,7 @@ class WorldContract:
         assert self.run(size, run) == [size] * size
 
     def test_abort_raises_the_error(self, size: int) -> None:
-        """The error of one rank ends all others, which wait for it."""
+        """The error of one rank ends the ranks that wait for it."""
 
         def run(world: World) -> None:
             if world.rank == world.size - 1:

@@ -19,7 +19,7 @@ from evener.engine.exchange.encoding import (
 )
 from evener.engine.exchange.exchange import Link
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 from evener.partition.route import Route, upload_route
 from evener.testing.bitmaps import pack, unpack
 from evener.testing.transports import TransportContract

@@ -7,7 +7,7 @@ import numpy as np
 from evener.elements import CpuElement
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
-from evener.partition.place import partition
+from evener.partition.build import partition
 from evener.testing.bitmaps import pack
 from evener.testing.transports import TransportContract
 from one_route import check_one_route, sparse_and_dense

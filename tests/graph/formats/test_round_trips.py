@@ -56,7 +56,7 @@ class TestGraphalytics(FormatContract):
     stores_float32 = False
 
     def refusal(self, graph, suffix):
-        return "needs integer ids" if graph.has_string_ids else None
+        return "expected integer ids" if graph.has_string_ids else None
 
 
 def _has_loops(g):

@@ -29,12 +29,12 @@ def test_names_of_their_kind(what, path):
         ("report", "html", "report: expected a name with the suffix .html, found html"),
         ("trace", "x.parquet.gz", "trace: expected a name with the suffix .json, found x.parquet.gz"),
         ("trace", "x.json.gz", "trace: expected a name with the suffix .json, found x.json.gz"),
-        ("report", b"run.html", "report takes the path of a file, not bytes"),
-        ("trace", 7, "trace takes the path of a file, not int"),
+        ("report", b"run.html", "report: expected the path of a file, found bytes"),
+        ("trace", 7, "trace: expected the path of a file, found int"),
         (
             "report",
             "a\0.html",
-            r"report takes the path of a file, but 'a\x00.html' holds a NUL character; remove it",
+            r"report: expected the path of a file, found 'a\x00.html' with a NUL character; remove it",
         ),
     ],
 )

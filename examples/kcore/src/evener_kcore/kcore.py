@@ -16,7 +16,7 @@ Dasari, Desh, Zubair: ParK: An Efficient Algorithm for k-core Decomposition on M
 
 import evener as ev
 from evener.algorithms.arguments import ensure_placed
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.kernels.kernel import KernelFile
 from evener_kcore import SPEC
 

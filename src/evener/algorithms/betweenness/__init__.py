@@ -34,5 +34,5 @@ SPEC = AlgorithmSpec(
     unit="a run from one source",
     source_option="sources",
     notes="evener.algorithms.betweenness.notes:notes",
-    claimed="evener.algorithms.betweenness.notes:claimed",
+    claim_parameters="evener.algorithms.betweenness.verify:claim_parameters",
 )

@@ -22,7 +22,7 @@ import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of
 from evener.algorithms.betweenness import SPEC
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral
@@ -170,17 +170,17 @@ class _State:
         self.visited, self.frontier, self.arrived = engine.bitmaps(3)
         self.order = engine.owned_array("uint32")
         # Long enough for most graphs. A bound per vertex would double the memory of `value`.
-        self._most = n + 2
-        self._room = min(2 * NARROW_LEVELS, self._most)
-        self.bounds = engine.local_array(self._room, "uint64")
+        self._max_bounds = n + 2
+        self._capacity = min(2 * NARROW_LEVELS, self._max_bounds)
+        self.bounds = engine.local_array(self._capacity, "uint64")
         # Four numbers per narrow level: see `_count_paths`.
         self.levels = engine.local_array(4 * NARROW_LEVELS, "float64")
 
     def bounds_for(self, engine: Engine, levels: int) -> PartitionedArray:
         """Return `bounds` with room for this many levels and the levels of one more call."""
-        if self._room < min(levels + NARROW_LEVELS + 1, self._most):
-            self._room = min(2 * self._room, self._most)
-            self.bounds = engine.lengthen(self.bounds, self._room, kept=levels + 1)
+        if self._capacity < min(levels + NARROW_LEVELS + 1, self._max_bounds):
+            self._capacity = min(2 * self._capacity, self._max_bounds)
+            self.bounds = engine.lengthen(self.bounds, self._capacity, kept=levels + 1)
         return self.bounds
 
 
@@ -252,18 +252,18 @@ def _count_paths(
         # Vertices cost time too, so both counts must be small.
         if single and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)
-            _, made, out_edges, paths = engine.compute(
+            _, narrow_levels, out_edges, paths = engine.compute(
                 single_block_kernels.count_paths, offsets, targets, in_offsets, level, out_edges, unexplored,
                 NARROW, MANY, SHRINK, scale, value, visited, state.frontier, arriving, order, bounds,
                 state.levels, count_next_active=True,
             )  # fmt: skip
             # Copy, because the next call writes to the same array.
-            found = engine.download(state.levels.first([4 * made]))[0].reshape(-1, 4).copy()
+            found = engine.download(state.levels.first([4 * narrow_levels]))[0].reshape(-1, 4).copy()
             levels.append(found)
-            level += made
+            level += narrow_levels
             if not paths < math.inf:
                 raise ArgumentError(_beyond_float64(pg.graph, source, level))
-            if made:
+            if narrow_levels:
                 awake = int(found[-1, 0])
             unexplored -= int(found[:, 2].sum())
             scale = SHRINK if paths > MANY else 1.0
@@ -364,7 +364,7 @@ def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int
     if k is None:
         return np.arange(graph.n)
     if not is_integral(k) or not 1 <= k <= graph.n:
-        msg = f"k must be a number of vertices from 1 to {graph.n}, not {k!r}"
+        msg = f"k=: expected a number of vertices from 1 to {graph.n}, found {k!r}"
         raise ArgumentError(msg)
     return np.random.default_rng(check_seed(seed)).choice(graph.n, size=int(k), replace=False)
 

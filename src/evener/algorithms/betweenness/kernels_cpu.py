@@ -23,6 +23,7 @@ from evener.kernels.cpu.bits import range_mask, trailing_zeros
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import MIN_PARALLEL_EDGES, queue_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = [
     "MIN_COUNT",
@@ -44,7 +45,6 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 # Largest chunk of a level, in vertices. The first vertices of a level may be hubs.
 _QUEUE_CHUNK = np.uint64(16)
 # Vertices in a chunk of a loop with equal work per vertex.
@@ -66,7 +66,7 @@ def begin(offsets, in_offsets, source, value, visited, frontier, order, bounds):
         frontier[w] = _ZERO
     bounds[_ZERO] = _ZERO
     bounds[_ONE] = _ZERO
-    if source == _NO_VERTEX:
+    if source == NO_VERTEX:
         return _ZERO, _ZERO
     s = np.uint64(source)
     value[s] = 1.0

@@ -46,8 +46,8 @@ def count_paths(
     for i in range(bounds[level], first):
         v = np.uint64(order[i])
         frontier[v >> _SIX] &= ~(_ONE << (v & _LOW_BITS))
-    most = np.uint64(len(level_table)) // _COLUMNS
-    while _ZERO < out_edges <= np.uint64(max_edges) and unexplored > _ZERO and levels < most:
+    max_levels = np.uint64(len(level_table)) // _COLUMNS
+    while _ZERO < out_edges <= np.uint64(max_edges) and unexplored > _ZERO and levels < max_levels:
         begin = bounds[level]
         end = bounds[level + _ONE]
         tail = end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -12,12 +12,14 @@ from evener.algorithms.betweenness.betweenness import sources_of
 from evener.algorithms.verification import column, fail, first_true
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from evener.algorithms.verification import Answer
     from evener.graph.graph import Graph
 
-__all__ = ["check"]
+__all__ = ["check", "claim_parameters"]
 
 # Largest difference from the recomputed centrality, relative to this centrality and to the largest
 # centrality.
@@ -74,3 +76,8 @@ def _scale(graph: Graph, sources: int, *, normalized: bool) -> float:
     if normalized:
         return n / sources / ((n - 1) * (n - 2))
     return n / sources / (1 if graph.directed else 2)
+
+
+def claim_parameters(parameters: Mapping[str, Any], *, given: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+    """Return the parameters to verify a saved answer by. The user's `k` replaces recorded sources."""
+    return {name: value for name, value in parameters.items() if name != "sources" or "k" not in given}

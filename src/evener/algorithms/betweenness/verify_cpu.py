@@ -1,4 +1,4 @@
-"""Kernels that verify betweenness: Brandes" algorithm, one source per thread."""
+"""Kernels that verify betweenness: Brandes' algorithm, one source per thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from evener.kernels.cpu.jit import inline_step, parallel
 
 __all__ = ["sum_dependencies"]
 
-_NONE = np.uint32(0xFFFFFFFF)
+# Level of an unreached vertex.
+_UNREACHED = np.uint32(0xFFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 # A level with more paths than this is scaled by _SHRINK. Counts of a level may differ by a factor of 2^995.
@@ -23,10 +24,10 @@ def _shrink_level(queue, paths, head, tail):
 
     Return the factor.
     """
-    most = 0.0
+    largest = 0.0
     for i in range(head, tail):
-        most = max(most, paths[queue[i]])
-    if most <= _MAX_PATHS:
+        largest = max(largest, paths[queue[i]])
+    if largest <= _MAX_PATHS:
         return 1.0
     for i in range(head, tail):
         paths[queue[i]] *= _SHRINK
@@ -39,7 +40,7 @@ def _brandes(offsets, targets, source, queue, level, paths, dependency, shrunk, 
 
     Only the ratio of counts on neighbouring levels matters. ``shrunk[l]`` is the factor that scaled level l.
     """
-    level[:] = _NONE
+    level[:] = _UNREACHED
     paths[:] = 0.0
     queue[0] = source
     level[source] = 0
@@ -57,7 +58,7 @@ def _brandes(offsets, targets, source, queue, level, paths, dependency, shrunk, 
         head += _ONE
         for e in range(offsets[v], offsets[v + _ONE]):
             w = targets[e]
-            if level[w] == _NONE:
+            if level[w] == _UNREACHED:
                 level[w] = level[v] + np.uint32(1)
                 queue[tail] = w
                 tail += _ONE

@@ -1,10 +1,10 @@
 """Breadth-first search, direction-optimizing, on any number of partitions.
 
 Idea: while the frontier is small, its vertices push along out-edges (top-down, from a queue). When the
-frontier holds much of the graph, each unvisited vertex pulls along in-edges until it finds a vertex of the
-frontier (bottom-up, from a bitmap). After a top-down step, mirrors push the parents that they were offered.
-Before a bottom-up step, mirrors pull the frontier as bits. A single element handles many narrow levels in
-one call. A single GPU runs all levels of most searches in one kernel.
+frontier holds much of the graph, unvisited vertices pull along in-edges (bottom-up, from a bitmap). A vertex
+stops at its first neighbour in the frontier. After a top-down step, mirrors push the parents that they were
+offered. Before a bottom-up step, mirrors pull the frontier as bits. A single element handles many narrow
+levels in one call. A single GPU runs all levels of most searches in one kernel.
 
 Encoding: `distance` int32, -1 unreached; `parent` and `offered` are global vertex numbers; `visited`,
 `frontier` and `arrived` are bitmaps. A frontier is a queue before a top-down step and a bitmap before a
@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.arguments import NO_VERTEX, ensure_placed, graph_of, number_of_source
+from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
+from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ def bfs(
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
     number = number_of_source(graph_of(graph, "bfs"), source)
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, minimum="out")
+    pg = ensure_placed(
+        graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
+    )
     return run_bfs(pg, number, "bfs", {"source": source}, progress)
 
 
@@ -146,110 +149,190 @@ def run_bfs(
 def _search(
     engine: Engine, graph: Graph, number: int, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
-    tuning, n, source = engine.tuning(TUNING), graph.n, engine.at_vertex(number)
-    # Large arrays first: a GPU fills them while the host allocates the others.
-    distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
-    # Without mirrors no parent is offered, so any array serves as `offered`.
-    offered = engine.array("uint32") if engine.routes else parent
-    visited, before, arrived, frontier, next_frontier = engine.bitmaps(5)
-    queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-    length, next_length = engine.counters(2)
-    offsets, targets, _ = engine.out
-    in_offsets, in_targets, _ = engine.in_
-    # Kernels need an argument for in-edges even if there are no bottom-up steps.
-    up_offsets, up_targets, up_rows = (
-        (in_offsets, in_targets, engine.in_rows) if bottom_up else (offsets, targets, engine.out_rows)
-    )
-    fused = engine.single and tuning.fused
-    # Edges out of the frontier and unexplored edges of each element.
-    frontier_edges: list[int] = [0]
-    unexplored: list[int] = engine.gather(engine.out_edges)
-    level, explored = 0, 0
-
-    started = not fused
-    if started:
-        engine.superstep("begin")
-        found, frontier_edges = engine.compute(
-            kernels.begin, offsets, engine.vertices, source, distance, parent, visited, queue, length,
-            count_next_active=True, work_estimate=1, reduce=list,
-        )  # fmt: skip
-        awake = sum(found)
+    """Return the distances and the parents of a search from a vertex number."""
+    search = _Search(engine, graph, number, bottom_up=bottom_up)
+    fused = engine.single and search.tuning.fused
+    if fused:
+        search.all_steps(search.source)
     else:
-        awake = 1  # the source, whose edges `all_steps` counts
-    while awake:
-        scout = sum(frontier_edges)
-        # Vertices cost time too, so both counts must be small.
-        narrow = started and max(awake, scout) <= tuning.narrow
-        if engine.single and (narrow or fused):
-            # The edges of the previous superstep, because the next ones are not known.
-            phase = "narrow" if narrow else "search"
-            engine.superstep(phase, active=engine.scalar(awake), edges=explored)
-            if narrow:
-                awake, scout, levels, explored = engine.compute(
-                    level_kernels.narrow_steps, offsets, targets, engine.vertices, scout, tuning.narrow,
-                    tuning.narrow_levels, level, queue, length, distance, parent, visited, next_queue,
-                    next_length, count_next_active=True,
-                )  # fmt: skip
-            else:
-                awake, scout, levels, explored = engine.compute(
-                    level_kernels.all_steps, offsets, targets, up_offsets, up_targets, engine.vertices,
-                    up_rows, engine.owned, NO_VERTEX if started else source, awake, scout, unexplored[0],
-                    tuning.narrow, tuning.fused_narrow_levels, tuning.fused_levels, int(bottom_up),
-                    tuning.alpha, n // tuning.beta, n // tuning.flood, level, queue, length, distance,
-                    parent, visited, before, frontier, next_frontier, next_queue, next_length,
-                    count_next_active=True,
-                )  # fmt: skip
-                started = True
-            frontier_edges, unexplored = [scout], [unexplored[0] - explored]
-            level += levels
-            if levels % 2:
-                queue, next_queue, length, next_length = next_queue, queue, next_length, length
-            continue
-        if bottom_up and should_go_bottom_up(engine, tuning, graph, awake, frontier_edges, unexplored):
-            engine.compute("frontier.to_bits", queue, length, frontier)
-            smallest = 0
-            while should_stay_bottom_up(tuning, awake, smallest, n):
-                level, smallest = level + 1, awake
-                engine.superstep("bottom-up", edges=scout)
-                scout = 0
-                # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
-                awake = engine.compute(
-                    kernels.bottom_up_step, in_offsets, in_targets, engine.vertices, engine.in_rows, level,
-                    distance, parent, visited, frontier, next_frontier, pull_before=frontier,
-                    publish=next_frontier, count_next_active=True,
-                )  # fmt: skip
-                frontier, next_frontier = next_frontier, frontier
-            frontier_edges = engine.compute(
-                "frontier.to_queue", offsets, engine.owned, frontier, queue, length, reduce=list
-            )
-            continue
-        level, unexplored = level + 1, [a - b for a, b in zip(unexplored, frontier_edges, strict=True)]
-        engine.superstep("top-down", edges=scout)
-        # next = (frontier ∨.∧ A) ∧ ¬visited
-        if scout < n // tuning.flood:
-            found, frontier_edges, offers = engine.compute(
-                kernels.top_down_step, offsets, targets, engine.vertices, engine.owned, queue, length, level,
-                distance, parent, visited, arrived, offered, next_queue, next_length,
-                count_next_active=True, work_estimate=scout, reduce=list,
-            )  # fmt: skip
+        search.begin()
+    while search.frontier_vertices:
+        if engine.single and search.is_narrow():
+            search.narrow_steps()
+        elif fused:
+            search.all_steps(NO_VERTEX)
+        elif search.goes_bottom_up():
+            search.bottom_up_steps()
         else:
-            engine.compute("bits.copy", visited, before)
-            engine.compute(
-                kernels.scatter_parents, offsets, targets, engine.vertices, engine.owned, queue, length,
-                parent, visited, offered,
+            search.top_down_step()
+    return search.distance, search.parent
+
+
+class _Search:
+    """The arrays and the frontier of a search; each method for steps runs one or more supersteps."""
+
+    def __init__(self, engine: Engine, graph: Graph, number: int, *, bottom_up: bool) -> None:
+        self.engine, self.graph, self.bottom_up = engine, graph, bottom_up
+        self.tuning, self.source = engine.tuning(TUNING), engine.at_vertex(number)
+        # Large arrays first: a GPU fills them while the host allocates the others.
+        self.distance, self.parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
+        # Without mirrors no parent is offered, so any array serves as `offered`.
+        self.offered = engine.array("uint32") if engine.routes else self.parent
+        self.visited, self.visited_before, self.arrived, self.frontier, self.next_frontier = engine.bitmaps(5)
+        self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
+        self.length, self.next_length = engine.counters(2)
+        self.level, self.frontier_vertices = 0, 1
+        # Edges out of the frontier and unexplored edges of each element.
+        self.frontier_edges: list[int] = [0]
+        self.unexplored: list[int] = engine.gather(engine.out_edges)
+        # Edges of the previous superstep of a single element.
+        self._explored = 0
+
+    def is_narrow(self) -> bool:
+        """Return whether the frontier has few vertices and few out-edges; both cost time."""
+        return max(self.frontier_vertices, sum(self.frontier_edges)) <= self.tuning.narrow
+
+    def goes_bottom_up(self) -> bool:
+        """Return whether the next step is bottom-up."""
+        return self.bottom_up and should_go_bottom_up(
+            self.engine,
+            self.tuning,
+            self.graph,
+            self.frontier_vertices,
+            self.frontier_edges,
+            self.unexplored,
+        )
+
+    def begin(self) -> None:
+        """Visit the source and put it in the queue."""
+        engine = self.engine
+        engine.superstep("begin")
+        found, self.frontier_edges = engine.compute(
+            kernels.begin, engine.out[0], engine.vertices, self.source, self.distance, self.parent,
+            self.visited, self.queue, self.length, count_next_active=True, work_estimate=1, reduce=list,
+        )  # fmt: skip
+        self.frontier_vertices = sum(found)
+
+    def narrow_steps(self) -> None:
+        """Search many narrow levels in one call, on a single element."""
+        engine, tuning = self.engine, self.tuning
+        offsets, targets, _ = engine.out
+        self._single_superstep("narrow")
+        vertices, edges, levels, explored = engine.compute(
+            level_kernels.narrow_steps, offsets, targets, engine.vertices, self.frontier_edges[0],
+            tuning.narrow, tuning.narrow_levels, self.level, self.queue, self.length, self.distance,
+            self.parent, self.visited, self.next_queue, self.next_length, count_next_active=True,
+        )  # fmt: skip
+        self._finish_levels(vertices, edges, levels, explored)
+
+    def all_steps(self, source: Any) -> None:
+        """Search levels of all kinds in one call, on a single element, from `source` or from the queue."""
+        engine, tuning, n = self.engine, self.tuning, self.graph.n
+        offsets, targets, _ = engine.out
+        # The kernel needs an argument for in-edges even if there are no bottom-up steps.
+        up_offsets, up_targets, up_rows = (
+            (*engine.in_[:2], engine.in_rows) if self.bottom_up else (offsets, targets, engine.out_rows)
+        )
+        self._single_superstep("search")
+        vertices, edges, levels, explored = engine.compute(
+            level_kernels.all_steps, offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
+            engine.owned, source, self.frontier_vertices, self.frontier_edges[0], self.unexplored[0],
+            tuning.narrow, tuning.fused_narrow_levels, tuning.fused_levels, int(self.bottom_up), tuning.alpha,
+            n // tuning.beta, n // tuning.flood, self.level, self.queue, self.length, self.distance,
+            self.parent, self.visited, self.visited_before, self.frontier, self.next_frontier,
+            self.next_queue, self.next_length, count_next_active=True,
+        )  # fmt: skip
+        self._finish_levels(vertices, edges, levels, explored)
+
+    def bottom_up_steps(self) -> None:
+        """Search bottom-up until the frontier shrinks to few vertices."""
+        engine = self.engine
+        in_offsets, in_targets, _ = engine.in_
+        engine.compute("frontier.to_bits", self.queue, self.length, self.frontier)
+        before, edges = 0, sum(self.frontier_edges)
+        while should_stay_bottom_up(self.tuning, self.frontier_vertices, before, self.graph.n):
+            self.level, before = self.level + 1, self.frontier_vertices
+            engine.superstep("bottom-up", edges=edges)
+            edges = 0
+            # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
+            self.frontier_vertices = engine.compute(
+                kernels.bottom_up_step, in_offsets, in_targets, engine.vertices, engine.in_rows, self.level,
+                self.distance, self.parent, self.visited, self.frontier, self.next_frontier,
+                pull_before=self.frontier, publish=self.next_frontier, count_next_active=True,
             )  # fmt: skip
-            found, frontier_edges, offers = engine.compute(
-                kernels.collect_new, offsets, engine.owned, before, visited, level, distance,
-                arrived, next_queue, next_length, count_next_active=True, reduce=list,
-            )  # fmt: skip
-        awake = sum(found)
+            self.frontier, self.next_frontier = self.next_frontier, self.frontier
+        self.frontier_edges = engine.compute(
+            "frontier.to_queue", engine.out[0], engine.owned, self.frontier, self.queue, self.length,
+            reduce=list,
+        )  # fmt: skip
+
+    def top_down_step(self) -> None:
+        """Search one level top-down."""
+        engine, edges = self.engine, sum(self.frontier_edges)
+        self.level += 1
+        self.unexplored = [a - b for a, b in zip(self.unexplored, self.frontier_edges, strict=True)]
+        engine.superstep("top-down", edges=edges)
+        # next = (frontier ∨.∧ A) ∧ ¬visited
+        flood = edges >= self.graph.n // self.tuning.flood
+        found, self.frontier_edges, offers = self._flood() if flood else self._push(edges)
+        self.frontier_vertices = sum(found)
         if any(offers):
-            engine.push(offered, "set", changed=arrived, work_estimate=scout)
-            reached, out_of_reached = engine.compute(
-                kernels.receive_parents, offsets, engine.owned, arrived, offered, visited, distance, parent,
-                level, next_queue, next_length, count_next_active=True, work_estimate=scout, reduce=list,
-            )  # fmt: skip
-            awake += sum(reached)
-            frontier_edges = [a + b for a, b in zip(frontier_edges, out_of_reached, strict=True)]
-        queue, next_queue, length, next_length = next_queue, queue, next_length, length
-    return distance, parent
+            self._receive_parents(edges)
+        self._swap_queues()
+
+    def _push(self, edges: int) -> Any:
+        """Visit and queue the neighbours of the frontier.
+
+        Returns three numbers of each element: new vertices, their out-edges, and offered parents.
+        """
+        engine = self.engine
+        offsets, targets, _ = engine.out
+        return engine.compute(
+            kernels.top_down_step, offsets, targets, engine.vertices, engine.owned, self.queue, self.length,
+            self.level, self.distance, self.parent, self.visited, self.arrived, self.offered, self.next_queue,
+            self.next_length, count_next_active=True, work_estimate=edges, reduce=list,
+        )  # fmt: skip
+
+    def _flood(self) -> Any:
+        """Mark the neighbours of the frontier, then visit and queue them. Returns the numbers of `_push`."""
+        engine = self.engine
+        offsets, targets, _ = engine.out
+        engine.compute("bits.copy", self.visited, self.visited_before)
+        engine.compute(
+            kernels.scatter_parents, offsets, targets, engine.vertices, engine.owned, self.queue, self.length,
+            self.parent, self.visited, self.offered,
+        )  # fmt: skip
+        return engine.compute(
+            kernels.collect_new, offsets, engine.owned, self.visited_before, self.visited, self.level,
+            self.distance, self.arrived, self.next_queue, self.next_length, count_next_active=True,
+            reduce=list,
+        )  # fmt: skip
+
+    def _receive_parents(self, edges: int) -> None:
+        """Push the offered parents to the owners, and queue the vertices that they reach."""
+        engine = self.engine
+        engine.push(self.offered, "set", changed=self.arrived, work_estimate=edges)
+        reached, out_of_reached = engine.compute(
+            kernels.receive_parents, engine.out[0], engine.owned, self.arrived, self.offered, self.visited,
+            self.distance, self.parent, self.level, self.next_queue, self.next_length, count_next_active=True,
+            work_estimate=edges, reduce=list,
+        )  # fmt: skip
+        self.frontier_vertices += sum(reached)
+        self.frontier_edges = [a + b for a, b in zip(self.frontier_edges, out_of_reached, strict=True)]
+
+    def _single_superstep(self, phase: str) -> None:
+        """Begin a superstep of a single element."""
+        # The edges of the previous superstep, because the next ones are not known.
+        self.engine.superstep(phase, active=self.engine.scalar(self.frontier_vertices), edges=self._explored)
+
+    def _finish_levels(self, vertices: int, edges: int, levels: int, explored: int) -> None:
+        """Note the frontier after many levels in one call."""
+        self.frontier_vertices, self.frontier_edges = vertices, [edges]
+        self.unexplored, self._explored = [self.unexplored[0] - explored], explored
+        self.level += levels
+        if levels % 2:
+            self._swap_queues()
+
+    def _swap_queues(self) -> None:
+        self.queue, self.next_queue = self.next_queue, self.queue
+        self.length, self.next_length = self.next_length, self.length

@@ -23,6 +23,7 @@ from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, queue_part, split_queue, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = [
     "begin",
@@ -38,7 +39,6 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 # Largest chunk of queue parts.
 _QUEUE_CHUNK = np.uint64(16)
 # Words of 64 vertices in a chunk.
@@ -53,7 +53,7 @@ def begin(offsets, vertices, source, distance, parent, visited, queue, length):
 
     Returns (frontier_vertices, frontier_edges).
     """
-    if source == _NO_VERTEX:
+    if source == NO_VERTEX:
         return _ZERO, _ZERO
     s = np.uint64(source)
     distance[s] = 0
@@ -209,7 +209,7 @@ def _collect_worker(
 
 @parallel
 def collect_new(offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length):
-    """Append the owned vertices visited since `visited_before` to the queue; flag mirrors in `updates`.
+    """Append the owned vertices that are not in `visited_before` to the queue; flag mirrors in `updates`.
 
     Returns (frontier_vertices, frontier_edges, new_mirrors).
     """

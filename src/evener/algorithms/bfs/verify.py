@@ -18,7 +18,6 @@ import numpy as np
 
 from evener.algorithms.bfs import verify_cpu as kernels
 from evener.algorithms.verification import (
-    NONE,
     column,
     edge_blocks,
     fail,
@@ -28,6 +27,7 @@ from evener.algorithms.verification import (
     vertex_numbers,
 )
 from evener.algorithms.verification_tree import check_tree
+from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,11 +47,11 @@ def check(answer: Answer) -> None:
     if distance.dtype.kind not in "iu":
         fail(answer, "distances are integers", f"found {distance.dtype}")
     parent = vertex_numbers(answer, "parent")
-    level = distance.astype(np.uint32)  # -1 is NONE
+    level = distance.astype(np.uint32)  # -1 becomes kernels.UNREACHED
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
     kernels.find_wrong_level(source, level, parent, blocks, first)
-    if not none_found(first) or distance.min(initial=0) < -1 or distance.max(initial=0) >= NONE:
+    if not none_found(first) or distance.min(initial=0) < -1 or distance.max(initial=0) >= kernels.UNREACHED:
         _fail_wrong_tree(answer, source, distance, parent)
     kernels.find_missing_edge(graph.offsets, graph.targets, not graph.directed, parent, blocks, first)
     if not none_found(first):
@@ -75,7 +75,7 @@ def _fail_wrong_tree(
     if below.any():
         v = first_true(below)
         fail(answer, "no distance is negative", f"vertex {ids[v]} has distance {distance[v]}, not -1")
-    above = distance >= NONE
+    above = distance >= kernels.UNREACHED
     if above.any():
         v = first_true(above)
         detail = f"vertex {ids[v]} has distance {distance[v]}, in a graph of {answer.graph.n} vertices"
@@ -86,7 +86,7 @@ def _fail_wrong_tree(
 def _check_levels_of_tree(answer: Answer, level: NDArray[np.uint32], parent: NDArray[np.uint32]) -> None:
     ids = answer.graph.ids
     numbers = np.arange(len(parent), dtype=np.uint32)
-    children = np.flatnonzero((parent != NONE) & (parent != numbers))
+    children = np.flatnonzero((parent != NO_VERTEX) & (parent != numbers))
     wrong = level[children] != level[parent[children]] + np.uint32(1)
     if wrong.any():
         v = children[first_true(wrong)]
@@ -99,7 +99,7 @@ def _fail_level_gap(answer: Answer, level: NDArray[np.uint32], v: int) -> None:
     row = graph.targets[graph.offsets[v] : graph.offsets[v + 1]]
     w = row[first_true(level[row] > level[v] + 1)]
     edge = f"vertex {graph.ids[v]} is at level {level[v]}, its neighbour {graph.ids[w]}"
-    if level[w] == NONE:
+    if level[w] == kernels.UNREACHED:
         fail(
             answer, "the tree contains all vertices that the source reaches (rule 4)", f"{edge} is unreached"
         )

@@ -1,7 +1,8 @@
 """Kernels that verify a breadth-first tree.
 
 A block is a range of rows with about equal edges. ``first[b]`` receives the first wrong vertex of block
-``b``, or `NONE`. `level` and `parent` are unsigned; `NONE` means "unreached" or "no parent".
+``b``, or `NO_VERTEX`. `level` and `parent` are unsigned. The level of an unreached vertex is `UNREACHED`,
+and its parent is `NO_VERTEX`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.algorithms.verification_tree_cpu import NONE, edge_position, row_and_end
+from evener.algorithms.verification_tree_cpu import edge_position, row_and_end
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.vertex import NO_VERTEX
 
-__all__ = ["find_level_gap", "find_missing_edge", "find_wrong_level"]
+__all__ = ["UNREACHED", "find_level_gap", "find_missing_edge", "find_wrong_level"]
 
+# Level of an unreached vertex. It equals `NO_VERTEX`, so a kernel may compare a level with a parent.
+UNREACHED = NO_VERTEX
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -21,12 +25,12 @@ _ONE = np.uint64(1)
 @inline_step
 def _find_missing_edge_in(offsets, targets, undirected, parent, start, stop):
     for v in range(start, stop):
-        if parent[v] != NONE and parent[v] != v:
+        if parent[v] != NO_VERTEX and parent[v] != v:
             row, end = row_and_end(offsets, np.uint64(parent[v]), v, undirected)
             e = edge_position(offsets, targets, row, end)
             if e == offsets[row + _ONE] or targets[e] != end:
                 return np.uint32(v)
-    return NONE
+    return NO_VERTEX
 
 
 @parallel
@@ -46,14 +50,15 @@ def _find_level_gap_in(offsets, targets, level, unreached, start, stop):
                 above += np.uint64(level[targets[e]] > limit)
             if above != _ZERO:
                 return np.uint32(v)
-    return NONE
+    return NO_VERTEX
 
 
 @parallel
 def find_level_gap(offsets, targets, level, unreached, blocks, first):
-    """Find the first reached vertex with an edge to an unreached or more than one level deeper vertex.
+    """Find the first reached vertex with an edge that leads more than one level deeper.
 
-    `level` is unsigned, of any width. `unreached` exceeds the deepest level by at least 2.
+    `level` is unsigned, of any width. The level of an unreached vertex, `unreached`, exceeds the deepest one
+    by at least 2.
     """
     for b in prange(len(blocks) - 1):
         first[b] = _find_level_gap_in(offsets, targets, level, unreached, blocks[b], blocks[b + 1])
@@ -65,13 +70,13 @@ def _find_wrong_level_in(source, level, parent, start, stop):
         u = parent[v]
         if v == source:
             held = level[v] == np.uint32(0) and u == source
-        elif level[v] == NONE or u == NONE:
+        elif level[v] == UNREACHED or u == NO_VERTEX:
             held = level[v] == u
         else:
-            held = level[u] != NONE and level[u] + np.uint32(1) == level[v]
+            held = level[u] != UNREACHED and level[u] + np.uint32(1) == level[v]
         if not held:
             return np.uint32(v)
-    return NONE
+    return NO_VERTEX
 
 
 @parallel

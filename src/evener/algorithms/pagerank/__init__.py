@@ -55,6 +55,6 @@ SPEC = AlgorithmSpec(
     unit="an iteration",
     pass_arguments={"tol": 0, "max_iter": 8, "weights": False},
     graphalytics=("rank", "epsilon"),
-    verified_scope="evener.algorithms.pagerank.notes:verified_scope",
-    claimed="evener.algorithms.pagerank.notes:claimed",
+    verified_scope="evener.algorithms.pagerank.verify:verified_scope",
+    claim_parameters="evener.algorithms.pagerank.verify:claim_parameters",
 )

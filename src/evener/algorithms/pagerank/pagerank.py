@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, unsigned
-from evener.algorithms.feedback import finish_run
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
+from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
@@ -128,9 +128,9 @@ def pagerank(
 
     Notes
     -----
-    If a GPU has room for a second copy of the edges of a large graph with hubs, the first run on a placement
-    sorts them into column blocks for all runs (`evener.partition.column_blocks`). `seconds` of the result
-    does not include this sort or the placement of the graph.
+    The first run on a placement may sort the edges on a GPU into column blocks, for all later runs: see
+    `evener.partition.column_blocks`. It does so for a large graph with hubs, if the GPU has room for a second
+    copy of the edges. `seconds` of the result does not include this sort or the placement of the graph.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def _as_mapping(personalization: Any) -> Any:
     by_id: dict[Any, Any] = {}
     for vertex, value in personalization.items():
         if vertex in by_id:
-            msg = f"personalization must have one value per vertex; vertex {vertex} has several"
+            msg = f"personalization=: expected one value per vertex, found several for {vertex}"
             raise ArgumentError(msg)
         by_id[vertex] = value
     return by_id
@@ -351,19 +351,19 @@ def jumps_of(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
         given = list(personalization.values()) if by_id else personalization
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"personalization must have numbers as values: {error}"
+        msg = f"personalization=: expected numbers as values: {error}"
         raise ArgumentError(msg) from error
     if by_id:
         if values.ndim != 1:
-            msg = f"personalization must have one number per vertex, found values of shape {values.shape}"
+            msg = f"personalization=: expected one number per vertex, found values of shape {values.shape}"
             raise ArgumentError(msg)
         own, values = values, np.zeros(n)
         values[graph.numbers_of(list(personalization))] = own
     if values.shape != (n,):
-        msg = f"personalization must have one value per vertex: expected shape ({n},), found {values.shape}"
+        msg = f"personalization=: expected shape ({n},), one value per vertex, found {values.shape}"
         raise ArgumentError(msg)
     if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
-        msg = "personalization must have finite values of at least 0, and at least one above 0"
+        msg = "personalization=: expected finite values of at least 0, and at least one above 0"
         raise ArgumentError(msg)
     values = values / values.max()  # so that the sum does not overflow
     return np.asarray(values / values.sum())
@@ -378,20 +378,20 @@ def _teleport(pg: PartitionedGraph, jumps: NDArray[np.float64] | None) -> list[N
 
 def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | None, semantics: str) -> None:
     if not is_number(damping) or not 0 <= damping <= 1:
-        msg = f"damping must be a number from 0 to 1, not {damping!r}"
+        msg = f"damping=: expected a number from 0 to 1, found {damping!r}"
         raise ArgumentError(msg)
     if not is_number(tol) or not 0 <= tol < math.inf:
-        msg = f"tol must be a finite number of at least 0, not {tol!r}"
+        msg = f"tol=: expected a finite number of at least 0, found {tol!r}"
         raise ArgumentError(msg)
     if not is_integral(max_iter) or max_iter < 0:
-        msg = f"max_iter must be an integer of at least 0, not {max_iter!r}"
+        msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
         raise ArgumentError(msg)
     if stop not in ("l1", "networkx"):
-        msg = f'stop must be "l1" or "networkx", not {stop!r}'
+        msg = f'stop=: expected "l1" or "networkx", found {stop!r}'
         raise ArgumentError(msg)
     if dtype not in (None, "float32", "float64"):
-        msg = f'dtype must be "float32" or "float64", not {dtype!r}'
+        msg = f'dtype=: expected "float32" or "float64", found {dtype!r}'
         raise ArgumentError(msg)
     if semantics not in ("networkx", "graphalytics"):
-        msg = f'semantics must be "networkx" or "graphalytics", not {semantics!r}'
+        msg = f'semantics=: expected "networkx" or "graphalytics", found {semantics!r}'
         raise ArgumentError(msg)

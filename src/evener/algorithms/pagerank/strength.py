@@ -39,10 +39,10 @@ def uses_weights(graph: Graph, weights: bool | None, semantics: str) -> bool:  #
         # LDBC Graphalytics defines PageRank without weights.
         weights = graph.weight_dtype is not None and semantics != "graphalytics"
     if not isinstance(weights, bool | np.bool_):
-        msg = f"weights must be True, False or None, not {weights!r}"
+        msg = f"weights=: expected True, False or None, found {weights!r}"
         raise ArgumentError(msg)
     if weights and graph.weight_dtype is None:
-        msg = "weights is True, but the graph has no weights; read it with weights, or omit the argument"
+        msg = "weights=: expected a graph with weights, found none; read it with weights, or omit weights="
         raise ArgumentError(msg)
     if weights:
         check_weights(graph, "PageRank needs finite weights of 0 or more on every edge", finite=True)

@@ -1,9 +1,9 @@
 """PageRank: ranks sum to one, and one more iteration in float64 moves them less than the tolerance.
 
-This is GAP's check. If the number of iterations is known (from the outcome, or because it is fixed), the
-verifier also repeats the iterations in float64 and compares the ranks vertex by vertex. If it is unknown, as
-for a text table, ranks that miss the tolerance may still be those of `max_iter` iterations. If the tolerance
-is so large that wrong ranks meet it, as ``n * tol`` can be, the verifier refuses to decide.
+This is GAP's check. If the number of iterations is fixed, or the outcome has it, the verifier also repeats
+the iterations in float64 and compares the ranks vertex by vertex. A text table does not record the number;
+its ranks may miss the tolerance if they are those of `max_iter` iterations. If the tolerance is so large that
+wrong ranks meet it, as ``n * tol`` can be, the verifier raises an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.pagerank import verify_cpu as kernels
-from evener.algorithms.pagerank.pagerank import jumps_of, tolerance_of
+from evener.algorithms.pagerank.pagerank import jumps_of, rank_dtype, tolerance_of
 from evener.algorithms.pagerank.strength import out_strength, uses_weights
 from evener.algorithms.verification import (
     PIECE,
@@ -28,15 +28,16 @@ from evener.algorithms.verification import (
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from evener.algorithms.verification import Answer
+    from evener.graph.graph import Graph
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["check"]
+__all__ = ["check", "claim_parameters", "verified_scope"]
 
 # Roundings to the answer's type per rank, and the relative error of an addition in float64: see `_slack`.
 _ROUNDINGS = 8
@@ -78,7 +79,7 @@ def check(answer: Answer) -> None:
     tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
     if stop not in ("l1", "networkx"):
-        msg = f'verify pagerank: stop must be "l1" or "networkx", not {stop!r}'
+        msg = f'verify pagerank: stop=: expected "l1" or "networkx", found {stop!r}'
         raise ArgumentError(msg)
     tolerance = tolerance_of(graph.n, tol=tol, stop=stop, semantics=semantics)
     fixed = tolerance == 0.0
@@ -92,9 +93,10 @@ def check(answer: Answer) -> None:
     if fixed:
         return
     if not answer.outcome.get("converged", True):
-        most = finite_number(answer, "max_iter", required_parameter(answer, "max_iter"))
-        if iterations is not None and iterations < most:
-            fail(answer, "a run ends when it converges, or after max_iter", f"it took {iterations} of {most}")
+        max_iter = finite_number(answer, "max_iter", required_parameter(answer, "max_iter"))
+        if iterations is not None and iterations < max_iter:
+            rule = "a run ends when it converges, or after max_iter"
+            fail(answer, rule, f"it took {iterations} of {max_iter}")
         return
     if iterations is None and tolerance > _DECIDES:
         if _is_cut_off(answer, stored, step, tolerance):
@@ -145,13 +147,13 @@ def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: fl
     The first iteration changes the ranks by at most 2 in total, and each further one by `damping` times the
     previous change. A run that met its tolerance earlier would have ended earlier.
     """
-    most = answer.parameters.get("max_iter")
-    if most is None:
+    max_iter = answer.parameters.get("max_iter")
+    if max_iter is None:
         return False
-    most = int(finite_number(answer, "max_iter", most))
+    max_iter = int(finite_number(answer, "max_iter", max_iter))
     damping = min(abs(float(finite_number(answer, "damping", answer.parameters.get("damping", 0.85)))), 1.0)
-    before_last = 2.0 * damping ** max(most - 2, 0)
-    return before_last >= tolerance and _difference(answer, stored, step, most) is None
+    before_last = 2.0 * damping ** max(max_iter - 2, 0)
+    return before_last >= tolerance and _difference(answer, stored, step, max_iter) is None
 
 
 def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:
@@ -203,3 +205,41 @@ def _iteration(answer: Answer) -> _Step:
         return arriving
 
     return step
+
+
+def verified_scope(answer: Answer) -> str:
+    """Return how many iterations, or which tolerance, the verification of an answer covers."""
+    if not answer.parameters.get("tol") or answer.parameters.get("semantics") == "graphalytics":
+        return ""
+    tol = f"--tol {answer.parameters['tol']:g}"
+    if answer.parameters.get("stop") == "networkx":
+        tol += " --stop networkx"
+    iterations = answer.outcome.get("iterations")
+    if iterations is None:
+        # A run of max_iter iterations may have ended before the tolerance was met.
+        max_iter = answer.parameters.get("max_iter")
+        cut_off = "" if max_iter is None else f" or as the ranks of {_count_of_iterations(max_iter)}"
+        return f", within {tol}{cut_off}"
+    met = f", within {tol}" if answer.outcome.get("converged", True) else f"; {tol} was not met"
+    return f": the ranks of {_count_of_iterations(iterations)}{met}"
+
+
+def claim_parameters(
+    parameters: Mapping[str, Any], *, graph: Graph, given: Mapping[str, Any], recorded: bool
+) -> dict[str, Any]:
+    """Return the parameters by which a saved answer is verified.
+
+    The default of ``max_iter`` does not mean that the run had that many iterations. If the file records no
+    parameters, only the user's ``max_iter`` counts. The default dtype is the one that a run would choose.
+    """
+    found = dict(parameters)
+    if not recorded and found.get("tol") and found.get("semantics") != "graphalytics":
+        found["max_iter"] = given.get("max_iter")
+    rule = {name: found[name] for name in ("tol", "stop", "semantics") if name in found}
+    if found.get("dtype") is None and len(rule) == len(("tol", "stop", "semantics")):
+        found["dtype"] = rank_dtype(tolerance_of(graph.n, **rule))
+    return found
+
+
+def _count_of_iterations(count: int) -> str:
+    return "1 iteration" if count == 1 else f"{count:,} iterations"

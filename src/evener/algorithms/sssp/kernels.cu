@@ -220,9 +220,9 @@ template <typename Distance> __device__ inline Distance bucket_end(double neares
 // The kernel stops when a bucket leaves vertices over. `nearest` and `next_nearest` are zero before and
 // after. In them the blocks compute the smallest distance, as the maximum of the complements of its bits.
 //
-// Returns (vertices, edges, left, waiting). `vertices` were in the buckets, `edges` are their out-edges,
-// `left` is the number of vertices that the last bucket left over, and `waiting` is 1 if a vertex is still
-// pending.
+// Returns (vertices, edges, left, waiting): the number of vertices in the buckets, the number of their
+// out-edges, and the number of vertices that the last bucket left over. `waiting` is 1 if a vertex is still
+// pending, else 0.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) relax_buckets(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,

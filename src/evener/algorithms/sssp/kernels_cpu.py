@@ -23,6 +23,7 @@ from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES, lighter, prefetch
 from evener.kernels.cpu.work_queue import MIN_PARALLEL_EDGES, WORKERS, new_counter, queue_chunk, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["begin", "fill_bucket", "min_pending", "relax_bucket", "relax_buckets", "sweep"]
 
@@ -31,7 +32,6 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 # Largest chunk of the queue, in vertices.
 _QUEUE_CHUNK = np.uint64(32)
 # Distance of the prefetch in the queue, in vertices.
@@ -46,7 +46,7 @@ def begin(source, distance, pending):
 
     `source` is `NO_VERTEX` if another partition owns it. Returns the number of pending vertices.
     """
-    if source == _NO_VERTEX:
+    if source == NO_VERTEX:
         return _ZERO
     s = np.uint64(source)
     distance[s] = 0
@@ -146,7 +146,7 @@ def _relax_chunk(
         # Clear the bit before reading the distance. A thread that lowers the distance tests the bit
         # afterwards. So this thread reads the new distance, or the other thread queues the vertex again.
         fetch_and(in_bucket, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))
-        parent[u] = _NO_VERTEX
+        parent[u] = NO_VERTEX
         if i + _PREFETCH_AHEAD < last:
             prefetch(offsets, queue[i + _PREFETCH_AHEAD])
         if i + _ONE < last:
@@ -268,9 +268,9 @@ def relax_buckets(
     The kernel stops when `relax_bucket` leaves vertices over. `nearest` and `next_nearest` are temporary
     memory of the GPU kernel.
 
-    Returns (vertices, edges, left, waiting). `vertices` were in the buckets, `edges` are their out-edges,
-    `left` is the number of vertices that the last bucket left over, and `waiting` is 1 if a vertex is still
-    pending.
+    Returns (vertices, edges, left, waiting): the number of vertices in the buckets, the number of their
+    out-edges, and the number of vertices that the last bucket left over. `waiting` is 1 if a vertex is still
+    pending, else 0.
     """
     vertices = _ZERO
     edges = _ZERO
@@ -325,7 +325,7 @@ def _sweep_chunk(offsets, targets, weights, floor, distance, parent, pending, fi
                     candidate = neighbour_distance + weights[i]
                     if candidate < best:
                         best = distance.dtype.type(candidate)
-                        parent[v] = targets[i] if neighbour_distance < best else _NO_VERTEX
+                        parent[v] = targets[i] if neighbour_distance < best else NO_VERTEX
                 e += _LANES
             if best < old:
                 distance[v] = best

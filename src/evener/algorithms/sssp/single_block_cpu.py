@@ -10,6 +10,7 @@ import numpy as np
 from evener.kernels.cpu.bits import population, range_mask, trailing_zeros, words_of
 from evener.kernels.cpu.heap import drop_first, push
 from evener.kernels.cpu.jit import inline_step, serial
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["dijkstra"]
 
@@ -17,7 +18,6 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 @inline_step
@@ -43,9 +43,10 @@ def _pending_in_heap(owned, distance, pending, keys, vertices, max_pending):
 def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance, parent, pending):
     """Relax the pending vertices in the order of their distances, while they are few.
 
-    The kernel stops when the heap would have more than `max_pending` entries, before a vertex with more than
-    `max_pending` edges, or after `max_edges` edges. A vertex whose distance falls twice has two entries. The
-    remaining vertices are pending. Returns (entries, edges): the entries of the heap and the relaxed edges.
+    The kernel stops when the heap would have more than `max_pending` entries, or after `max_edges` edges. It
+    also stops before a vertex with more than `max_pending` edges. The remaining vertices are pending. A
+    vertex whose distance falls twice has two entries. Returns (entries, edges): the entries of the heap and
+    the relaxed edges.
     """
     owned = np.uint64(owned)
     max_pending = np.uint64(max_pending)
@@ -68,7 +69,7 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
         drop_first(keys, vertices, held)
         held -= _ONE
         pending[u >> _SIX] &= ~bit
-        parent[u] = _NO_VERTEX
+        parent[u] = NO_VERTEX
         edges += last - first
         for e in range(first, last):
             v = np.uint64(targets[e])

@@ -2,8 +2,8 @@
 
 Idea: vertices wait in buckets of width delta. The out-edges of the nearest bucket are relaxed until the
 bucket is empty. If a bucket would relax much of the graph, a sweep runs instead: every vertex searches its
-in-edges for a shorter path. The sweep skips an edge if its weight, added to the distance of the nearest
-waiting vertex, is not below the known distance. Buckets settle the vertices that sweeps leave. A single CPU
+in-edges for a shorter path. The sweep skips an edge if its weight plus the distance of the nearest
+waiting vertex reaches the known distance. Buckets settle the vertices that sweeps leave. A single CPU
 element with few waiting vertices relaxes the nearest one on one thread, as Dijkstra does. A single GPU
 settles several buckets in one kernel. Distances are the least fixed point of rounded addition, so they are
 identical for any split and order.
@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from evener.algorithms.arguments import (
-    NO_VERTEX,
     check_weights,
     ensure_placed,
     graph_of,
@@ -33,12 +32,13 @@ from evener.algorithms.arguments import (
     unsigned,
 )
 from evener.algorithms.bfs.bfs import run_bfs
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.kernels.kernel import KernelFile
+from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def sssp(
     if delta is not None and not (
         is_number(delta) and (0 < delta <= sys.float_info.max or delta == math.inf)
     ):
-        msg = f"delta must be a number above 0 in the range of float64, not {delta!r}"
+        msg = f"delta=: expected a number above 0 in the range of float64, found {delta!r}"
         raise ArgumentError(msg)
     whole = graph_of(graph, "sssp")
     number, weights = number_of_source(whole, source), whole.weights

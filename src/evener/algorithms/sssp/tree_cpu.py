@@ -17,6 +17,7 @@ from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["attach_zero_weight", "begin_zero_weight_levels", "find_parents"]
 
@@ -25,7 +26,6 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 @inline_step
@@ -38,7 +38,7 @@ def _find_parents_chunk(offsets, targets, weights, out_degree, source, far, dist
         edges += np.uint64(out_degree[v]) if own_distance < far else _ZERO
         if v == np.uint64(source):
             parent[v] = source
-        if parent[v] != _NO_VERTEX:
+        if parent[v] != NO_VERTEX:
             continue
         # The loop has no branch per edge, so that the reads of several distances overlap.
         e = offsets[v]
@@ -113,7 +113,7 @@ def _set(bits, v):
 def begin_zero_weight_levels(owned, far, distance, parent, attached, candidates):
     """Flag the vertices with a parent as attached, and the other reached vertices as candidates."""
     for v in range(np.uint64(owned)):
-        if parent[v] != _NO_VERTEX:
+        if parent[v] != NO_VERTEX:
             _set(attached, v)
         elif distance[v] != far:
             _set(candidates, v)
@@ -125,7 +125,7 @@ def _attached_neighbour(offsets, targets, weights, distance, attached, v):
         u = targets[e]
         if distance[u] == distance[v] and is_set(attached, u) and distance[u] + weights[e] == distance[v]:
             return u
-    return _NO_VERTEX
+    return NO_VERTEX
 
 
 @serial
@@ -148,7 +148,7 @@ def attach_zero_weight(
             v = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
             u = _attached_neighbour(in_offsets, in_targets, in_weights, distance, attached, v)
-            if u != _NO_VERTEX:
+            if u != NO_VERTEX:
                 parent[v] = u
                 _set(attached, v)
                 queue[length] = v

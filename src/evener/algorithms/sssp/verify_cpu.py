@@ -1,7 +1,7 @@
 """Kernels that verify a tree of shortest paths.
 
 A block is a range of rows with about equal edges. ``first[b]`` receives the first wrong vertex of block
-``b``, or `NONE`. `parent` is unsigned; `NONE` means "no parent".
+``b``, or `NO_VERTEX`. `parent` is unsigned; `NO_VERTEX` means "no parent".
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.algorithms.verification_tree_cpu import NONE, edge_position, row_and_end
+from evener.algorithms.verification_tree_cpu import edge_position, row_and_end
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["find_shorter_path", "find_wrong_parent"]
 
@@ -21,7 +22,7 @@ _ONE = np.uint64(1)
 @inline_step
 def _find_wrong_parent_in(offsets, targets, weights, undirected, parent, distance, tolerance, start, stop):
     for v in range(start, stop):
-        if parent[v] != NONE and parent[v] != v:
+        if parent[v] != NO_VERTEX and parent[v] != v:
             tight = False
             row, end = row_and_end(offsets, np.uint64(parent[v]), v, undirected)
             e = edge_position(offsets, targets, row, end)
@@ -31,7 +32,7 @@ def _find_wrong_parent_in(offsets, targets, weights, undirected, parent, distanc
                 e += _ONE
             if not tight:
                 return np.uint32(v)
-    return NONE
+    return NO_VERTEX
 
 
 @parallel
@@ -53,7 +54,7 @@ def _find_shorter_path_in(offsets, targets, weights, distance, tolerance, start,
                 shorter += np.uint64(distance[targets[e]] > through + tolerance * through)
             if shorter != _ZERO:
                 return np.uint32(v)
-    return NONE
+    return NO_VERTEX
 
 
 @parallel

@@ -291,7 +291,7 @@ def _rename_chunk(label, old_labels, new_labels, first, last):
 def rename(connected, label, old_labels, new_labels):
     """Replace each label in `old_labels`, which is sorted, by the entry of `new_labels` at the same index.
 
-    Vertices from `connected` on, which have no edge, and mirrors keep their labels.
+    Mirrors keep their labels, and so do the vertices without edges, from `connected` on.
     """
     for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.verification import NONE, edge_blocks, fail, first_true, none_found, vertex_numbers
+from evener.algorithms.verification import edge_blocks, fail, first_true, none_found, vertex_numbers
 from evener.algorithms.wcc import verify_cpu as kernels
+from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from evener.algorithms.verification import Answer
@@ -25,8 +26,8 @@ def check(answer: Answer) -> None:
     ids = graph.ids
     label = vertex_numbers(answer, "component")
     numbers = np.arange(graph.n, dtype=np.uint32)
-    if (label == NONE).any():
-        v = first_true(label == NONE)
+    if (label == NO_VERTEX).any():
+        v = first_true(label == NO_VERTEX)
         fail(answer, "every vertex has a component", f"vertex {ids[v]} has component -1")
     if (label > numbers).any():
         v = first_true(label > numbers)

@@ -6,10 +6,10 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["find_label_mismatch", "union_find"]
 
-_NONE = np.uint32(0xFFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -23,7 +23,7 @@ def _find_label_mismatch_in(offsets, targets, label, start, stop):
             differing += np.uint64(label[targets[e]] != mine)
         if differing != _ZERO:
             return np.uint32(v)
-    return _NONE
+    return NO_VERTEX
 
 
 @parallel
@@ -31,7 +31,7 @@ def find_label_mismatch(offsets, targets, label, blocks, first):
     """Find the first vertex of each block with a neighbour of another label.
 
     A block is a range of rows with about equal edges. ``first[b]`` receives the vertex of block ``b``, or
-    `_NONE`.
+    `NO_VERTEX`.
     """
     for b in prange(len(blocks) - 1):
         first[b] = _find_label_mismatch_in(offsets, targets, label, blocks[b], blocks[b + 1])

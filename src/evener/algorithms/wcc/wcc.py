@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed
-from evener.algorithms.feedback import finish_run
+from evener.algorithms.recording import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile

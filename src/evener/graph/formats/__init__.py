@@ -81,24 +81,24 @@ def read(
     FormatError
         If the content breaks a rule of the format. The error has the line number, if known.
     ArgumentError
-        If the suffix, format or spec is unknown, an argument has a wrong type, or `n` is given for a file
+        If the suffix, format or spec is unknown, or an argument has a wrong type. If `n` is given for a file
         with string ids.
     OutOfMemoryError
         If the graph needs more memory than is available, before it allocates.
     """
     from evener.graph.formats.file import Source
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.registry import format_of
-    from evener.graph.formats.request import ReadOptions
 
-    check_file_name(path, "read takes a path or a spec such as 'rmat:20'")
+    check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
-            raise ArgumentError(f"{name} must be True, False or None, not {truth!r}")
+            raise ArgumentError(f"{name}=: expected True, False or None, found {truth!r}")
     if n is not None and not (_is_integer(n) and 0 <= n <= MAX_VERTICES):
-        raise ArgumentError(f"n must be an integer from 0 to {MAX_VERTICES:,}, not {n!r}")
+        raise ArgumentError(f"n=: expected an integer from 0 to {MAX_VERTICES:,}, found {n!r}")
     for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
         if choice not in ("keep", "drop"):
-            raise ArgumentError(f"{name} must be 'keep' or 'drop', not {choice!r}")
+            raise ArgumentError(f"{name}=: expected 'keep' or 'drop', found {choice!r}")
     options = ReadOptions(
         directed, weighted, None if n is None else int(n), self_loops, duplicates, _columns_of(columns)
     )
@@ -154,10 +154,10 @@ def write(
     if not isinstance(graph, Graph):
         partitioned = isinstance(getattr(graph, "graph", None), Graph)
         remedy = "give its .graph" if partitioned else "use evener.read or Graph.from_edges"
-        raise ArgumentError(f"write takes a Graph, not {type_name(graph)}; {remedy}")
+        raise ArgumentError(f"write: expected a Graph, found {type_name(graph)}; {remedy}")
     target = check_path(path, "write")
     if ids not in ("keep", "drop"):
-        raise ArgumentError(f"ids must be 'keep' or 'drop', not {ids!r}")
+        raise ArgumentError(f"ids=: expected 'keep' or 'drop', found {ids!r}")
     kind, compression = format_of(target, format)
     if graph.has_custom_ids and ids == "keep" and not kind.stores_ids:
         msg = (
@@ -183,7 +183,7 @@ def _columns_of(columns: Any) -> tuple[str | int, ...] | None:
     chosen = tuple(columns) if several else (columns,)
     for column in chosen:
         if not isinstance(column, str) and not _is_integer(column):
-            raise ArgumentError(f"columns= takes column names or numbers, not {column!r}")
+            raise ArgumentError(f"columns=: expected column names or numbers, found {column!r}")
     return tuple(column if isinstance(column, str) else int(column) for column in chosen)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["choose_columns", "edges_from_table", "schema_of", "tables"]
@@ -42,11 +42,11 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
     found = ", ".join(repr(name) for name in names) or "none"
     if options.columns is not None:
         if len(options.columns) not in (2, 3):
-            msg = f"columns= takes two columns, or three with the weight, not {len(options.columns)}"
+            msg = f"columns=: expected two columns, or three with the weight, found {len(options.columns)}"
             raise ArgumentError(msg)
         chosen = [_column_name(column, names, path, found) for column in options.columns]
         if (repeated := next((name for name in chosen if chosen.count(name) > 1), None)) is not None:
-            msg = f"columns= must not repeat {repeated!r}; give one column each for tail, head and weight"
+            msg = f"columns=: expected different columns for tail, head and weight, found {repeated!r} twice"
             raise ArgumentError(msg)
     else:
         chosen = find_edge_columns(names)

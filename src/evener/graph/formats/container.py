@@ -6,8 +6,8 @@ CRC-32 of each 64 MiB. The arrays are ``offsets.npy``, ``targets.npy`` and, if p
 no archive.
 
 The reader maps the arrays into memory. Each read checks the headers, the lengths, and the first and last
-offset. The first read of a container in a new state also checks the checksums and every rule of CSR, and
-records the state as valid; see `evener.graph.formats.validated`. `write` records its containers as valid too.
+offset. The first read of a container in a new state also checks the checksums and every rule of CSR. It
+records the state as valid: see `evener.graph.formats.validated`. `write` records its containers as valid too.
 A program that changes mapped arrays in place changes the graph. `write` replaces the folder instead.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
 
 __all__ = ["FORMAT", "check"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv as plain_csv
 import io
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
@@ -23,10 +24,11 @@ from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -39,51 +41,74 @@ _WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSV file."""
     source.check()
+    path = source.path
     with open_text(source) as text:
-        first = _decode(text.peek(), source.path)
+        first = _decode(text.peek(), path)
         delimiter = next((d for d in ",;\t|" if d in first), ",")
-        names = _split(first, delimiter, source.path, text.line + 1)
-        bare = len(names) > 1 and all(_INTEGER.fullmatch(name.strip()) for name in names[:2])
+        fields = _split(first, delimiter, path, text.line + 1)
+        bare = len(fields) > 1 and all(_INTEGER.fullmatch(field.strip()) for field in fields[:2])
         if bare and options.columns is None and delimiter in ",\t":
-            return build_graph(read_numbers(text, options, Heading()), options, source.path)
-        bare = bare or (options.columns is not None and all(isinstance(c, int) for c in options.columns))
-        if bare:
-            names = [f"f{i}" for i in range(len(names))]
-        else:
+            return build_graph(read_numbers(text, options, Heading()), options, path)
+        by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
+        heading = not (bare or by_position)
+        names = fields if heading else [f"f{i}" for i in range(len(fields))]
+        if heading:
             text.skip()
-        chosen = choose_columns(names, options, source.path)
-        row = _decode(text.peek(), source.path)
-        sample = _split(row, delimiter, source.path, text.line + 1)
+        chosen = choose_columns(names, options, path)
+        row = _decode(text.peek(), path)
+        sample = _split(row, delimiter, path, text.line + 1)
     if len(set(names)) != len(names):
-        raise FormatError("column names must be distinct, but two are equal", path=source.path, line=1)
-    raw = _split_quoted(row, delimiter)
-    fits = len(sample) == len(raw) == len(names)
-    places = [names.index(name) for name in chosen]
-    values = [sample[place].strip() if fits else "0" for place in places]
+        raise FormatError("expected distinct column names, found two that are equal", path=path, line=1)
+    values, ids_in_quotes = _first_values(row, sample, delimiter, names, chosen)
     # A quoted header means that the writer may quote every field.
-    quoted = not bare and fits and all(raw[place].startswith('"') for place in places[:2])
+    quoted = heading and ids_in_quotes
     undecided = quoted and any(name.startswith('"') for name in _split_quoted(first, delimiter))
-    # The first row sets the id type, so one malformed id cannot turn all ids into strings.
+    types = dict(zip(chosen, _types_of(values, quoted=quoted), strict=True))
+    table = _table_with_exact_weights(source, names, types, delimiter, heading=heading)
+    edges = edges_from_table(_as_integers(table) if undecided else table, path, first_line=1 + heading)
+    if edges.weights is not None and edges.weights.dtype.kind in "iu":
+        edges.weights = narrow_integers(edges.weights)
+    return build_graph(edges, options, path)
+
+
+def _first_values(
+    row: str, sample: list[str], delimiter: str, names: list[str], chosen: Sequence[str]
+) -> tuple[list[str], bool]:
+    """Return the chosen fields of the first row of values, and whether both ids are in quotes.
+
+    If the row has a wrong number of fields, the fields are "0", and Arrow reports the row.
+    """
+    raw = _split_quoted(row, delimiter)
+    if not len(sample) == len(raw) == len(names):
+        return ["0"] * len(chosen), False
+    places = [names.index(name) for name in chosen]
+    return [sample[place].strip() for place in places], all(
+        raw[place].startswith('"') for place in places[:2]
+    )
+
+
+def _types_of(values: list[str], *, quoted: bool) -> list[str]:
+    """Return the types of the chosen columns.
+
+    The first row sets the id type, so one malformed id cannot turn all ids into strings.
+    """
     kind = "string"
     if not quoted and all(_WHOLE.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
-    types = [kind, kind] + (
-        ["int64" if _INTEGER.fullmatch(values[2]) else "float64"] if len(values) > 2 else []
-    )
-    table: Any = None
-    while types[2:] in (["int64"], ["uint64"]) and table is None:
-        try:
-            table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
-        except FormatError:  # a weight may be too large or have a fraction
-            types[2] = "uint64" if types[2] == "int64" else "float64"
-    if table is None:
-        table = _table(source, names, dict(zip(chosen, types, strict=True)), delimiter, heading=not bare)
-    if undecided:
-        table = _as_integers(table)
-    edges = edges_from_table(table, source.path, first_line=1 if bare else 2)
-    if types[2:] in (["int64"], ["uint64"]) and edges.weights is not None:
-        edges.weights = narrow_integers(edges.weights)
-    return build_graph(edges, options, source.path)
+    return [kind, kind, *("int64" if _INTEGER.fullmatch(value) else "float64" for value in values[2:])]
+
+
+def _table_with_exact_weights(
+    source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool
+) -> Any:
+    """Return the table, with integer weights in the first type that holds all of them."""
+    if list(types.values())[2:] == ["int64"]:
+        weight = list(types)[2]
+        for dtype in ("int64", "uint64"):
+            with suppress(FormatError):  # a weight may be too large or have a fraction
+                return _table(source, names, {**types, weight: dtype}, delimiter, heading=heading)
+        types = {**types, weight: "float64"}
+    return _table(source, names, types, delimiter, heading=heading)
 
 
 def _as_integers(table: Any) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -72,7 +72,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     from pyarrow import csv
 
     if graph.weights is not None and graph.weights.dtype.kind == "f":
-        msg = f"{target}: a .gr file needs integer weights, not {graph.weights.dtype}; write .mtx or .evg"
+        msg = f"{target}: expected integer weights for .gr, found {graph.weights.dtype}; write .mtx or .evg"
         raise ArgumentError(msg)
     heading = [] if graph.directed else [_UNDIRECTED]
     heading += [_UNWEIGHTED] if graph.weights is None else []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -84,7 +84,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
         raise ArgumentError(f"{target}: the graph has {found}; write {suffix}")
     if graph.n > _MAX_INT32:
         raise ArgumentError(
-            f"{target}: the format holds up to {_MAX_INT32} vertices, not {graph.n}; write .evg"
+            f"{target}: expected at most {_MAX_INT32} vertices for this format, found {graph.n}; write .evg"
         )
     if graph.weights is not None and not _fits_int32(graph.weights):
         msg = f"{target}: the format holds int32 weights, but {graph.weights.dtype} do not fit; write .evg"

@@ -24,7 +24,7 @@ from evener.system.files import atomic_write_all
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -179,7 +179,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
 
     if graph.has_string_ids:
         raise ArgumentError(
-            f"{target}: Graphalytics needs integer ids, not strings; write .parquet, .csv or .evg"
+            f"{target}: expected integer ids for Graphalytics, found strings; write .parquet, .csv or .evg"
         )
     refuse_infinite(graph, target)
     path, vertices, edges = _file_paths(target, compression)

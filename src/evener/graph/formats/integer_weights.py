@@ -40,10 +40,11 @@ class BigIntegers:
         """Return the weights as exact integers, or as floats if no 64-bit type holds all of them."""
         if not self._parts:
             return narrow_integers(weights)
-        most = max(int(values.max()) for _, values in self._parts)
-        least = min(int(values.min()) for _, values in self._parts)
-        least = min(least, -1) if weights.min() < 0 else least
-        types = [t for t in (np.int64, np.uint64) if np.iinfo(t).min <= least and most <= np.iinfo(t).max]
+        largest = max(int(values.max()) for _, values in self._parts)
+        smallest = min(int(values.min()) for _, values in self._parts)
+        smallest = min(smallest, -1) if weights.min() < 0 else smallest
+        ranges = [np.iinfo(dtype) for dtype in (np.int64, np.uint64)]
+        types = [r.dtype for r in ranges if r.min <= smallest and largest <= r.max]
         if not types or not self._fit:
             return weights
         for rows, _ in self._parts:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
 
@@ -66,7 +66,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 
 def _heading(text: Text) -> tuple[int, int, int, bool, int]:
-    """Return vertices, edges, numbers before the neighbours in a line, edge weights yes or no, line."""
+    """Return (vertices, edges, numbers before the neighbours, true for edge weights, line number)."""
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"%")):
         text.skip()
     words = (line or b"").split()

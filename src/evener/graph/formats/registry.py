@@ -17,7 +17,7 @@ from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
     from evener.graph.formats.file import Source
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
 __all__ = ["COMPRESSIONS", "Format", "all_formats", "format_of"]
@@ -109,7 +109,7 @@ def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -
         If the suffix or the name is unknown. The message lists the known ones.
     """
     if not isinstance(name, str | None):
-        raise ArgumentError(f"format must be a name or suffix such as 'csv', not {name!r}")
+        raise ArgumentError(f"format=: expected a name or suffix such as 'csv', found {name!r}")
     compression = COMPRESSIONS.get(path.suffix.lower())
     suffix = (Path(path.stem) if compression else path).suffix.lower()
     by_suffix = {s: f for f in all_formats() for s in f.suffixes}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.request import ReadOptions
+    from evener.graph.formats.read_options import ReadOptions
 
 __all__ = ["apply_options", "check_symmetric", "graph_from_rows"]
 
@@ -103,6 +103,6 @@ def check_symmetric(graph: Graph, path: Path) -> None:
 
 
 def _unsorted(graph: Graph) -> bool:
-    from evener.kernels.cpu.rows import descents
+    from evener.kernels.cpu.check import count_descents
 
-    return bool(descents(graph.offsets, graph.targets))
+    return bool(count_descents(graph.offsets, graph.targets))

@@ -187,10 +187,10 @@ def kronecker(
         )
     symmetric = bool((matrix == matrix.T).all())
     if directed is False and not symmetric:
-        msg = "an undirected Kronecker power needs a symmetric base matrix; remove directed=False"
+        msg = "base: expected a symmetric matrix for an undirected graph; remove directed=False"
         raise ArgumentError(msg)
     if weights is not None and symmetric and not directed:
-        msg = "an undirected exact Kronecker power takes its weights from the base matrix; remove weights"
+        msg = "weights: expected none, as an undirected exact power has those of the matrix; remove weights"
         raise ArgumentError(msg)
     rows = csr.from_source(KroneckerPower(matrix, power, seed, weights), symmetrise=False)
     undirected = symmetric and not directed
@@ -199,11 +199,11 @@ def kronecker(
 
 def _build_graph(source: GeneratedEdges, *, directed: bool, stored: str = "out") -> Graph:
     if stored not in ("out", "in"):
-        msg = f'stored must be "out" or "in", not {stored!r}'
+        msg = f'stored: expected "out" or "in", found {stored!r}'
         raise ArgumentError(msg)
     if stored == "in":
         if not directed:
-            msg = 'stored="in" requires a directed graph; give directed=True'
+            msg = 'stored: expected "out" for an undirected graph, found "in"; make the graph directed'
             raise ArgumentError(msg)
         return Graph.from_in_edges(_build_graph(ReversedEdges(source), directed=True))
     fold = "keep" if directed else "drop"
@@ -222,13 +222,13 @@ def _matrix(base: ArrayLike) -> NDArray[np.float64]:
     try:
         matrix = np.asarray(base, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"the base of a Kronecker power must be a square matrix of numbers: {error}"
+        msg = f"base: expected a square matrix of numbers: {error}"
         raise ArgumentError(msg) from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        msg = f"the base of a Kronecker power must be square and at least 2 x 2, not of shape {matrix.shape}"
+        msg = f"base: expected a square matrix of at least 2 x 2, found shape {matrix.shape}"
         raise ArgumentError(msg)
     if not (np.isfinite(matrix).all() and (matrix >= 0).all() and matrix.any()):
-        msg = "the base of a Kronecker power must have finite, non-negative entries that are not all 0"
+        msg = "base: expected finite entries of at least 0, and at least one above 0"
         raise ArgumentError(msg)
     return matrix
 
@@ -280,18 +280,18 @@ def from_spec(spec: str) -> Graph:
     kind, _, rest = spec.partition(":")
     if not is_spec(spec):
         kinds = ", ".join(f"{kind}:" for kind in _OPTIONS)
-        msg = f'a graph specification must start with one of {kinds}, not "{spec}"'
+        msg = f'expected a graph specification that starts with one of {kinds}, found "{spec}"'
         raise ArgumentError(msg)
     size, *words = rest.split(",")
     options = dict(_option(spec, kind, word) for word in words)
     if len(options) < len(words):
-        msg = f'"{spec}" gives an option twice; remove one'
+        msg = f'"{spec}": expected each option once, found one twice; remove one'
         raise ArgumentError(msg)
     if kind == "kronecker":
         if "power" not in options:
-            msg = f'"{spec}" must give a power, as in "kronecker:11/10,power=10"'
+            msg = f'"{spec}": expected a power, as in "kronecker:11/10,power=10"'
             raise ArgumentError(msg)
-        return kronecker(_rows(spec, size), **options)
+        return _generate(spec, _rows(spec, size), **options)
     shape = size.split("x") if kind == "grid" else [size]
     if len(shape) != (2 if kind == "grid" else 1) or not all(
         re.fullmatch(r"[0-9]{1,18}", part) for part in shape
@@ -301,25 +301,34 @@ def from_spec(spec: str) -> Graph:
             if kind == "grid"
             else f'"{kind}:SCALE", as in "{kind}:20"'
         )
-        msg = f'expected {expected}, but "{spec}" has "{size}" after the colon'
+        msg = f'"{spec}": expected {expected}, found "{size}" after the colon'
         raise ArgumentError(msg)
-    return _GENERATORS[kind](*map(int, shape), **options)
+    return _generate(spec, *map(int, shape), **options)
+
+
+def _generate(spec: str, *size: Any, **options: Any) -> Graph:
+    """Call the function of a specification; an error shows the specification."""
+    try:
+        return _GENERATORS[spec.partition(":")[0]](*size, **options)
+    except ArgumentError as error:
+        msg = f'"{spec}": {error}'
+        raise ArgumentError(msg) from error
 
 
 def _option(spec: str, kind: str, word: str) -> tuple[str, Any]:
     name, equals, value = word.partition("=")
     if name not in _OPTIONS[kind]:
-        msg = f'expected one of the options {", ".join(_OPTIONS[kind])} for {kind}, but "{spec}" has "{name}"'
+        msg = f'"{spec}": expected the options {", ".join(_OPTIONS[kind])}, found "{name}"'
         raise ArgumentError(msg)
     if name == "directed":
         if equals:
-            msg = f'"directed" takes no value, but "{spec}" has "{word}"'
+            msg = f'"{spec}": expected "directed" without a value, found "{word}"'
             raise ArgumentError(msg)
         return name, True
     if name in ("weights", "stored"):
         return name, value
     if not re.fullmatch(r"[0-9]{1,20}", value):
-        msg = f'{name} must be a non-negative integer, but "{spec}" has "{word}"'
+        msg = f'"{spec}": expected {name}=INTEGER, found "{word}"'
         raise ArgumentError(msg)
     return name, int(value)
 
@@ -332,6 +341,6 @@ def _rows(spec: str, text: str) -> list[list[float]]:
     except ValueError:
         matrix = []
     if not matrix or any(len(row) != len(matrix) for row in matrix):
-        msg = f'expected a square base matrix such as "11/10" or "0.5:0.2/0.2:0.1", but got "{spec}"'
+        msg = f'"{spec}": expected a square base matrix such as "11/10" or "0.5:0.2/0.2:0.1", found "{text}"'
         raise ArgumentError(msg)
     return matrix

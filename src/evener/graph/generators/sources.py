@@ -63,9 +63,7 @@ class KroneckerSampler(GeneratedEdges):
         rows, columns = np.nonzero(matrix)
         chances = matrix[rows, columns] / matrix.sum()
         if len(chances) > _OUTCOMES:
-            msg = (
-                f"to draw edges, a matrix must have at most {_OUTCOMES} non-zero entries, not {len(chances)}"
-            )
+            msg = f"edges=: expected a matrix with at most {_OUTCOMES} non-zero entries, found {len(chances)}"
             raise ArgumentError(msg)
         levels = max(1, power)
         while levels > 1 and len(chances) ** levels > _OUTCOMES:
@@ -202,7 +200,7 @@ def check_integer(name: str, value: int, low: int, high: int) -> int:
         or not isinstance(value, int | np.integer)
         or not low <= value <= high
     ):
-        msg = f"{name} must be an integer from {low:,} to {high:,}, not {value!r}"
+        msg = f"{name}: expected an integer from {low:,} to {high:,}, found {value!r}"
         raise ArgumentError(msg)
     return int(value)
 
@@ -213,6 +211,6 @@ def _weight_range(weights: str) -> tuple[int, int] | tuple[()]:
         return ()
     match = re.fullmatch(r"(\d+)\.\.(\d+)", GAP_WEIGHTS if weights == "int" else str(weights))
     if match is None or not int(match[1]) <= int(match[2]) < 1 << 31:
-        msg = f'weights must be "real", "int" or a range such as "1..255" below 2^31, not {weights!r}'
+        msg = f'weights: expected "real", "int" or a range such as "1..255" below 2^31, found {weights!r}'
         raise ArgumentError(msg)
     return int(match[1]), int(match[2])

@@ -1,4 +1,4 @@
-"""Checks of CSR rows, and in-degrees; each kernel cuts its arrays into `parts` equal slices."""
+"""Checks of CSR rows, degrees, and sums of weights; `parts` is the number of equal slices of an array."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.build import slice_bound
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 
-__all__ = ["check_targets", "in_degree", "row_sums", "target_sums"]
+__all__ = ["check_targets", "count_descents", "in_degree", "row_sums", "target_sums"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -51,6 +51,24 @@ def _row_descents(targets, offsets, first, last):
         if v < n and start > ZERO and start < m and start < offsets[v + ONE]:
             descents += np.uint64(targets[start - ONE] > targets[start])
     return descents
+
+
+@inline_step
+def _descents_of_row(offsets, targets, row):
+    count = ZERO
+    if offsets[row] < offsets[row + ONE]:
+        for edge in range(offsets[row] + ONE, offsets[row + ONE]):
+            count += np.uint64(targets[edge] < targets[edge - ONE])
+    return count
+
+
+@parallel
+def count_descents(offsets, targets):
+    """Return how many targets are smaller than their predecessor in the row."""
+    count = ZERO
+    for row in prange(np.uint64(len(offsets)) - ONE):
+        count += _descents_of_row(offsets, targets, np.uint64(row))
+    return count
 
 
 @inline_step

@@ -9,6 +9,7 @@ from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = [
     "NEEDED",
@@ -35,8 +36,7 @@ NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_NO_VERTEX = np.uint32(0xFFFFFFFF)
-_NONE = np.uint32(0)
+_ZERO_32 = np.uint32(0)
 # Values per scatter step of a thread.
 _SCATTER_CHUNK = np.uint64(1 << 14)
 
@@ -237,7 +237,7 @@ def _renumber_chunk(
             if weighted:
                 for i in range(start, start + length):
                     out_weights[i] = spare_weights[i]
-        if first > _NONE:
+        if first > _ZERO_32:
             for i in range(start, start + length):
                 out[i] = out[i] + first if out[i] < ahead else out[i] - ahead
 
@@ -298,7 +298,7 @@ def scatter_values(vertices, values, owned, gathered):
 def _name_chunk(vertices, numbers, ids, gathered, first, last):
     beyond = _ZERO
     for i in range(first, last):
-        if numbers[i] == _NO_VERTEX:
+        if numbers[i] == NO_VERTEX:
             gathered[vertices[i]] = -1
         elif numbers[i] >= len(vertices):
             beyond += _ONE
@@ -328,7 +328,7 @@ def _number_chunk(vertices, numbers, ids, gathered, first, last):
     beyond = _ZERO
     for i in range(first, last):
         number = numbers[i]
-        if number == _NO_VERTEX:
+        if number == NO_VERTEX:
             gathered[vertices[i]] = -1
         elif number >= len(gathered):
             beyond += _ONE

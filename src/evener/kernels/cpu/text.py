@@ -1,7 +1,7 @@
 """Parallel parser of number lines: ``tail head [weight] [more]`` from bytes to edges.
 
 A chunk of whole lines is cut into parts at newlines. A first kernel counts the newlines of each part. The
-counts give each part its first row and its first line number, so the parts are independent and errors have
+counts give each part its first row and its first line number. So the parts are independent, and errors have
 line numbers.
 
 Encoding: `text` uint8; `bounds` uint64[parts + 1]; `lines` int64[parts] newlines of each part; `first`

@@ -1,4 +1,4 @@
-"""Suggest: a placement that fits, for the error about a GPU without room."""
+"""Hint: arguments of a placement that fits, for the error about a GPU without room."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evener.elements import parse_elements
 from evener.errors import DeviceOutOfMemory
 from evener.partition.estimate import GraphSizes, estimate_shares
-from evener.partition.policies import POLICIES
+from evener.partition.policy import policy_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["with_placement_hint"]
 
-# The part of a GPU's room that a suggested placement fills, because sizes are estimates.
+# Share of a GPU's room that a suggested placement fills; sizes are estimates.
 _USABLE = 0.75
-# Hundredths of the edges on the CPU side that are tried.
+# Values of alpha to try, in hundredths.
 _SHARES = range(1, 100)
 
 
 @contextmanager
 def with_placement_hint(graph: Graph, elements: Sequence[Element], *, directions: str) -> Iterator[None]:
-    """Add a placement that fits to a `DeviceOutOfMemory` that the block raises."""
+    """Add arguments that fit to the message of a `DeviceOutOfMemory` that the block raises."""
     try:
         yield
     except DeviceOutOfMemory as error:
@@ -48,7 +48,7 @@ def _fitting_arguments(graph: Graph, elements: Sequence[Element], directions: st
 def _fitting(sizes: GraphSizes, elements: Sequence[Element]) -> tuple[str, float] | None:
     """Return the policy and the smallest alpha with which a graph fits, or None."""
     for hundredths in _SHARES:
-        for policy in POLICIES:
+        for policy in policy_names():
             alpha = hundredths / 100
             try:
                 estimate_shares(sizes, elements, policy, alpha, usable=_USABLE)

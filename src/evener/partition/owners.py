@@ -1,7 +1,7 @@
-"""Policies: which element owns which vertex (TOTEM's RAND, HIGH and LOW; T13 §6.2).
+"""Owners: the element that owns each vertex, and the share of the edges of each element.
 
-A policy orders the vertices, and the order is cut so that each element gets its share of the edges. Both
-steps are linear in the number of vertices and read no edge.
+A policy orders the vertices, and the order is cut where each element has its share of the edges. Both steps
+are linear in the number of vertices and read no edges.
 """
 
 from __future__ import annotations
@@ -14,36 +14,18 @@ from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.graph.checks import is_number
 from evener.kernels.cpu import partition as kernels
+from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    Order = Callable[[NDArray[np.uint32], int], NDArray[np.uint32]]
-
-__all__ = ["POLICIES", "edge_shares", "owners"]
-
-
-def _random(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
-    """Return the vertices in random order: every element gets the same mixture of degrees."""
-    return np.random.default_rng(seed).permutation(by_degree)
-
-
-def _high(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    """Return the vertices by descending degree: the first element gets few vertices with many edges each."""
-    return by_degree
-
-
-def _low(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    """Return the vertices by ascending degree: the first element gets most of the vertices."""
-    return by_degree[::-1]
+__all__ = ["edge_shares", "owners"]
 
 
 # Vertices per partial sum of degrees.
 _PIECE = 1 << 14
-
-POLICIES: dict[str, Order] = {"random": _random, "high": _high, "low": _low}
 
 
 def edge_shares(
@@ -58,8 +40,8 @@ def edge_shares(
     alpha : float, optional
         The share of the CPU side, 0 to 1. By default, edges are divided in proportion to `weights`.
     on_cpu : sequence of bool, optional
-        Whether each element is on the CPU side. If all are, or by default, the CPU side is the first element,
-        so that several CPU elements behave like a CPU and GPUs.
+        Whether each element is on the CPU side. By default, or if all are, the CPU side is the first element.
+        Several CPU elements then behave like a CPU and GPUs.
 
     Returns
     -------
@@ -70,7 +52,7 @@ def edge_shares(
     if alpha is None:
         return np.asarray(weight / weight.sum())
     if not is_number(alpha) or not 0 <= alpha <= 1:
-        msg = f"alpha, the share of the edges on the CPU, must be a number from 0 to 1, not {alpha!r}"
+        msg = f"alpha=: expected a share of the edges on the CPU side from 0 to 1, found {alpha!r}"
         raise ArgumentError(msg)
     first = np.zeros(len(weight), bool) if on_cpu is None or all(on_cpu) else np.asarray(on_cpu, bool)
     if not first.any():
@@ -99,7 +81,7 @@ def owners(
     degree : ndarray of uint32 or uint64, shape (n,)
         Number of edges of each vertex.
     policy : {"random", "high", "low"}
-        The order in which vertices are assigned.
+        The order in which elements get vertices.
     shares : ndarray of float64, shape (elements,)
         Share of the edges of each element.
     seed : int, default 0
@@ -114,14 +96,12 @@ def owners(
     ArgumentError
         For an unknown policy.
     """
-    if policy not in POLICIES:
-        msg = f"unknown policy {policy!r}; choose one of {', '.join(sorted(POLICIES))}"
-        raise ArgumentError(msg)
+    order_of = find_policy(policy).order
     n = len(by_degree)
     owner = np.zeros(n, dtype=np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16)
     if len(shares) == 1 or n == 0:
         return owner
-    order = np.ascontiguousarray(POLICIES[policy](by_degree, seed))
+    order = np.ascontiguousarray(order_of(by_degree, seed))
     cuts = _cuts(read_only(order), read_only(degree), shares.cumsum()[:-1])
     for p, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n], strict=True)):
         kernels.assign(read_only(order[begin:end]), owner.dtype.type(p), owner)
@@ -148,7 +128,7 @@ def _cuts(
         first = piece * _PIECE
         own = degree[order[first : first + _PIECE]]
         edges_up_to = ends[piece] - sums[piece] + np.cumsum(own)
-        # A vertex at a cut goes to the side with more of its edges.
+        # The vertex at a cut goes to the side with more of its edges.
         astride = min(int(np.searchsorted(edges_up_to, wanted)), len(own) - 1)
         nearer = wanted - float(edges_up_to[astride] - own[astride]) > own[astride] / 2
         cuts.append(n if share >= 1 else first + astride + int(nearer))

@@ -1,4 +1,4 @@
-"""Feedback: compare a finished run with its plan, and record the run for later plans."""
+"""Compare a finished run with its plan, and record the run for later plans."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Checks of the CSR rows of a file: are the rows sorted, and is the graph symmetric.
+"""Check that a graph is symmetric, by a multiset hash.
 
-The symmetry check is a multiset hash: every edge (u, v, w) adds h(u, v, w) - h(v, u, w) modulo 2^64. The sum
+Every edge (u, v, w) adds h(u, v, w) - h(v, u, w) modulo 2^64. The sum
 is 0 for a symmetric graph. For another graph it is 0 with probability about 2^-64. Unlike a transpose, the
 hash needs no memory.
 """
@@ -12,7 +12,7 @@ from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
 
-__all__ = ["asymmetry", "descents"]
+__all__ = ["asymmetry"]
 
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(32)
@@ -39,15 +39,6 @@ def _row_asymmetry(offsets, targets, marks, row):
     return total
 
 
-@inline_step
-def _row_descents(offsets, targets, row):
-    count = np.uint64(0)
-    if offsets[row] < offsets[row + _ONE]:
-        for edge in range(offsets[row] + _ONE, offsets[row + _ONE]):
-            count += np.uint64(targets[edge] < targets[edge - _ONE])
-    return count
-
-
 @parallel
 def asymmetry(offsets, targets, marks):
     """Return 0 if every edge has an opposite edge with the same entry of `marks` (uint64[m], or empty)."""
@@ -55,12 +46,3 @@ def asymmetry(offsets, targets, marks):
     for row in prange(np.uint64(len(offsets)) - _ONE):
         total += _row_asymmetry(offsets, targets, marks, np.uint64(row))
     return total
-
-
-@parallel
-def descents(offsets, targets):
-    """Return how many targets are smaller than their predecessor in the row."""
-    count = np.uint64(0)
-    for row in prange(np.uint64(len(offsets)) - _ONE):
-        count += _row_descents(offsets, targets, np.uint64(row))
-    return count

@@ -1,4 +1,4 @@
-"""Placement: write a partition to its element's memory, with the edges in one memory or in two.
+"""Upload: write a partition to its element's memory, with the edges in one memory or in two.
 
 Edges are written in steps, directly to their final place. The host therefore holds no second copy of the
 edges of a GPU's partition.
@@ -27,7 +27,7 @@ __all__ = ["upload_partition"]
 
 # The number of edges in host memory is a multiple of this: a cache line of a GPU.
 _EDGES_TOGETHER = 32
-# Edges per write. With the rest of a block it fits a power of two, the unit of page-locked memory.
+# Edges per write. With the rest of its last block, a write fits a power of two, as page-locked memory does.
 _EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
 
 

@@ -1,4 +1,4 @@
-"""Place a graph on processing elements: one partition each."""
+"""Build the partitions of a graph, one for each processing element."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
+from evener.partition.hint import with_placement_hint
+from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.placement import upload_partition
-from evener.partition.policies import POLICIES, edge_shares, owners
+from evener.partition.policy import check_policy
 from evener.partition.route import routes_of, upload_route
-from evener.partition.suggest import with_placement_hint
+from evener.partition.upload import upload_partition
 from evener.system.memory import parse_bytes, require, translate_errors
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["partition"]
 
 # Largest out-degree: partitions store out-degrees as uint32.
-MOST_OUT_EDGES = (1 << 32) - 1
+MAX_OUT_DEGREE = (1 << 32) - 1
 # Largest in-degree on a GPU, where algorithms/pagerank/kernels.cu counts in-edges in an int32.
-LONGEST_ROW = (1 << 31) - (1 << 13)
+MAX_GPU_IN_DEGREE = (1 << 31) - (1 << 13)
 # Rows per step of the search for the longest row.
 _ROWS_COMPARED = 1 << 22
 
@@ -60,12 +61,13 @@ def partition(
     on : str or sequence of str, optional
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
     policy : {"random", "high", "low"}
-        How vertices are assigned: at random, or the highest or the lowest degrees to the first element
+        Which vertices the first element gets: random ones, or those of highest or of lowest degree
         (T13 §6.2).
     alpha : float, optional
         Share of the edges on the CPU side, 0 to 1. If all elements are CPUs, the CPU side is the first one.
-        The other elements divide the rest in proportion to their threads; a GPU counts as hundreds of
-        threads. By default all elements divide all edges in this proportion. A single element gets all edges.
+        The elements of a side divide its edges in proportion to their threads. By default, all elements
+        divide all edges in this proportion, and a GPU counts as hundreds of threads. A single element gets
+        all edges.
     gpu_memory : str or int, optional
         Memory to use on each GPU: bytes, or a size such as "20GiB". The GPU reads edges that do not fit from
         host memory. Default: all free memory.
@@ -83,13 +85,14 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an unknown element or policy, a share outside 0..1, or a seed that is not an integer or negative.
+        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
+        is not an integer of at least 0.
     OutOfMemoryError
-        If the partitions need more memory than is available, before any is allocated.
+        If the partitions need more memory than is available. Nothing has been allocated then.
     DeviceOutOfMemory
-        If a partition does not fit its GPU. The message gives elements, policy and share that fit.
+        If a partition does not fit its GPU. The message gives elements, a policy and a share that fit.
     DeviceError
-        If a GPU is named and none can be used.
+        If a GPU is named and no GPU is usable.
 
     Examples
     --------
@@ -99,27 +102,26 @@ def partition(
     >>> [(p.vertices, p.mirrors) for p in pg.statistics.partitions]
     [(1, 3), (3, 1)]
     """
+    if isinstance(graph, PartitionedGraph):
+        msg = (
+            "partition: expected a Graph, found a PartitionedGraph, which is already partitioned; pass it to "
+            "algorithms directly"
+        )
+        raise ArgumentError(msg)
     if not isinstance(graph, Graph):
         got = type_name(graph)
         msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):
-        msg = f'directions must be "both", "out" or "in", not {directions!r}'
+        msg = f'directions=: expected "both", "out" or "in", found {directions!r}'
         raise ArgumentError(msg)
-    if not isinstance(policy, str) or policy not in POLICIES:
-        known = ", ".join(sorted(POLICIES))
-        msg = f"unknown policy {policy!r}; choose one of {known} (or auto, for an algorithm or a plan)"
-        if policy == "auto":
-            msg = f"policy 'auto' is only for algorithms and plans; choose one of {known}"
-        raise ArgumentError(msg)
+    check_policy(policy)
     seed = check_seed(seed)
-    most = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-    elements = parse_elements(on, gpu_memory=most)
+    limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
+    elements = parse_elements(on, gpu_memory=limit)
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    needed = _bytes_needed(
-        graph, directions, _share_on_host(elements, shares, _edge_bytes(graph, directions))
-    )
-    require(needed, f"placing {graph!r} on {len(elements)} element(s)")
+    on_host = _share_on_host(elements, shares, _edge_bytes(graph, directions))
+    require(_bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
     with with_placement_hint(graph, elements, directions=directions):
         partitions, routes, numbering = _build(graph, directions, elements, policy, shares, seed)
     return PartitionedGraph(
@@ -143,7 +145,7 @@ def _build(
             order = descending_degree(graph, gpu, gpu.room())
         elif whole := build_whole(graph, directions, gpu, gpu.room()):
             built, numbering = whole
-            _refuse_long_row(built.longest, gpu)
+            _check_row_lengths(built.longest, gpu)
             return [built.partition], [], numbering
     by_degree, degree, out_degree = order or _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
@@ -175,7 +177,7 @@ def build_partitions(
         on_gpu = on_gpus.get(p)
         if on_gpu is not None:
             placed = on_gpu.partition
-            _refuse_long_row(on_gpu.longest, element)
+            _check_row_lengths(on_gpu.longest, element)
             own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
             promised[memory] += run_bytes(placed, elsewhere)
         else:
@@ -183,7 +185,7 @@ def build_partitions(
                 p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
             )
             if element.kind != "cpu":
-                _refuse_long_row(_longest_row(built), element)
+                _check_row_lengths(_longest_row(built), element)
             own_routes = routes_of(built, numbering)
             tiers = tiers_of(
                 *(built, elsewhere, element),
@@ -208,9 +210,9 @@ def _descending_degree(
     The degree of a vertex of a directed graph counts in-edges and out-edges.
     """
     degree = graph.out_degree()
-    if (most := int(degree.max(initial=0))) > MOST_OUT_EDGES:
+    if (largest := int(degree.max(initial=0))) > MAX_OUT_DEGREE:
         msg = (
-            f"a vertex has {most:,} out-edges, and a partition counts at most {MOST_OUT_EDGES:,}; "
+            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
             'build the graph with duplicates="drop"'
         )
         raise ArgumentError(msg)
@@ -227,19 +229,19 @@ def _descending_degree(
 
 def _longest_row(built: Partition) -> int:
     """Return the length of the longest row of in-edges, or 0 if no row can be too long for a GPU."""
-    if built.in_ is None or built.in_.count <= LONGEST_ROW:
+    if built.in_ is None or built.in_.count <= MAX_GPU_IN_DEGREE:
         return 0
     offsets = built.in_.offsets
     slices = (offsets[i : i + _ROWS_COMPARED + 1] for i in range(0, built.owned, _ROWS_COMPARED))
     return max(int(np.diff(part).max()) for part in slices)
 
 
-def _refuse_long_row(longest: int, element: Element) -> None:
+def _check_row_lengths(longest: int, element: Element) -> None:
     """Raise an error if the longest row is too long for the counters of GPU kernels."""
-    if longest > LONGEST_ROW:
+    if longest > MAX_GPU_IN_DEGREE:
         msg = (
-            f"a vertex has {longest:,} in-edges, and {element.name} takes at most {LONGEST_ROW:,}; run with "
-            f'on="cpu", or give vertices of high degree to the CPU: on="cpu,{element.name}", policy="high"'
+            f"expected at most {MAX_GPU_IN_DEGREE:,} in-edges of a vertex on {element.name}, found "
+            f'{longest:,}; run with on="cpu", or with on="cpu,{element.name}", policy="high"'
         )
         raise ArgumentError(msg)
 
@@ -255,22 +257,31 @@ def _share_on_host(elements: list[Element], shares: NDArray[np.float64], edge_by
     )
 
 
+def _stored_adjacencies(graph: Graph, directions: str) -> int:
+    """Return the number of adjacencies that the partitions store."""
+    return 2 if graph.directed and directions == "both" else 1
+
+
 def _edge_bytes(graph: Graph, directions: str) -> int:
     """Return the bytes of the edges of all partitions."""
-    edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
-    return graph.m * edge * (2 if graph.directed and directions == "both" else 1)
+    return _adjacency_bytes(graph) * _stored_adjacencies(graph, directions)
+
+
+def _adjacency_bytes(graph: Graph) -> int:
+    """Return the bytes of all targets and weights of one adjacency."""
+    return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
 
 
 def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
-    """Return the bytes of the partitions and of placing them, without mirrors: 30 per vertex, and the edges.
+    """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
 
     The share `on_host` of the edges stays in host memory.
     """
-    edge = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
-    edges = graph.m * edge
-    stored = 2 if graph.directed and directions == "both" else 1
+    edges = _adjacency_bytes(graph)
     # A direction that the graph does not store is built from the other one, a third at a time.
     wanted = ("out", "in") if directions == "both" else (directions,)
     missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
-    made = len(missing) * (edges + graph.n * 8) + (graph.m * (4 + edge) // 3 if missing else 0)
-    return int(_edge_bytes(graph, directions) * on_host) + made + (stored * 8 + 30) * graph.n
+    reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
+    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders.
+    vertices = (_stored_adjacencies(graph, directions) * 8 + 30) * graph.n
+    return int(_edge_bytes(graph, directions) * on_host) + reverse_bytes + vertices

@@ -1,0 +1,1 @@
+"""Policies, one file each, with a `POLICY`; see `evener.partition.policy`."""

@@ -6,6 +6,7 @@ are linear in the number of vertices and read no edges.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def owners(
         return owner
     order = np.ascontiguousarray(order_of(by_degree, seed))
     cuts = _cuts(read_only(order), read_only(degree), shares.cumsum()[:-1])
-    for p, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n], strict=True)):
+    for p, (begin, end) in enumerate(pairwise([*cuts, n]), start=1):
         kernels.assign(read_only(order[begin:end]), owner.dtype.type(p), owner)
     return owner
 

@@ -17,6 +17,7 @@ import numpy as np
 from evener.graph import csr as build
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
+from evener.kernels.cpu.fill import copy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -290,7 +291,8 @@ def build_partition(
         )
         for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
     ]
-    own_degree = out_degree[owned]
+    own_degree = np.empty(len(owned), np.uint32)
+    kernels.gather_values(read_only(out_degree), read_only(owned), own_degree)
     connected = max(edges.rows for edges in stored)
     if not graph.directed:
         return Partition(p, vertices, mirror_bounds, own_degree, connected, stored[0], stored[0])
@@ -329,8 +331,9 @@ def number_mirrors(
     owned = numbering.owned_by(p)
     mirror_bounds = len(owned) + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     vertices = np.empty(int(mirror_bounds[-1]), dtype=np.uint32)
-    vertices[: len(owned)] = owned
-    position = numbering.local.copy()
+    copy(owned, vertices[: len(owned)])
+    position = np.empty_like(numbering.local)
+    copy(numbering.local, position)
     for q, count in others.items():
         places = np.uint64(mirror_bounds[q]) + np.cumsum(count, dtype=np.uint64) - count
         kernels.append_mirrors(numbering.owned_by(q), needed, places, vertices, position)

@@ -494,20 +494,26 @@ def test_a_format_is_named_where_it_can_be(evener, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "whose"),
+    ("words", "message"),
     [
-        (("info", ""), "read: expected a path or a spec such as 'rmat:20', found"),
-        (("run", "wcc", "", "-o", "c.csv"), "read: expected a path or a spec such as 'rmat:20', found"),
-        (("convert", "rmat:4", ""), "the output: expected the path of a file, but"),
-        (("generate", "rmat:4", "-o", ""), "the output: expected the path of a file, but"),
-        (("run", "wcc", "rmat:4", "-o", ""), "-o: expected the path of a file, but"),
-        (("run", "wcc", "rmat:4", "--trace", ""), "--trace: expected the path of a file, but"),
+        (("info", ""), "read: expected a path or a spec such as 'rmat:20', found an empty name"),
+        (
+            ("run", "wcc", "", "-o", "c.csv"),
+            "read: expected a path or a spec such as 'rmat:20', found an empty name",
+        ),
+        (("convert", "rmat:4", ""), "the output: expected the path of a file, but the name is empty"),
+        (("generate", "rmat:4", "-o", ""), "the output: expected the path of a file, but the name is empty"),
+        (("run", "wcc", "rmat:4", "-o", ""), "-o: expected the path of a file, but the name is empty"),
+        (
+            ("run", "wcc", "rmat:4", "--trace", ""),
+            "--trace: expected the path of a file, but the name is empty",
+        ),
     ],
 )
-def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, whose):
+def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     done = evener(*words)
-    assert (done.status, done.out, done.err) == (2, "", f"evener: {whose} the name is empty\n")
+    assert (done.status, done.out, done.err) == (2, "", f"evener: {message}\n")
 
 
 def test_a_size_is_told_by_its_option(evener):

@@ -170,8 +170,9 @@ def write(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
     with translate_errors(f"writing {target}"):
+        omitted = omissions(graph, kind)
         kind.write(graph, target, compression)
-    if omitted := omissions(graph, kind):
+    if omitted:
         _log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))
 
 

@@ -38,7 +38,7 @@ _log = logging.getLogger("evener")
 
 
 def given_share(alpha: float | Literal["auto"] | None) -> float | None:
-    """Return the share of the edges that was given; None if a plan chooses it."""
+    """Return the given share of the edges; None if a plan chooses it."""
     return None if isinstance(alpha, str) and alpha == "auto" else alpha
 
 
@@ -89,8 +89,8 @@ def ensure_placed(
     Raises
     ------
     ArgumentError
-        If the graph is no graph of Evener. If it is placed, and another placement is requested. If it was
-        placed without the edges that the algorithm follows.
+        If `graph` is neither a Graph nor a PartitionedGraph. If the graph is already placed, and another
+        placement is requested. If the placement lacks the edges that the algorithm follows.
     """
     share = given_share(alpha)
     if not isinstance(graph, PartitionedGraph):
@@ -159,9 +159,9 @@ def number_of_source(graph: Graph, source: Any) -> int:
     Raises
     ------
     ArgumentError
-        If `source` is not one id.
+        If `source` is not a single id.
     UnknownVertexError
-        If the graph has no such vertex.
+        If the vertex is not in the graph.
     """
     if np.ndim(source) != 0:
         msg = f"source=: expected the id of one vertex, found {source!r}; run once for each source"
@@ -197,7 +197,7 @@ def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
 
 
 def unsigned(weights: PartitionedArray) -> PartitionedArray:
-    """Return the same weights, with signed integers viewed as unsigned."""
+    """Return a view of the weights with unsigned integers in place of signed integers."""
     return PartitionedArray(
         [own.view(f"u{own.itemsize}") if own.dtype.kind == "i" else own for own in weights]
     )

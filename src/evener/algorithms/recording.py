@@ -20,7 +20,7 @@ _MAX_COMPILING = 0.02
 
 
 def finish_run(result: Result) -> Result:
-    """Attach the prediction of the plan, if there is one, and record the run on a machine with a GPU."""
+    """Attach the prediction of a plan; on a machine with a GPU, record the run."""
     placed = result.partitioned
     if placed is None:
         return result
@@ -41,7 +41,7 @@ def finish_run(result: Result) -> Result:
 
 
 def record_run(result: Result) -> None:
-    """Record a run, unless it compiled kernels for much of its time or had no pass."""
+    """Record a run, unless it had no pass or spent much of its time compiling kernels."""
     placed, timeline = result.partitioned, result.timeline
     if placed is None or not result.passes or timeline.compile_seconds > _MAX_COMPILING * result.seconds:
         return

@@ -38,7 +38,7 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
     spec : AlgorithmSpec
     parameters : mapping
         Parameters of the run from the user. They replace the parameters in the file. A text file records no
-        parameters; options that do not change the answer then have the algorithm's defaults.
+        parameters; options that do not change the answer then have their defaults.
 
     Raises
     ------
@@ -171,9 +171,7 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
     name, column = kind.name, table.column(kind.name)
     by_strings = kind.names_vertices and graph.has_string_ids
     if not kind.names_vertices and column.null_count:
-        msg = (
-            f"expected a value in every row of column {name!r}, found {column.null_count:,} rows without one"
-        )
+        msg = f"expected a value in every row of column {name!r}, found {column.null_count:,} empty rows"
         raise FormatError(msg, path=path)
     present = column.drop_null()
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)

@@ -40,13 +40,13 @@ class Option:
     help : str
         One line for ``--help``, with the default value.
     flags : tuple of str
-        Names of the command-line option in place of the one made from `name`, as in ``("--k", "-k")`` or
+        Names of the command-line option instead of ``--name``, as in ``("--k", "-k")`` or
         ``("--normalized/--raw",)``.
     choices : tuple of str
         The values that an option of type ``str`` may have.
     changes_answer : bool, default True
-        Whether the answer depends on it in a way that a verifier cannot guess. If False and a saved answer
-        does not record the option, a verifier uses the default.
+        Whether the answer depends on the option. If False and a saved answer does not record the option, a
+        verifier uses the default.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Traffic(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AlgorithmSpec:
-    """The description of an algorithm, by which Evener runs, plans, verifies and reports it.
+    """The description of an algorithm that Evener reads to run, plan, verify and report it.
 
     Another package registers a spec by an entry point of the group ``evener.algorithms``. The entry point has
     the name of the algorithm.
@@ -99,7 +99,7 @@ class AlgorithmSpec:
         ``"module:function"``. The function takes an `Answer` and raises `VerificationError` if the answer
         breaks a rule.
     columns : tuple of Column
-        The arrays of a result; the first one is what `Result.top` ranks by.
+        The arrays of a result. `Result.top` ranks by the first array.
     options : tuple of Option
     directions : {"both", "in", "out"}
         The edges that the algorithm follows, as for `partition`.
@@ -114,7 +114,7 @@ class AlgorithmSpec:
     unit : str, default "a run"
         Name of a pass in a plan: "an iteration", "a run from one source".
     pass_arguments : mapping
-        Arguments of a run with a fixed number of passes, to measure the time of one.
+        Arguments of a run with a fixed number of passes, to measure the time of a pass.
     source_option : str, optional
         The option that names the source or the sources. Benchmarks draw sources for it.
     graphalytics : tuple of (str, str), optional
@@ -129,7 +129,7 @@ class AlgorithmSpec:
     claim_parameters : str, optional
         ``"module:function"``. The function takes the parameters of a saved answer, and the keyword arguments
         `graph`, `given` and `recorded`. `given` has the parameters of the user. `recorded` is true if the
-        file has parameters. The function returns the parameters to verify by.
+        file has parameters. The function returns the parameters for the verification.
     """
 
     name: str
@@ -152,7 +152,7 @@ class AlgorithmSpec:
     claim_parameters: str | None = None
 
     def column(self, name: str) -> Column:
-        """Return the column of this name; a plain one if the spec has none."""
+        """Return the column of this name; a column of numbers if the spec has none."""
         return next((column for column in self.columns if column.name == name), Column(name))
 
     def function(self) -> Callable[..., Any]:
@@ -165,7 +165,7 @@ class AlgorithmSpec:
         Raises
         ------
         ArgumentError
-            If the algorithm has none.
+            If the algorithm has no verifier.
         """
         if self.verify is None:
             msg = f"{self.name} has no verifier: its spec has no verify="

@@ -165,7 +165,7 @@ def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def first_true(mask: NDArray[np.bool_]) -> int:
-    """Return the position of the first true value. There must be one."""
+    """Return the position of the first true value; at least one value must be true."""
     return int(np.argmax(mask))
 
 

@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 def edge_position(offsets, targets, tail, head):
     """Return the position of the first edge from `tail` to `head` in its sorted row.
 
-    Without such an edge, return the position where it would be inserted.
+    If the row has no edge to `head`, return the position where it would be inserted.
     """
     low = offsets[tail]
     high = offsets[tail + _ONE]

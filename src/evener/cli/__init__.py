@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 for success, 2 for a bad argument or file, 3 for a wrong answer, 130 after Ctrl-C, and 1 for a bug
-        in Evener.
+        0 for success, 1 for a bug in Evener, 2 for a bad argument or file, 3 for a wrong answer. 130 after
+        Ctrl-C.
     """
     if arguments is None:  # the streams of this process belong to the command
         for stream in (sys.stdout, sys.stderr):

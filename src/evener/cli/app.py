@@ -1,4 +1,4 @@
-"""Commands that run algorithms: run, verify, bench. `graph_commands` and `machine_commands` have the rest."""
+"""Commands that run algorithms: run, verify and bench."""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ def generate(
     if ":" not in specification:
         from evener.errors import ArgumentError
 
-        msg = f"expected a specification such as rmat:20, found {specification!r}; convert files with convert"
+        msg = (
+            f"expected a specification such as rmat:20, found {specification!r}; use evener convert for files"
+        )
         raise ArgumentError(msg)
     _copy(context.ensure_object(Job), specification, output, how={}, as_json=as_json)
 
@@ -48,7 +50,7 @@ def convert(
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The file to write.")],
     *,
     ids: Annotated[
-        str, typer.Option(help="keep or drop ids, for formats that can only number vertices.")
+        str, typer.Option(help="keep or drop the ids of vertices; drop is for formats that store no ids.")
     ] = "keep",
     as_json: Json = False,
     **given: object,

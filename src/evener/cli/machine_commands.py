@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def devices(*, as_json: Json = False) -> None:
-    """Print the elements of this machine: its cores, and its GPUs or why none is usable."""
+    """Print the elements of this machine: CPU cores and GPUs. Without a usable GPU, print the reason."""
     import numba
 
     from evener.cli import render
@@ -83,8 +83,8 @@ def plan(
 ) -> None:
     """Print the edges, vertices, mirrors and bytes of each partition, and with --for the predicted time.
 
-    The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given.
-    It chooses those with the least predicted time. Without --for, the output ends with alpha and beta. Beta
+    The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given,
+    for the least predicted time. Without --for, the output ends with alpha and beta. Beta
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
     """
     place = placement_options(given)

@@ -57,8 +57,13 @@ READ_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(help="Columns of tail, head and weight, such as src,dst,w.", rich_help_panel=_READ),
     ],
-    "self_loops": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
-    "duplicates": Annotated[str | None, typer.Option(help="keep or drop.", rich_help_panel=_READ)],
+    "self_loops": Annotated[
+        str | None,
+        typer.Option(help="Edges from a vertex to itself: keep (default) or drop.", rich_help_panel=_READ),
+    ],
+    "duplicates": Annotated[
+        str | None, typer.Option(help="Repeated edges: keep (default) or drop.", rich_help_panel=_READ)
+    ],
 }
 PLACEMENT_OPTIONS: dict[str, Any] = {
     "on": Annotated[
@@ -72,7 +77,7 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
     "policy": Annotated[
         str | None,
         typer.Option(
-            help=f"Assignment of vertices to elements: {', '.join(policy_names())}, auto.",
+            help=f"Which vertices the first element gets: {', '.join(policy_names())} or auto.",
             rich_help_panel=_WHERE,
         ),
     ],
@@ -139,7 +144,7 @@ def read_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def placement_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn --on, --policy and --alpha into arguments of the library."""
+    """Return --on, --policy and --alpha as arguments of the library."""
     arguments: dict[str, Any] = {name: given[name] for name in PLACEMENT_OPTIONS if given[name] is not None}
     if "on" in arguments:
         arguments["on"] = [name.strip() for name in arguments["on"].split(",")]

@@ -93,7 +93,7 @@ class PlainDisplay:
         """Begin a stage, without a line."""
 
     def superstep(self, progress: Progress) -> None:
-        """Print a line if enough time has passed since the last one."""
+        """Print a line if enough time has passed since the last line."""
         if time.monotonic() >= self._next:
             print(line(progress), file=self._stream, flush=True)
             self._next = time.monotonic() + self._every

@@ -71,7 +71,7 @@ def as_json(content: dict[str, Any]) -> str:
 
 
 def gpus(found: Sequence[Gpu], known: Versions) -> str:
-    """Return a table of the GPUs, the problems of unusable ones, and the versions of driver and CuPy."""
+    """Return a table of the GPUs, the problems of unusable GPUs, and the versions of driver and CuPy."""
     heads = ("element", "name", "free", "memory", "capability", "multiprocessors", "power limit")
     rows = [
         (
@@ -274,7 +274,7 @@ def planned(plan: Plan) -> str:
 
 
 def _side(rows: Sequence[Sequence[object]]) -> str:
-    """Return where the edges are that alpha counts, from the rows of a table of elements."""
+    """Return the place of the edges that alpha counts, from the rows of a table of elements."""
     all_cpus = all(str(row[0]).startswith("cpu") for row in rows)
     return "on the first element" if all_cpus else "on the CPU side"
 

@@ -74,6 +74,6 @@ def compute_metered(
 
 
 def check_answer(job: Job, answer: Answer) -> None:
-    """Verify an answer. The exceptions are those of `evener.verify`."""
+    """Verify an answer; raise the exceptions of `evener.verify`."""
     job.stage(f"verifying {answer.algorithm}")
     verify(answer)

@@ -74,7 +74,7 @@ class Job:
             self._display = None
 
     def so_far(self) -> str:
-        """Return a clause about the progress of the command."""
+        """Return a clause about the finished work of the command."""
         latest = self._latest
         if latest is not None:
             steps = "1 superstep" if latest.superstep == 1 else f"{latest.superstep} supersteps"

@@ -228,19 +228,19 @@ def as_native(values: Any) -> NDArray[Any]:
 def graph_arrays(
     offsets: Any, targets: Any, weights: Any, ids: Any, *, copied: bool
 ) -> tuple[Any, Any, Any, Any]:
-    """Return the arrays of a graph in the types that kernels take; absent weights and ids stay None.
+    """Return the arrays of a graph in the types of the kernels; absent weights and ids stay None.
 
     Parameters
     ----------
     offsets, targets, weights, ids : array_like
         As for `check_csr`.
     copied : bool
-        Copy the arrays that the caller can still write to.
+        True copies the arrays that the caller can still write to.
 
     Raises
     ------
     ArgumentError
-        For offsets or targets that are not integers or are out of range, and for ids of another type.
+        If offsets or targets are not integers or are out of range. If ids are neither integers nor strings.
     """
     given = offsets, targets, weights, ids
     arrays = (

@@ -206,7 +206,7 @@ class _Builder:
         """Return the largest number of records in a pass, from its share and the available memory."""
         width = self.weight_dtype.itemsize if self.weighted else 0
         result = 8 * (self.source.n + 1) + (4 + width) * stored
-        # Leave memory to other programs. Generated edges use more of it, because each pass generates all.
+        # Leave memory to other programs. Generated edges use more, because each pass generates all of them.
         left = memory.available() - result
         spare = (left * 3 // 4 if share == _GENERATED_SHARE else left // 2) // (8 + width)
         return max(1, min(max(-(-stored // share), _SMALL_PASS), max(spare, stored // 16)))

@@ -204,7 +204,7 @@ class Graph:
             A graph whose nodes are all non-negative integers or all strings. Nodes without edges stay.
         weight : str or None, default "weight"
             The edge attribute that holds the weight; an edge without it has weight 1. None gives a graph
-            without weights. So does "weight" if no edge has that attribute.
+            without weights. "weight" also gives a graph without weights if no edge has the attribute.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Graph:
             A table with one row per edge.
         source, target : str, optional
             The columns of tails and heads: integers or strings without nulls. The default is a pair with
-            usual names (src and dst, source and target, from and to, ...), or the only two columns.
+            usual names, such as src and dst or from and to, or the only two columns.
         weight : str, optional
             The column of weights. If no column is given, the default is a column with a usual name.
         directed, n
@@ -378,7 +378,7 @@ class Graph:
         Raises
         ------
         UnknownVertexError
-            If an id is not in the graph or has another type. The message names the first such id.
+            If an id is not in the graph or has another type. The message names the first unknown id.
         """
         return vertex_numbers(self, ids)
 

@@ -1,4 +1,4 @@
-"""Map vertex ids to vertex numbers: checks of edge arrays, and renumbering of ids with gaps.
+"""Vertex ids to vertex numbers: checks of edge arrays, and renumbering of ids with gaps.
 
 Integer ids are not copied. The builder converts an id each time it reads an edge. Dense ids use the rank in a
 bitmap; sparse ids use a binary search in the sorted ids. Strings are first replaced by their positions among

@@ -33,7 +33,7 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     Raises
     ------
     UnknownVertexError
-        If an id is not in the graph or has another type. The message names the first such id.
+        If an id is not in the graph or has another type. The message names the first unknown id.
     """
     array = _array_of(graph, given)
     if len(array) == 0:

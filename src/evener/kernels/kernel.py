@@ -47,8 +47,8 @@ class KernelFile:
 class Kernel:
     """A kernel from outside the package, for `Engine.compute`.
 
-    Both sides have the same name and take the same arguments. A side may be missing if no element of its kind
-    runs the kernel.
+    Both sides have the same name and take the same arguments. A side may be missing if no element of that
+    kind runs the kernel.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Kernel:
         debugger can step through it.
     cuda : str, path-like or callable, optional
         The ``.cu`` file that declares the kernel, or a function of a GPU's element. The function launches
-        kernels and returns the result of the last one. A file may include Evener's headers ("common.cuh",
+        kernels and returns the result of the last kernel. A file may include Evener's headers ("common.cuh",
         "edges.cuh", "rows.cuh") and headers in its own folder.
     name : str, optional
         The kernel's name in the file. Default: the name of the function.
@@ -95,7 +95,7 @@ class Kernel:
             raise ArgumentError(msg)
         name = self.name or getattr(self.cpu, "__name__", "") or getattr(self.cuda, "__name__", "")
         if not name:
-            msg = "Kernel: expected a name, found functions without one; give name=, the name in the .cu file"
+            msg = "Kernel: expected a name, found unnamed functions; give name=, the name in the .cu file"
             raise ArgumentError(msg)
         object.__setattr__(self, "name", name)
 
@@ -118,7 +118,7 @@ class Kernel:
 
 
 def no_such_kernel(name: str, where: str) -> ArgumentError:
-    """Return the error for a name that is no packaged kernel."""
+    """Return the error for a name that names no packaged kernel."""
     msg = (
         f'Evener has no kernel "{name}" for {where}; expected a name such as "bits.copy", or an '
         "evener.Kernel for your own kernel"

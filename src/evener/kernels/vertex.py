@@ -6,5 +6,5 @@ import numpy as np
 
 __all__ = ["NO_VERTEX"]
 
-# Stands for "no vertex" in arrays of local or global vertex numbers, as in ``kernels/cuda/common.cuh``.
+# For arrays of local or global vertex numbers, as in ``kernels/cuda/common.cuh``.
 NO_VERTEX = np.uint32(0xFFFFFFFF)

@@ -4,9 +4,9 @@
     exchanging = bytes sent · (1 / c) + supersteps · s
     seconds of a run = max over elements (computing + exchanging)
 
-Gharaibeh et al. (PACT 2012, section 3) have t(p) = |boundary edges| / c + |edges| / r in equation 1, and the
-maximum in equation 2; 1/a is their r. Vertices have a cost of their own (Gharaibeh et al. 2013, section 7.1).
-Guo et al. (2016) measure such rates by runs on the machine. Host edges are those that a GPU reads from host
+Gharaibeh et al. (PACT 2012, section 3) have t(p) = |boundary edges| / c + |edges| / r in equation 1.
+Equation 2 has the maximum. Here 1/a is their r. Vertices have a cost of their own (Gharaibeh et al. 2013,
+section 7.1). Guo et al. (2016) measure these rates by runs on the machine. A GPU reads *host edges* from host
 memory. A vertex counts if it has an edge. The work of a CPU element is divided among its threads.
 
 The coefficients solve a ridge regression toward a prior. With k = z · prior, minimise over z >= 0
@@ -77,7 +77,7 @@ class Coefficients(NamedTuple):
     superstep: float
 
 
-# Coefficients of computing; the rest are those of exchanging.
+# Coefficients of computing; the rest are coefficients of exchanging.
 _COMPUTING = 3
 
 
@@ -110,7 +110,7 @@ def work_of(
     threads : int
         Threads of a CPU element.
     edges : float
-        All edges, those in host memory included.
+        All edges, including edges in host memory.
     host_edges, vertices, bytes_sent, supersteps : float
     several : bool
         Whether other elements take part.

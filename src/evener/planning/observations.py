@@ -1,7 +1,7 @@
 """Observations: the sizes and times of past runs on this machine, from which the cost model learns.
 
-The file in the user's cache directory holds one JSON object a line, newest last. A line of another version or
-another machine is skipped, and so is a line that cannot be read.
+A file in the user's cache directory holds one JSON object per line, newest last. The reader skips a line of
+another version or another machine, and a line that it cannot parse.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ObservedElement:
         "cpu" or "cuda".
     threads : int
     edges, host_edges, vertices, mirrors : int
-        Edges, those of them in host memory, owned vertices with an edge, and mirrors.
+        Edges, edges in host memory, owned vertices with an edge, and mirrors.
     bytes_sent : int
         Bytes sent in the whole run.
     compute, exchange : float

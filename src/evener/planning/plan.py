@@ -55,8 +55,8 @@ class Plan:
     infeasible : dict of str to str
         Why each of the other kinds does not fit.
     faster_but_unsafe : str or None
-        The kind with a slightly lower predicted time that is not chosen. It has more elements, or is slower
-        if its elements take longer by their margins.
+        A kind with a slightly lower predicted time that the plan does not choose. It has more elements, or
+        is slower if its elements take longer by their margins.
     """
 
     algorithm: str
@@ -133,7 +133,7 @@ class _Search:
         except DeviceOutOfMemory as error:
             self.infeasible[kind] = error
             return math.inf
-        # With no pass there is nothing to compare, so placements are compared by one.
+        # A run without passes has no time, so placements are compared by one pass.
         seconds = self.model.cautious_seconds(shares, passes=self.passes or 1)
         if not math.isfinite(seconds):
             msg = (
@@ -195,7 +195,7 @@ def choose(
     DeviceOutOfMemory
         If nothing fits.
     ArgumentError
-        For an unknown policy, a share outside 0..1, or passes whose time is no finite number.
+        For an unknown policy, a share outside 0..1, or a number of passes whose time is not finite.
     """
     check_choices(policy, alpha)
     policies = policy_names() if policy == "auto" else [policy]
@@ -252,13 +252,13 @@ def _candidates(
 
 
 def _roomy(on_gpu: list[Element]) -> list[Element]:
-    """Return the GPUs with at least half the room of the one with most. Shares are even among GPUs."""
+    """Return the GPUs with at least half the room of the largest GPU. Shares are even among GPUs."""
     rooms = [gpu.room() or 0 for gpu in on_gpu]
     return [gpu for gpu, room in zip(on_gpu, rooms, strict=True) if 2 * room >= max(rooms)]
 
 
 def _best(found: dict[str, _Choice], required: str | None) -> _Choice:
-    """Return the fastest placement, and of about equally fast ones the one with the fewest elements.
+    """Return the fastest placement; among about equally fast placements, the one with the fewest elements.
 
     `required` is the kind of placement that uses all elements, if none may be left out.
     """

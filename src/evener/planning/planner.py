@@ -168,7 +168,7 @@ def _warn(why: str) -> None:
 
 
 def _all_elements(gpu_memory: int | None) -> list[Element]:
-    """Return the CPU and each GPU that can be started; raise the error of a GPU if none can."""
+    """Return the CPU and each usable GPU; if no GPU is usable, raise the error of a GPU."""
     names, refused = ["cpu"], None
     for name in (f"cuda:{index}" for index in range(gpus())):
         try:

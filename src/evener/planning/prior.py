@@ -40,7 +40,7 @@ MARGIN = {"cpu": 0.15, "cuda": 0.05}
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Coefficients of an algorithm on an element, before a run there was observed.
+    """Coefficients of an algorithm on an element before any observed run.
 
     Attributes
     ----------

@@ -53,8 +53,9 @@ class Result(Mapping[str, "NDArray[Any]"]):
     seconds : float
         Wall time of the algorithm, without reading and partitioning.
     edges : int
-        Edges for the rate. For connected components the stored edges, for PageRank times iterations. For a
-        search the edges of the reached vertices, as in Graph500: an undirected edge counts once.
+        Edges for the rate. Connected components: the stored edges. PageRank: the stored edges times
+        iterations. A search: the edges of the reached vertices, as in Graph500; an undirected edge counts
+        once.
     outcome : mapping, optional
         Facts about the run: "iterations" and "converged" for PageRank.
     partitioned : PartitionedGraph, optional
@@ -65,7 +66,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
     Attributes
     ----------
     prediction : Prediction or None
-        The plan's prediction of the run, if there is one.
+        The prediction of the run, if a plan made the placement.
     energy : Energy or None
         The energy of the run, if a `evener.results.energy.meter.Meter` measured it.
 
@@ -250,7 +251,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         Raises
         ------
         ArgumentError
-            If the suffix is another one, or `path` is not a path.
+            If the suffix is not in this list, or `path` is not a path.
         FileError
             If the file cannot be written.
         """

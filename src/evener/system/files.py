@@ -70,7 +70,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def atomic_write_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
-    """Yield temporary files for several targets; write all to disk before the first rename.
+    """Yield temporary files for several targets; flush all files to disk before the first rename.
 
     Parameters
     ----------

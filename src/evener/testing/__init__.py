@@ -1,1 +1,1 @@
-"""Contract tests that algorithms, elements, transports and formats of other packages can inherit."""
+"""Contract tests for algorithms, elements, transports, formats, policies and worlds of other packages."""

@@ -53,7 +53,7 @@ class AlgorithmContract:
     name : str
         The name under which the algorithm is registered.
     directed : tuple of bool
-        The kinds of graphs that it takes. Default: both.
+        The directions of the test graphs. Default: directed and undirected.
     simple : bool
         Whether self-loops and repeated edges are dropped from the test graphs.
     tolerance : float

@@ -122,14 +122,14 @@ class ElementContract:
             assert [element.download(array).tolist() for array in arrays] == [[k] * length for k in (1, 2, 3)]
 
     def test_arrays_do_not_share_memory(self, element: Element) -> None:
-        """A write to one array does not change another."""
+        """A write to an array does not change another array."""
         first, second = element.allocate(4, "int32", 0), element.allocate(4, "int32", 0)
         element.run(first.fill, 1)
         assert element.download(first).tolist() == [1] * 4
         assert element.download(second).tolist() == [0] * 4
 
     def test_download_returns_uploaded_values(self, element: Element) -> None:
-        """Values of every type survive the way to the element and back."""
+        """A download returns the uploaded values, for every type."""
         for dtype, length in product(DTYPES, (0, 1, 65, 100_000)):
             values = np.random.default_rng(length).integers(0, 100, length).astype(dtype)
             expected = values.copy()
@@ -149,7 +149,7 @@ class ElementContract:
         assert element.download(element.upload(values[1::3])).tolist() == [1, 4, 7, 10, 13, 16, 19]
 
     def test_edges_may_stay_on_the_host(self, element: Element) -> None:
-        """Edges are written in pieces, and the first ones may be in host memory."""
+        """Edges are written in pieces, and the first pieces may be in host memory."""
         for dtype, on_host in product(("uint8", "uint32", "float64"), (0, 32, 96)):
             values = np.arange(96).astype(dtype)
             edges = element.allocate_edges(96, values.dtype, on_host)

@@ -54,7 +54,7 @@ def random_values(engine: Engine, rng: np.random.Generator, dtype: DTypeLike) ->
 
 
 def random_flags(engine: Engine, rng: np.random.Generator, share: float, *, mirrors: bool = True) -> Flags:
-    """Return flags of which a share is set; with ``mirrors=False``, only flags of owned vertices."""
+    """Return random flags with a given share set; with ``mirrors=False``, only of owned vertices."""
     flags = [rng.random(len(p.vertices)) < share for p in engine.partitions]
     for p, flag in zip(engine.partitions, flags, strict=True):
         flag[p.owned :] &= mirrors
@@ -138,7 +138,7 @@ def changed_bytes(itemsize: int, changed: Flags) -> Cost:
     """Return the cost of a packet of changes.
 
     A sparse packet has a position and a value for each change. A dense packet has all values and a bit each.
-    The smaller one is sent.
+    The smaller packet is sent.
     """
 
     def cost(partition: int, mirrors: NDArray[np.bool_]) -> int:

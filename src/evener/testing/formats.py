@@ -85,11 +85,11 @@ class FormatContract:
     Attributes
     ----------
     suffixes : tuple of str
-        The suffixes to test, also compressed ones.
+        The suffixes to test, with and without compression.
     stores_float32 : bool
         Whether float32 weights are read as float32, and not as float64.
     garbage : tuple of bytes
-        Contents that are no file of the format.
+        Contents that are not a valid file of the format.
     """
 
     suffixes: tuple[str, ...]
@@ -97,7 +97,7 @@ class FormatContract:
     garbage: tuple[bytes, ...] = (b"\x00\xff\xfe\x80 no graph\n\x00", bytes(range(256)) * 20)
 
     def refusal(self, graph: Graph, suffix: str) -> str | None:  # noqa: ARG002 - for subclasses
-        """Return words of the error if the format cannot store a graph, else None."""
+        """Return part of the error message if the format cannot store a graph, else None."""
         return None
 
     def read_options(self, graph: Graph, suffix: str) -> dict[str, Any]:  # noqa: ARG002 - for subclasses

@@ -1,4 +1,4 @@
-"""The contract of a policy: what its tests inherit.
+"""The contract of a policy: tests that a package inherits.
 
 A subclass names the policy::
 

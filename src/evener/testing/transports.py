@@ -157,7 +157,7 @@ class TransportContract:
                 assert (part == own).all()
 
     def test_second_publication_replaces_the_first(self, rng: np.random.Generator) -> None:
-        """If a second bitmap is published, a pull sends the first one again."""
+        """If a second bitmap is published, a pull sends the first bitmap again."""
         for (engine, _), order in product(self.engines(), [(1, 0), (0, 1)]):
             flags = [random_flags(engine, rng, 0.5) for _ in range(2)]
             both = [upload_flags(engine, own) for own in flags]
@@ -255,7 +255,7 @@ class TransportContract:
     def test_exchanges_of_changes(self, rng: np.random.Generator) -> None:
         """Sparse and dense packets of every verb carry the changes, and leave nothing to the next exchange.
 
-        Dense exchanges follow sparse ones and the reverse, since routes keep buffers of both kinds.
+        Dense and sparse exchanges alternate, because routes keep buffers of both kinds.
         """
         for engine, _ in self.engines():
             for share in (1.0, 0.02, 0.5, 0.0, 0.02, 1.0, 0.0):
@@ -300,7 +300,7 @@ def check_flags(engine: Engine, words: PartitionedArray, expected: NDArray[np.ge
 def check_pushed(
     engine: Engine, array: PartitionedArray, owned: NDArray[np.generic], rest: list[NDArray[np.generic]]
 ) -> None:
-    """Compare owned values with a value for each vertex of the graph, and mirrors with those in `rest`."""
+    """Compare owned values with a value for each vertex of the graph, and mirrors with `rest`."""
     parts = zip(engine.partitions, vertex_numbers(engine), engine.download(array), rest, strict=True)
     for p, where, part, own in parts:
         assert (part[: p.owned] == owned[where[: p.owned]]).all()

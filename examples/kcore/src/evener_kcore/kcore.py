@@ -3,12 +3,11 @@
 The k-core of a graph is the largest subgraph in which every vertex has at least k neighbours. The core
 number of a vertex is the largest k for which the vertex is in the k-core.
 
-Idea: peel level by level. Every vertex with at most `level` remaining neighbours is removed. Its neighbours
-lose one of theirs, and some of them may now have to be removed too. When no vertex is removed any more,
-the next level begins.
+Idea: peel level by level. Every vertex with at most `level` remaining neighbours is removed. Each of its
+neighbours loses a neighbour and may be removed next. When no vertex is left to remove, the next level begins.
 
-Encoding: `lost` uint32, the number of removed neighbours of a vertex, and at a mirror the number that its
-owner does not know yet; `core` int32, -1 for a remaining vertex; `queue` uint32, the ``length[0]`` vertices
+Encoding: `lost` uint32, the number of removed neighbours of a vertex; at a mirror, the number that the owner
+does not know yet. `core` int32, -1 for a remaining vertex; `queue` uint32, the ``length[0]`` vertices
 that the last step removed.
 
 Dasari, Desh, Zubair: ParK: An Efficient Algorithm for k-core Decomposition on Multicore Processors (2014).

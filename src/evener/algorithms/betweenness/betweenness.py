@@ -89,7 +89,7 @@ def betweenness(
         Seed for `k`.
     normalized : bool, default True
         Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
-        halved, because each of its pairs is counted from both ends.
+        halved, because each pair is counted from both ends.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -100,8 +100,8 @@ def betweenness(
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
         16 sources, the timeline has a superstep for each level or for many narrow levels. For more sources,
-        it has at most 1000 supersteps, each for a run of sources. ``edges`` counts the edges of the reached
-        vertices once for both cycles.
+        it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts the edges of the
+        reached vertices once for both cycles.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def betweenness(
 
     Notes
     -----
-    With all vertices as sources, values equal those of NetworkX. With some sources, values are multiplied by
+    With all vertices as sources, values equal NetworkX's values. With some sources, values are multiplied by
     n over the number of sources, to estimate the centrality. Older versions of NetworkX do the same. Newer
     versions do not count the vertex itself in either number, so the value of a single source is undefined.
 
@@ -199,7 +199,7 @@ class _Pace:
         """Begin the next source, after `done` sources whose searches followed `edges` edges."""
         self._done = done
         if not self._by_level and done % self._run == 0:
-            # The edges of the previous run, because the next ones are not known.
+            # The edges of the previous run, because the next edges are not known.
             self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
             self._edges = edges
 
@@ -309,7 +309,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
 
     vertices, out_edges, in_edges, scales = levels.T
     farthest = len(levels) - 1
-    # No level follows the last one, and the dependency of the source is not needed.
+    # No level follows the last level, and the dependency of the source is not needed.
     pushed = np.zeros(len(levels))
     pushed[1:-1] = in_edges[2:]
     single = engine.single
@@ -355,7 +355,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
 
 
 def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int) -> NDArray[np.int64]:
-    """Return the global numbers of the sources: the given ones, `k` random ones, or all vertices."""
+    """Return the global numbers of the sources: given, `k` at random, or all vertices."""
     if sources is not None and k is not None:
         msg = "sources= and k= exclude each other; give the sources or the number of sources to draw"
         raise ArgumentError(msg)

@@ -79,5 +79,5 @@ def _scale(graph: Graph, sources: int, *, normalized: bool) -> float:
 
 
 def claim_parameters(parameters: Mapping[str, Any], *, given: Mapping[str, Any], **_: Any) -> dict[str, Any]:
-    """Return the parameters to verify a saved answer by. The user's `k` replaces recorded sources."""
+    """Return the parameters for verifying a saved answer. The user's `k` replaces recorded sources."""
     return {name: value for name, value in parameters.items() if name != "sources" or "k" not in given}

@@ -70,7 +70,8 @@ def bfs(
     -------
     Result
         ``distance``: int32, shape (n,), -1 if unreached. ``parent``: int64, shape (n,), the id of the
-        previous vertex on a shortest path. The parent of the source is the source; -1 if unreached.
+        previous vertex on a shortest path, or its position in ``graph.ids`` if ids are strings. The parent of
+        the source is the source; -1 if unreached.
 
     Raises
     ------
@@ -169,7 +170,7 @@ def _search(
 
 
 class _Search:
-    """The arrays and the frontier of a search; each method for steps runs one or more supersteps."""
+    """The arrays and the frontier of a search. Each step method runs one or more supersteps."""
 
     def __init__(self, engine: Engine, graph: Graph, number: int, *, bottom_up: bool) -> None:
         self.engine, self.graph, self.bottom_up = engine, graph, bottom_up
@@ -322,7 +323,7 @@ class _Search:
 
     def _single_superstep(self, phase: str) -> None:
         """Begin a superstep of a single element."""
-        # The edges of the previous superstep, because the next ones are not known.
+        # The edges of the previous superstep, because the next edges are not known.
         self.engine.superstep(phase, active=self.engine.scalar(self.frontier_vertices), edges=self._explored)
 
     def _finish_levels(self, vertices: int, edges: int, levels: int, explored: int) -> None:

@@ -32,8 +32,8 @@ class Tuning:
     beta : int
         Go top-down if the frontier shrinks and holds at most 1/beta of the vertices (Beamer).
     flood : int
-        A top-down step over at least n/flood edges marks the vertices that it reaches and collects them
-        afterwards.
+        A top-down step over at least n/flood edges first marks the vertices that it reaches. A second pass
+        collects them.
     narrow : int
         A single element handles frontiers of at most this many vertices and out-edges on one thread or block.
     narrow_levels : int
@@ -84,8 +84,8 @@ def should_go_bottom_up(
     hubs = edges * graph.n >= tuning.hub_degree * graph.m * frontier_vertices
     if edges > sum(unexplored_edges) / (tuning.alpha_of_hubs if hubs else tuning.alpha):
         return True
-    # A top-down step of the element with the hubs may take longer than a bottom-up step of all elements,
-    # unless bottom-up steps read host memory across a bus.
+    # A top-down step of the element with the hubs may take longer than a bottom-up step of all elements.
+    # Bottom-up steps that read host memory across a bus are slower still.
     if engine.reads_host_edges:
         return False
     return engine.slowest(frontier_edges) > engine.slowest(unexplored_edges) / tuning.alpha

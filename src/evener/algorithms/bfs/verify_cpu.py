@@ -57,8 +57,8 @@ def _find_level_gap_in(offsets, targets, level, unreached, start, stop):
 def find_level_gap(offsets, targets, level, unreached, blocks, first):
     """Find the first reached vertex with an edge that leads more than one level deeper.
 
-    `level` is unsigned, of any width. The level of an unreached vertex, `unreached`, exceeds the deepest one
-    by at least 2.
+    `level` is unsigned, of any width. The level of an unreached vertex, `unreached`, exceeds the deepest
+    level by at least 2.
     """
     for b in prange(len(blocks) - 1):
         first[b] = _find_level_gap_in(offsets, targets, level, unreached, blocks[b], blocks[b + 1])

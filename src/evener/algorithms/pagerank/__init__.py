@@ -18,7 +18,7 @@ SPEC = AlgorithmSpec(
         Option(
             "stop",
             "str",
-            "Stop if the L1 change is below --tol (l1) or n times --tol (networkx).",
+            "Stop if the L1 change is below --tol (l1, the default) or n times --tol (networkx).",
             choices=("l1", "networkx"),
             changes_answer=False,
         ),

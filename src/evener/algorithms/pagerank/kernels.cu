@@ -1,8 +1,8 @@
 // PageRank: one iteration, in which every vertex pulls the contributions of its in-neighbours. Arrays and
-// results are those of algorithms/pagerank/kernels_cpu.py.
+// results are as in algorithms/pagerank/kernels_cpu.py.
 //
 // A value of 4 bytes that is gathered from the L2 cache moves 32 bytes. Shared memory therefore holds the
-// contributions that are read most: those of the owned vertices and the mirrors of highest degree.
+// contributions of the owned vertices and the mirrors of highest degree, which are read most.
 
 #include "common.cuh"
 #include "tiles.cuh"
@@ -12,7 +12,7 @@ constexpr u64 BLOCK_EDGES = 8192;
 // Edges for each lane of a row that part of a warp shares.
 constexpr u64 LANE_EDGES = 16;
 
-// Four consecutive targets; the position of the first one is divisible by four.
+// Four consecutive targets; the position of the first target is divisible by four.
 struct Four {
     u32 of[4];
 };
@@ -29,8 +29,8 @@ __device__ inline Four read_four(Tiered<u32> targets, u64 e) {
     return t;
 }
 
-// Load from shared or global memory, with a predicate instead of a branch, so that a thread can issue many
-// loads before it waits.
+// Load from shared or global memory. A predicate instead of a branch lets a thread issue many loads before it
+// waits.
 __device__ inline float load_either(u32 v, u32 cached, u32 shared_place, const float* global_place) {
     float value;
     asm("{.reg .pred n; setp.lt.u32 n, %1, %2; @n ld.shared.f32 %0, [%3]; @!n ld.global.nc.f32 %0, [%4];}"
@@ -95,7 +95,7 @@ __device__ inline double pulled_by(
     return sum;
 }
 
-// Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones.
+// Set the first rank of each vertex to ``start[v]`` or ``start[0]``; return the dangling rank.
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const u32> out_degree, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,
@@ -118,8 +118,8 @@ __global__ void PARALLEL(256) begin(
 // Set ``rank = damping A^T contribution + jump teleport``, over in-edges.
 //
 // `jump` is the rank that `teleport` distributes: the part that damping takes, and the rank of dangling
-// vertices. Returns (L1 change, rank of dangling vertices). Runs of rows are assigned to thread blocks in turn,
-// and each row is added in a fixed order, so equal arguments give equal results.
+// vertices. Returns (L1 change, rank of dangling vertices). Thread blocks take runs of rows in turn. Each row is
+// added in a fixed order, so equal arguments give equal results.
 template <typename Rank>
 __global__ void PARALLEL(1024) iterate(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, u64 connected,

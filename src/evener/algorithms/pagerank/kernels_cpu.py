@@ -22,7 +22,7 @@ _ZERO = np.uint64(0)
 
 @inline_step
 def begin_chunk(out_degree, start, rank, contribution, first, last):
-    """Set the first rank of vertices ``first:last``, and return the rank of dangling ones."""
+    """Set the first rank of vertices ``first:last``; return the rank of dangling vertices."""
     dangling = 0.0
     each = np.uint64(len(start)) > _ONE
     for v in range(np.uint64(first), np.uint64(last)):
@@ -38,7 +38,7 @@ def begin_chunk(out_degree, start, rank, contribution, first, last):
 
 @parallel
 def begin(out_degree, blocks, start, rank, contribution):
-    """Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones."""
+    """Set the first rank of each vertex to ``start[v]`` or ``start[0]``; return the dangling rank."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
         dangling += begin_chunk(out_degree, start, rank, contribution, blocks[b], blocks[b + 1])

@@ -81,12 +81,12 @@ def pagerank(
         The tolerance of `stop`. 0 runs exactly `max_iter` iterations.
     stop : {"l1", "networkx"}, default "l1"
         "l1" stops when the L1 change of all ranks in one iteration is below `tol`. "networkx" stops below
-        ``n * tol``, as NetworkX does. With many vertices, that means very few iterations.
+        ``n * tol``, as NetworkX does. With many vertices, a run then has very few iterations.
     max_iter : int, default 100
         The largest number of iterations.
     personalization : mapping of id to float, or array of shape (n,), optional
-        Probability that a jump ends at each vertex, scaled to sum 1. Dangling rank is distributed in the same
-        way. A pandas Series counts as a mapping of its index. Default: equal for all vertices.
+        Probability that a jump ends at each vertex; the sum is scaled to 1. Dangling rank is distributed in
+        the same way. A pandas Series counts as a mapping of its index. Default: equal for all vertices.
     weights : bool, optional
         Whether a vertex divides its rank in proportion to the weights of its out-edges. A vertex whose
         out-weights sum to 0 is dangling. Default: True if the graph has weights, as in NetworkX and igraph,
@@ -117,8 +117,8 @@ def pagerank(
     ------
     ArgumentError
         For a number outside its range. For a personalization that is negative, NaN, or zero everywhere, or
-        that names a vertex twice. If `weights` is True and the graph has none. If weights are used and one is
-        negative, NaN or infinite.
+        that names a vertex twice. If `weights` is True and the graph has none. If weights are used and a
+        weight is negative, NaN or infinite.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
     DeviceError

@@ -32,8 +32,8 @@ def uses_weights(graph: Graph, weights: bool | None, semantics: str) -> bool:  #
     Raises
     ------
     ArgumentError
-        If `weights` is not a truth value, or is True and the graph has none. If weights are used and one is
-        negative, NaN or infinite.
+        If `weights` is not a truth value, or is True and the graph has none. If weights are used and a weight
+        is negative, NaN or infinite.
     """
     if weights is None:
         # LDBC Graphalytics defines PageRank without weights.

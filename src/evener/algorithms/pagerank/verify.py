@@ -1,8 +1,8 @@
 """PageRank: ranks sum to one, and one more iteration in float64 moves them less than the tolerance.
 
-This is GAP's check. If the number of iterations is fixed, or the outcome has it, the verifier also repeats
-the iterations in float64 and compares the ranks vertex by vertex. A text table does not record the number;
-its ranks may miss the tolerance if they are those of `max_iter` iterations. If the tolerance is so large that
+This is GAP's check. If the number of iterations is known, the verifier also repeats the iterations in float64
+and compares the ranks vertex by vertex. A text table does not record the number. Its ranks may miss the
+tolerance if `max_iter` iterations give the same ranks. If the tolerance is so large that
 wrong ranks meet it, as ``n * tol`` can be, the verifier raises an error.
 """
 
@@ -125,9 +125,9 @@ def check(answer: Answer) -> None:
 
 
 def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
-    """Return the largest difference between the sum of ranks and one that rounding can cause.
+    """Return the largest difference between the sum of ranks and 1.0 that rounding can cause.
 
-    An iteration passes on the error of the previous one, multiplied by the damping factor. Rounding to the
+    An iteration multiplies the error of the previous iteration by the damping factor. Rounding to the
     answer's type and each addition of a row contribute to the error.
     """
     graph, parameters = answer.graph, answer.parameters
@@ -142,10 +142,10 @@ def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
 
 
 def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: float) -> bool:
-    """Return whether the ranks are those of a run that `max_iter` ended before it met the tolerance.
+    """Return whether `max_iter` iterations give these ranks without meeting the tolerance.
 
-    The first iteration changes the ranks by at most 2 in total, and each further one by `damping` times the
-    previous change. A run that met its tolerance earlier would have ended earlier.
+    The first iteration changes the ranks by at most 2 in total, and each later iteration by `damping`
+    times the previous change. A run that met its tolerance earlier would have ended earlier.
     """
     max_iter = answer.parameters.get("max_iter")
     if max_iter is None:
@@ -157,7 +157,7 @@ def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: fl
 
 
 def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:
-    """Return the first difference to the ranks of so many iterations; None if there is none."""
+    """Return the first difference to the ranks of this number of iterations; None if all agree."""
     precision = np.finfo(stored.dtype)
     relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
     expected = np.full(len(stored), 1.0 / len(stored))
@@ -227,10 +227,10 @@ def verified_scope(answer: Answer) -> str:
 def claim_parameters(
     parameters: Mapping[str, Any], *, graph: Graph, given: Mapping[str, Any], recorded: bool
 ) -> dict[str, Any]:
-    """Return the parameters by which a saved answer is verified.
+    """Return the parameters for verifying a saved answer.
 
     The default of ``max_iter`` does not mean that the run had that many iterations. If the file records no
-    parameters, only the user's ``max_iter`` counts. The default dtype is the one that a run would choose.
+    parameters, only the user's ``max_iter`` counts. The default dtype is the dtype that a run would choose.
     """
     found = dict(parameters)
     if not recorded and found.get("tol") and found.get("semantics") != "graphalytics":

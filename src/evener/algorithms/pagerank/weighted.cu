@@ -1,5 +1,5 @@
 // Weighted PageRank: one iteration, in which every vertex pulls the weighted contributions of its in-neighbours.
-// Arrays and results are those of algorithms/pagerank/weighted_cpu.py.
+// Arrays and results are as in algorithms/pagerank/weighted_cpu.py.
 
 #include "common.cuh"
 
@@ -21,7 +21,7 @@ __device__ inline double pulled_by(
     return sum;
 }
 
-// Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones.
+// Set the first rank of each vertex to ``start[v]`` or ``start[0]``; return the dangling rank.
 template <typename Rank>
 __global__ void PARALLEL(256) begin(
     Array<const double> out_strength, Array<const u32> blocks, Array<const double> start, Array<Rank> rank,

@@ -1,6 +1,6 @@
 """Weighted PageRank: one iteration, in which every vertex pulls the weighted shares of its in-neighbours.
 
-The arrays are those of `kernels_cpu`, with two exceptions. `out_strength` (L,), the sum of the out-weights of
+The arrays are as in `kernels_cpu`, with two exceptions. `out_strength` (L,), the sum of the out-weights of
 a vertex, replaces the out-degree. Contributions are float64, because rank over strength may overflow float32.
 """
 
@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 @parallel
 def begin(out_strength, blocks, start, rank, contribution):
-    """Set the first rank of each vertex, ``start[v]`` or ``start[0]``; return the rank of dangling ones."""
+    """Set the first rank of each vertex to ``start[v]`` or ``start[0]``; return the dangling rank."""
     dangling = 0.0
     for b in prange(len(blocks) - 1):
         dangling += begin_chunk(out_strength, start, rank, contribution, blocks[b], blocks[b + 1])

@@ -147,8 +147,7 @@ __device__ inline u64 relax_queue(
             Distance candidate = longer(look(distance[u]), read(weights, e));
             // Most edges lower no distance, and a cached distance is enough to detect this.
             if (!(candidate < distance[v])) return;
-            // Each of the following operations depends on the result of the previous one, so their order is
-            // fixed.
+            // Each of the following operations depends on the previous result, so their order is fixed.
             if (!(candidate < fetch_min(distance[v], candidate))) return;
             bool is_pending = look(pending.half(v >> 5)) >> (v & 31) & 1;
             if (candidate >= limit || v >= owned) {
@@ -220,9 +219,8 @@ template <typename Distance> __device__ inline Distance bucket_end(double neares
 // The kernel stops when a bucket leaves vertices over. `nearest` and `next_nearest` are zero before and
 // after. In them the blocks compute the smallest distance, as the maximum of the complements of its bits.
 //
-// Returns (vertices, edges, left, waiting): the number of vertices in the buckets, the number of their
-// out-edges, and the number of vertices that the last bucket left over. `waiting` is 1 if a vertex is still
-// pending, else 0.
+// Returns (vertices, edges, left, waiting): the vertices in the buckets, their out-edges, and the vertices
+// that the last bucket left over. `waiting` is 1 if a vertex is still pending, else 0.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) relax_buckets(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,

@@ -268,9 +268,8 @@ def relax_buckets(
     The kernel stops when `relax_bucket` leaves vertices over. `nearest` and `next_nearest` are temporary
     memory of the GPU kernel.
 
-    Returns (vertices, edges, left, waiting): the number of vertices in the buckets, the number of their
-    out-edges, and the number of vertices that the last bucket left over. `waiting` is 1 if a vertex is still
-    pending, else 0.
+    Returns (vertices, edges, left, waiting): the vertices in the buckets, their out-edges, and the vertices
+    that the last bucket left over. `waiting` is 1 if a vertex is still pending, else 0.
     """
     vertices = _ZERO
     edges = _ZERO

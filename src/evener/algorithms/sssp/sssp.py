@@ -4,7 +4,7 @@ Idea: vertices wait in buckets of width delta. The out-edges of the nearest buck
 bucket is empty. If a bucket would relax much of the graph, a sweep runs instead: every vertex searches its
 in-edges for a shorter path. The sweep skips an edge if its weight plus the distance of the nearest
 waiting vertex reaches the known distance. Buckets settle the vertices that sweeps leave. A single CPU
-element with few waiting vertices relaxes the nearest one on one thread, as Dijkstra does. A single GPU
+element with few waiting vertices relaxes the nearest vertex on one thread, as Dijkstra does. A single GPU
 settles several buckets in one kernel. Distances are the least fixed point of rounded addition, so they are
 identical for any split and order.
 
@@ -70,7 +70,7 @@ _NO_LIMIT = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The constants of a search on a single element of one kind.
+    """The constants of a search on a single element of a given kind.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Tuning:
     narrow_edges : int
         Smallest number of edges that one thread relaxes in one superstep.
     vertices_per_edge : int
-        On a large graph, one thread relaxes one edge for this many vertices.
+        On a large graph, one thread relaxes up to n / `vertices_per_edge` edges in one superstep.
     buckets : int
         Buckets that one superstep settles.
     """
@@ -137,7 +137,8 @@ def sssp(
     -------
     Result
         ``distance``: float64, shape (n,), infinite if unreached. ``parent``: int64, shape (n,), the id of the
-        previous vertex on a shortest path. The parent of the source is the source; -1 if unreached.
+        previous vertex on a shortest path, or its position in ``graph.ids`` if ids are strings. The parent of
+        the source is the source; -1 if unreached.
 
     Raises
     ------
@@ -234,7 +235,7 @@ class _State:
 def _settle_together(
     engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
-    """Settle buckets until no vertex waits. Return True if the next one would relax too many edges."""
+    """Settle buckets until no vertex waits. Return True if the next bucket would relax too many edges."""
     s = state
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
@@ -267,7 +268,7 @@ def _settle_single(
     narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
     few, explored, taken, waiting = tuning.one_thread, 0, 1, 1
     while waiting:
-        # A superstep reports the edges of the previous one, because the next ones are not known.
+        # A superstep reports the edges of the previous superstep, because its own are not known yet.
         if few:
             engine.superstep("narrow", edges=explored)
             waiting, explored = engine.compute(
@@ -277,7 +278,7 @@ def _settle_single(
             few = explored > 0 and waiting <= tuning.narrow
             if explored or not waiting:
                 continue
-        # The vertices of the previous buckets, because the next ones are not known.
+        # The vertices of the previous buckets, because the next vertices are not known.
         engine.superstep("settle", active=engine.scalar(taken), edges=explored)
         taken, explored, left, waiting = engine.compute(
             kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget,
@@ -293,7 +294,7 @@ def _settle_single(
 def _sweep(
     engine: Engine, m: int, distance: PartitionedArray, parent: PartitionedArray, pending: PartitionedArray
 ) -> None:
-    """Search all in-edges for shorter paths, until few edges lead out of the vertices that found one."""
+    """Search all in-edges for shorter paths, until few edges lead out of the improved vertices."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
     edges = m

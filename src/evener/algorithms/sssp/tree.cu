@@ -43,10 +43,10 @@ __device__ inline u32 visit_batch(
     return __any_sync(ALL, rows != 0) ? across(rows, Or()) : 0;
 }
 
-// Set the parent of each reached vertex without one to a nearer in-neighbour on a shortest path.
+// Give each reached vertex without a parent a nearer in-neighbour on a shortest path.
 //
 // An unreached vertex temporarily gets any reached in-neighbour, because several warps may process its edges.
-// Returns (left, beyond, edges): the reached vertices without such a neighbour, the unreached vertices with a
+// Returns (left, beyond, edges): the reached vertices still without a parent, the unreached vertices with a
 // reached in-neighbour, and the out-edges of the reached vertices.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) find_parents(

@@ -1,11 +1,11 @@
 """The tree of shortest paths: find a parent for each vertex that has a distance but no parent.
 
 `evener.algorithms.sssp.kernels_cpu` describes the arrays. A parent is nearer than its child, except on a
-*zero-weight level*: vertices of equal distance that edges of weight 0 connect. On such a level, two vertices
-could become each other's parents. A breadth-first search over the zero-weight edges prevents cycles. It
-starts at the vertices of the level that have a parent. The bitmap `attached` (L + M bits) flags vertices that
-have a parent. The bitmap `candidates` (L + M bits) flags vertices that may have an attached neighbour. Zero
-weights are rare, so these kernels use one thread.
+*zero-weight level*: vertices of equal distance that edges of weight 0 connect. Two vertices of a
+zero-weight level could become each other's parents. A breadth-first search over the zero-weight edges
+prevents cycles. It starts at the vertices of the level that have a parent. The bitmap `attached` (L + M bits)
+flags vertices that have a parent. The bitmap `candidates` (L + M bits) flags vertices that may have an
+attached neighbour. Zero weights are rare, so these kernels use one thread.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def _find_parents_worker(
 
 @parallel
 def find_parents(offsets, targets, weights, blocks, out_degree, source, far, distance, parent):
-    """Set the parent of each reached vertex without one to a nearer in-neighbour on a shortest path.
+    """Give each reached vertex without a parent a nearer in-neighbour on a shortest path.
 
-    Returns (left, beyond, edges): the reached vertices without such a neighbour, the unreached vertices with
-    a reached in-neighbour, and the out-edges of the reached vertices. A vertex is left if only zero-weight
+    Returns (left, beyond, edges): the reached vertices still without a parent, the unreached vertices with a
+    reached in-neighbour, and the out-edges of the reached vertices. A vertex is left if only zero-weight
     edges reach it. A vertex is beyond if its distance cannot be represented or its edge has infinite weight.
     """
     counter = new_counter()

@@ -61,7 +61,7 @@ __global__ void PARALLEL(256) compress(Array<u32> component) {
     }
 }
 
-// Set ``giant[0]`` to the tree that contains the majority of a sample of vertices, if there is one.
+// Set ``giant[0]`` to the tree with the majority of a sample of vertices, if any.
 //
 // The kernel counts CANDIDATES trees of the sample. A majority tree is not among them with probability 2^-32.
 // Rows from `rows` on are empty and not sampled.

@@ -125,7 +125,7 @@ def _link_rest_worker(offsets, targets, owned, skip, giant, component, counter):
 
 @serial
 def find_giant(component, rows, giant):
-    """Set ``giant[0]`` to the tree that contains the majority of a sample of vertices, if there is one.
+    """Set ``giant[0]`` to the tree with the majority of a sample of vertices, if any.
 
     The kernel uses the majority vote of Boyer and Moore. Rows from `rows` on are empty and not sampled.
     """

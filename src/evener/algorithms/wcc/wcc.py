@@ -7,8 +7,8 @@ component. The pairs of their labels form a small graph of trees, and its compon
 exchange is enough for any diameter.
 
 An edge between the giant trees of two partitions is skipped from both ends. Usually another edge joins the
-two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for such
-edges.
+two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for
+skipped edges between giant trees.
 
 Encoding: `component` uint32, a union-find forest in local numbers; `label` uint32, the smallest vertex number
 in the tree, then in the component.
@@ -176,7 +176,7 @@ def _giants_met(
 
 
 def _renamed(labels: Sequence[int], names: NDArray[np.uint32], smallest: NDArray[np.uint32]) -> list[int]:
-    """Return each label, replaced by its partner in `smallest` if it is one of the `names`."""
+    """Return the labels, with each label in `names` replaced by its partner in `smallest`."""
     places = np.searchsorted(names, labels).tolist()
     return [
         int(smallest[k]) if k < len(names) and names[k] == label else label

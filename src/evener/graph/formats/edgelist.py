@@ -233,7 +233,7 @@ def _is_header_row(fields: Any, ends: list[Any]) -> bool:
         return True
     if len(first) > 2 and not _NUMBER.match(first[2].encode()) and _NUMBER.match(second[2].encode()):
         return True
-    # Vertices may have such ids, but then another line repeats the id.
+    # Vertices may have these ids, but then another line repeats the id.
     return bool(find_edge_columns(first[:2])) and not any(
         pc.any(pc.is_in(end.slice(1), pa.array(first[:2], end.type))).as_py() for end in ends
     )

@@ -211,7 +211,7 @@ def _file_paths(target: Path, compression: str | None, /) -> tuple[Path, Path, P
 
 
 def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
-    """Raise if writing would replace files that the caller did not name and that belong to no graph."""
+    """Raise if a write would replace files that the caller did not name and that belong to no graph."""
     existing = [file for file in (path, *others) if file != target and file.exists()]
     if not existing:
         return

@@ -58,7 +58,7 @@ class BigIntegers:
 def first_not_representable(weights: NDArray[Any], dtype: DTypeLike) -> int | None:
     """Return the position of the first weight that `dtype` cannot represent, or None.
 
-    An integer type represents no float of 2^53 or more, because such a float may be rounded already. A float
+    An integer type represents no float of 2^53 or more, because the float may be rounded already. A float
     type represents every finite weight that does not become infinite.
     """
     target = np.dtype(dtype)

@@ -65,7 +65,7 @@ def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges
     text : Text
     grammar : Grammar
     expected : int, optional
-        The number of edges, where the heading gives it; The default estimates it from the first chunk.
+        The number of edges, if the heading gives it. Default: an estimate from the first chunk.
 
     Returns
     -------

@@ -19,7 +19,7 @@ def count_omitted_vertices(graph: Graph, kind: Format) -> int:
 
 
 def omissions(graph: Graph, kind: Format) -> list[str]:
-    """Return the facts that a file of this format omits, as the ends of sentences; ids are not checked."""
+    """Return the facts that a file of this format omits, as ends of sentences. Ids are not checked."""
     facts = []
     if count := count_omitted_vertices(graph, kind):
         facts.append(f"{count:,} {'vertex' if count == 1 else 'vertices'} without edges")

@@ -106,7 +106,7 @@ def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -
     Raises
     ------
     ArgumentError
-        If the suffix or the name is unknown. The message lists the known ones.
+        If the suffix or the name is unknown. The message lists the known formats.
     """
     if not isinstance(name, str | None):
         raise ArgumentError(f"format=: expected a name or suffix such as 'csv', found {name!r}")

@@ -190,7 +190,10 @@ def kronecker(
         msg = "base: expected a symmetric matrix for an undirected graph; remove directed=False"
         raise ArgumentError(msg)
     if weights is not None and symmetric and not directed:
-        msg = "weights: expected none, as an undirected exact power has those of the matrix; remove weights"
+        msg = (
+            "weights: expected none, because an undirected exact power has the weights of the matrix; "
+            "remove weights"
+        )
         raise ArgumentError(msg)
     rows = csr.from_source(KroneckerPower(matrix, power, seed, weights), symmetrise=False)
     undirected = symmetric and not directed
@@ -318,7 +321,7 @@ def _generate(spec: str, *size: Any, **options: Any) -> Graph:
 def _option(spec: str, kind: str, word: str) -> tuple[str, Any]:
     name, equals, value = word.partition("=")
     if name not in _OPTIONS[kind]:
-        msg = f'"{spec}": expected the options {", ".join(_OPTIONS[kind])}, found "{name}"'
+        msg = f'"{spec}": expected one of the options {", ".join(_OPTIONS[kind])}, found "{name}"'
         raise ArgumentError(msg)
     if name == "directed":
         if equals:

@@ -8,12 +8,12 @@ are its *remainder*.
 
 An *item* is the edges of a tile in one of its local blocks, or the remainder of a tile. The lanes of an item
 are sorted by their number of steps, longest first. Every 32 lanes form a *slice*, which is as long as its
-longest lane. Slice ``s`` of item ``i`` ends before step ``ends[8 i + s]``. Step ``j`` of item ``i`` is the 32
-words from word ``32 (starts[i] + j)`` on, one word per lane of the slice. The lane at place ``p`` of slice
+longest lane. Slice ``s`` of item ``i`` ends before step ``ends[8 i + s]``. Step ``j`` of item ``i`` is 32
+words, one for each lane of the slice, from word ``32 (starts[i] + j)`` on. The lane at place ``p`` of slice
 ``s`` is ``order[256 i + 8 p + s]``. In a local item, a word holds two columns of the block; the number
 `columns` means "no edge". In a remainder, a word holds one target or `NO_TARGET`.
 
-Only GPUs have such tables. The kernels are in ``kernels/cuda/column_blocks.cu`` and ``kernels/cuda/pull.cu``.
+Only GPUs use these tables. The kernels are in ``kernels/cuda/column_blocks.cu`` and ``kernels/cuda/pull.cu``.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 ``begin + i`` is the mirror of the owner's vertex ``index[i]``. `held` (words,) uint64 is `index` as a bitmap
 of the owner's vertices. `before` (words + 1,) uint32 counts its bits before each word. Flags are bitmaps.
 
-No two threads write to the same value, because `index` has no repeats. Two threads may write to the same word
-of flags, so flags change atomically.
+Each value has one writer, because `index` has no repeats. Two threads may write to the same word of flags, so
+flags change atomically.
 """
 
 from __future__ import annotations

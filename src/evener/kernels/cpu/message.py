@@ -81,7 +81,7 @@ def take_bits(flags, begin, count, message):
 def _place_words(message, begin, end, flags, first, last):
     shift = begin & _LOW_BITS
     for w in range(first, last):
-        part = w - (begin >> _SIX)  # the word of the message that ends in this one, past `shift` bits
+        part = w - (begin >> _SIX)  # the word of the message that ends in this word, past `shift` bits
         word = message[part] << shift if part < np.uint64(len(message)) else _ZERO
         if shift != _ZERO and part > _ZERO:
             word |= message[part - _ONE] >> (_SIXTY_FOUR - shift)

@@ -32,7 +32,7 @@ def lighter(typingctx, weights, first, stop, floor, bound):  # noqa: ARG001 - Nu
         of_sums = ir.VectorType(context.get_value_type(wide), LANES)
         view = context.make_array(signature.args[0])(context, builder, args[0])
         start, end = (context.cast(builder, args[i], signature.args[i], types.uint64) for i in (1, 2))
-        # Near the end of the array, load the last LANES weights and shift out those before `first`.
+        # Near the end of the array, load the last LANES weights and shift out the weights before `first`.
         final = builder.sub(cgutils.unpack_tuple(builder, view.shape, 1)[0], _WORD(LANES))
         position = _least(builder, start, final)
         where = builder.bitcast(builder.gep(view.data, [position]), of_weights.as_pointer())

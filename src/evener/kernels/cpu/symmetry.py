@@ -1,8 +1,7 @@
 """Check that a graph is symmetric, by a multiset hash.
 
-Every edge (u, v, w) adds h(u, v, w) - h(v, u, w) modulo 2^64. The sum
-is 0 for a symmetric graph. For another graph it is 0 with probability about 2^-64. Unlike a transpose, the
-hash needs no memory.
+Every edge (u, v, w) adds h(u, v, w) - h(v, u, w) modulo 2^64. The sum is 0 for a symmetric graph. For other
+graphs, it is 0 with a probability of about 2^-64. Unlike a transpose, the hash needs no memory.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""CUDA kernels in C++: a ``.cu`` file and the file of its name in `evener.kernels.cpu` share kernel names."""
+"""CUDA kernels in C++: a ``.cu`` file shares kernel names with its namesake in `evener.kernels.cpu`."""

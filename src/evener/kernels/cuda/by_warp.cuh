@@ -21,7 +21,7 @@ __device__ inline u64 row_of_batch(u64 batch) {
 }
 
 // Rows of more than LONG edges. Warps defer them and process them in pieces at the end. A kernel constructs
-// one at its start. A launch defers each row at most once, so the list does not wrap around.
+// the object at its start. A launch defers each row at most once, so the list does not wrap around.
 struct LongRows {
     Pieces pieces;
     Grid grid;

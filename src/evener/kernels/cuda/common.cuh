@@ -58,8 +58,8 @@ __device__ inline u32 read_once(const u32* place) {
     asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(value) : "l"(place));
     return value;
 }
-// Edges in two memories: those before `split` in host memory, the others in device memory. Both pointers are
-// the address that edge 0 would have. `split` is a multiple of 32.
+// Edges in two memories: edges before `split` in host memory, other edges in device memory. Both pointers
+// are the address that edge 0 would have. `split` is a multiple of 32.
 template <typename T> struct Tiered {
     const T* device;
     const T* host;

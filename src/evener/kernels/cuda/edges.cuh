@@ -19,8 +19,8 @@ struct Pieces {
     u64* count_of_next_launch;
 };
 
-// A loop over the edges of listed vertices. A kernel constructs one at its start and may use it several
-// times, with a grid barrier (`grid.sync`) between uses. A list must not contain a vertex twice.
+// A loop over the edges of listed vertices. A kernel constructs the loop at its start and may use it
+// several times, with a grid barrier (`grid.sync`) between uses. A list must not contain a vertex twice.
 struct EdgeLoop {
     Pieces pieces;
     Grid grid;

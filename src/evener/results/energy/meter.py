@@ -178,7 +178,7 @@ class Meter:
 
 
 class _CounterState:
-    """The state of one device: its counter, or the reason without one, and readings."""
+    """The state of one device: its counter and readings, or the reason why it has no counter."""
 
     def __init__(self, make: Callable[[], Counter]) -> None:
         self.counter: Counter | None = None

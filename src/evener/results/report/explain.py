@@ -52,7 +52,7 @@ def headline(result: Result) -> str:
 
 
 def counted_edges(columns: Iterable[Column]) -> str:
-    """Return what `Result.edges` counts: the stored edges once if the answer is groups, else traversals."""
+    """Return the name of the edges that `Result.edges` counts: edges for groups, else traversed edges."""
     return "edges" if any(column.kind == "group" for column in columns) else "traversed edges"
 
 

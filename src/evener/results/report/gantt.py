@@ -145,7 +145,7 @@ def _rows(slices: Sequence[Slice], top: dict[str, float], length: float) -> Iter
 
 
 def _bounds(slices: Sequence[Slice], begin: float, length: float, rows: int) -> Iterator[str]:
-    """Yield the boundaries of supersteps, and the numbers that fit, longest supersteps first."""
+    """Yield the boundaries of supersteps, and their numbers where they fit, longest supersteps first."""
     first: dict[int, float] = {}
     for one in slices:
         first[one.superstep] = min(first.get(one.superstep, one.begin), one.begin)

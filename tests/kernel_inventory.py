@@ -7,6 +7,7 @@ from importlib import import_module
 import twins_bfs_levels
 import twins_column_blocks
 import twins_pagerank
+import twins_partition
 import twins_pull
 from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
@@ -32,6 +33,7 @@ TWINS = {
     "column_blocks": twins_column_blocks,
     "evener.algorithms.bfs:levels": twins_bfs_levels,
     "evener.algorithms.pagerank:kernels": twins_pagerank,
+    "partition": twins_partition,
     "pull": twins_pull,
 }
 # Called on large graphs, on elements with tables: tests/partition/test_columns.py.
@@ -50,8 +52,11 @@ OF_TABLES = {
 OF_KERNELS = {"bits.clear_range"}
 # Taken where the CPU is the only element.
 OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
-# Taken where a GPU is the only element, whichever frontiers it has: `parity_cases.check_levels_at_once`.
-OF_GPUS = {"evener.algorithms.bfs:levels.all_steps"}
+# Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and building partitions.
+OF_GPUS = {
+    "evener.algorithms.bfs:levels.all_steps",
+    *(f"partition.{name}" for name in twins_partition.__all__),
+}
 
 
 def kernels():

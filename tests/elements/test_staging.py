@@ -84,15 +84,19 @@ class Transfers:
         self.begun = []
 
     def copy_from_host_async(self, address, nbytes):
-        self.begun.append((self.target, address, nbytes))
+        assert nbytes == self.target.nbytes
+        self.begun.append((self.target.ctypes.data, address, nbytes))
+
+    def copy_to_host_async(self, address, nbytes):
+        assert nbytes == self.target.nbytes
+        self.begun.append((address, self.target.ctypes.data, nbytes))
 
     def record(self):
         return SimpleNamespace(synchronize=self.finish)
 
     def finish(self):
-        for target, address, nbytes in self.begun:
-            assert nbytes == target.nbytes
-            ctypes.memmove(target.ctypes.data, address, nbytes)
+        for copied in self.begun:
+            ctypes.memmove(*copied)
         self.begun.clear()
 
     def array(self, length, dtype):
@@ -120,6 +124,22 @@ def test_a_large_array_arrives_in_pieces(monkeypatch, locked, dtype, length):
         transfers.finish()
         assert held.tolist() == values.tolist()
     assert max(locked) == min(1 << 12, values.nbytes)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float64"])
+@pytest.mark.parametrize("length", [1, 511, 512, 513, 10_001])
+def test_a_large_array_is_received_in_pieces(monkeypatch, locked, dtype, length):
+    monkeypatch.setattr(staging, "COPY_BYTES", 1 << 12)
+    transfers = Transfers()
+    pages = Staging(transfers.record)
+    for values in (np.arange(length).astype(dtype), np.arange(length)[::-1].astype(dtype)):
+        held = transfers.array(length, np.int64).astype(dtype)
+        held[:] = values
+        received = np.empty(length, dtype)
+        pages.receive_all(held, received)
+        assert received.tolist() == values.tolist()
+    assert max(locked) == min(1 << 12, values.nbytes)
+    assert len(locked) <= 4
 
 
 @pytest.mark.usefixtures("locked")

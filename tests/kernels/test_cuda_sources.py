@@ -137,7 +137,7 @@ def test_every_kernel_and_parameter_is_read(file):
 # ---- they compile ------------------------------------------------------------------------------------
 
 INTEGERS = ["u8", "u16", "u32", "u64"]
-TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"]}
+TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"], "Word": INTEGERS}
 WEIGHTS = [*INTEGERS, "float", "double"]
 # Distances are integers only where weights are.
 DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], WEIGHTS)]

@@ -309,7 +309,7 @@ def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
 def test_random_is_the_same_for_the_same_seed_alone(seed):
     g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 200, (2, 900)), n=200)
     first, again, other = (
-        place(g, ["cpu:1"] * 2, seed=s).partitions[0].vertices for s in (seed, seed, seed + 1)
+        place(g, ["cpu:1"] * 2, seed=s).owned_vertices()[0] for s in (seed, seed, seed + 1)
     )
     assert first.tolist() == again.tolist()
     assert set(first.tolist()) != set(other.tolist())

@@ -78,6 +78,26 @@ def test_random_mixes_degrees(skewed):
     assert abs(lonely[0] - sum(lonely) / 2) < 5 * np.sqrt(sum(lonely)) / 2
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_random_mixes_the_degrees_of_a_skewed_graph(seed):
+    graph = ev.read("rmat:14")
+    degree = graph.out_degree().astype(float)
+    order = find_policy("random").order(np.argsort(-degree, kind="stable").astype(np.uint32), seed)
+    sums = degree[order].reshape(4, -1).sum(axis=1)
+    # The sum of a random quarter has this standard deviation.
+    deviation = degree.std() * np.sqrt(graph.n / 4 * 3 / 4)
+    assert np.abs(sums - graph.m / 4).max() < 5 * deviation
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_separates_neighbours_of_a_grid_by_chance(seed):
+    graph = ev.read("grid:300x300")
+    pg = ev.partition(graph, ["cpu:1"] * 2, policy="random", alpha=0.5, seed=seed)
+    # The number of edges that cross has this standard deviation if the owners of neighbours are independent.
+    crossing = sum(p.out.boundary for p in pg.partitions) / 2
+    assert abs(crossing - graph.m / 4) < 5 * np.sqrt(graph.m / 8)
+
+
 def test_directed_degrees_count_edges_in_and_out():
     # 0 has four edges out, 1 has five in (from 0 and 2..5), so 1 is the highest.
     g = ev.Graph.from_edges([0, 0, 0, 0, 2, 3, 4, 5], [1, 6, 7, 8, 1, 1, 1, 1])

@@ -27,11 +27,13 @@ def graph():
 def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
     placed = ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=alpha)
     found = estimated(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
+    # Few hubs have many edges: in random order, the standard deviation is about 110 vertices.
+    vertices = 330 if policy == "random" else 30
     for share, sizes in zip(ElementShare.all_of(placed), found, strict=True):
         real = share.sizes
-        assert sizes.connected == pytest.approx(real.connected, rel=0.06, abs=30)
+        assert sizes.connected == pytest.approx(real.connected, rel=0.06, abs=vertices)
         assert sizes.edges == pytest.approx(real.edges, rel=0.03)
-        assert sizes.vertices == pytest.approx(real.vertices, rel=0.06, abs=30)
+        assert sizes.vertices == pytest.approx(real.vertices, rel=0.06, abs=vertices)
         # Hubs of so small a graph are neighbours of one another, so the other edges lead farther out.
         assert sizes.mirrors == pytest.approx(real.mirrors, rel=0.25, abs=30)
         assert sizes.remote_mirrors == pytest.approx(real.remote_mirrors, rel=0.25, abs=30)
@@ -59,7 +61,7 @@ def cited():
 @pytest.mark.parametrize("policy", ["random", "high", "low"])
 @pytest.mark.parametrize("directions", ["in", "out", "both"])
 def test_directed_sizes_count_what_is_stored(cited, directions, policy):
-    placed = ev.partition(cited, ["cpu:1", "cpu:1"], alpha=0.3, policy=policy, directions=directions)
+    placed = ev.partition(cited, ["cpu:1", "cpu:1"], alpha=0.3, policy=policy, directions=directions, seed=1)
     found = estimated(GraphSizes.of(cited, directions).degrees, policy, [0.3, 0.7])
     for one, sizes in zip(ElementShare.all_of(placed), found, strict=True):
         assert sizes.edges == pytest.approx(one.sizes.edges, rel=0.1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import run_bytes, tiers_of
+from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.elements.cuda.element import CudaElement
     from evener.partition.route import Route
 
 __all__ = ["partition"]
@@ -119,16 +122,38 @@ def partition(
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     on_host = _share_on_host(elements, shares, _edge_bytes(graph, directions))
     require(_bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
-    by_degree, degree, out_degree = _descending_degree(graph)
+    with with_placement_hint(graph, elements, directions=directions):
+        partitions, routes, numbering = _build(graph, directions, elements, policy, shares, seed)
+    return PartitionedGraph(
+        graph, elements, partitions, routes, numbering, policy=policy, directions=directions
+    )
+
+
+def _build(
+    graph: Graph,
+    directions: str,
+    elements: list[Element],
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
+) -> tuple[list[Partition], list[Route], Numbering]:
+    """Return the partitions, the routes between them, and the numbering."""
+    order = None
+    if all(element.kind == "cuda" for element in elements):
+        gpu = cast("CudaElement", elements[0])
+        if len(elements) > 1:
+            order = descending_degree(graph, gpu, gpu.room())
+        elif whole := build_whole(graph, directions, gpu, gpu.room()):
+            built, numbering = whole
+            _check_row_lengths(built.longest, gpu)
+            return [built.partition], [], numbering
+    by_degree, degree, out_degree = order or _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
     del degree
     numbering = number_vertices(by_degree, owner, len(elements))
     del by_degree
-    with with_placement_hint(graph, elements, directions=directions):
-        partitions, routes = build_partitions(graph, directions, elements, numbering, out_degree)
-    return PartitionedGraph(
-        graph, elements, partitions, routes, numbering, policy=policy, directions=directions
-    )
+    partitions, routes = build_partitions(graph, directions, elements, numbering, out_degree)
+    return partitions, routes, numbering
 
 
 def build_partitions(
@@ -143,27 +168,35 @@ def build_partitions(
     routes: list[Route] = []
     taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
     promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
+    on_gpus = build_parts(numbering, graph, out_degree, directions, elements)
     for p, element in enumerate(elements):
-        built = build_partition(
-            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
-        )
-        if element.kind != "cpu":
-            _check_row_lengths(built, element)
-        own_routes = routes_of(built, numbering)
-        # A partition that is not built yet has at most one mirror of each vertex.
+        # Each partition that is not built yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + built.owned * (len(elements) - 1 - p)
+        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(elements) - 1 - p)
         memory = element.memory
-        tiers = tiers_of(
-            *(built, elsewhere, element),
-            prefixes=directions == "both", taken=taken[memory], promised=promised[memory],
-        )  # fmt: skip
-        promised[memory] += run_bytes(built, elsewhere)
-        placed = upload_partition(built, element, tiers)
+        on_gpu = on_gpus.get(p)
+        if on_gpu is not None:
+            placed = on_gpu.partition
+            _check_row_lengths(on_gpu.longest, element)
+            own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
+            promised[memory] += run_bytes(placed, elsewhere)
+        else:
+            built = build_partition(
+                p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+            )
+            if element.kind != "cpu":
+                _check_row_lengths(_longest_row(built), element)
+            own_routes = routes_of(built, numbering)
+            tiers = tiers_of(
+                *(built, elsewhere, element),
+                prefixes=directions == "both", taken=taken[memory], promised=promised[memory],
+            )  # fmt: skip
+            promised[memory] += run_bytes(built, elsewhere)
+            placed = upload_partition(built, element, tiers)
+            del built  # free its host arrays before the next partition is built
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
         routes += [upload_route(route, elements[route.owner]) for route in own_routes]
-        del built  # free its host arrays before the next partition is built
     for element in elements:
         element.wait()  # the element keeps the sources of its copies until it has waited
     return partitions, routes
@@ -194,13 +227,17 @@ def _descending_degree(
     return by_degree, degree, out_degree
 
 
-def _check_row_lengths(built: Partition, element: Element) -> None:
-    """Raise an error for a row that is too long for the counters of GPU kernels."""
+def _longest_row(built: Partition) -> int:
+    """Return the length of the longest row of in-edges, or 0 if no row can be too long for a GPU."""
     if built.in_ is None or built.in_.count <= MAX_GPU_IN_DEGREE:
-        return
+        return 0
     offsets = built.in_.offsets
     slices = (offsets[i : i + _ROWS_COMPARED + 1] for i in range(0, built.owned, _ROWS_COMPARED))
-    longest = max(int(np.diff(part).max()) for part in slices)
+    return max(int(np.diff(part).max()) for part in slices)
+
+
+def _check_row_lengths(longest: int, element: Element) -> None:
+    """Raise an error if the longest row is too long for the counters of GPU kernels."""
     if longest > MAX_GPU_IN_DEGREE:
         msg = (
             f"expected at most {MAX_GPU_IN_DEGREE:,} in-edges of a vertex on {element.name}, found "

@@ -6,6 +6,7 @@ are linear in the number of vertices and read no edges.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def edge_shares(
 
 def owners(
     by_degree: NDArray[np.uint32],
-    degree: NDArray[np.uint64],
+    degree: NDArray[np.unsignedinteger[Any]],
     *,
     policy: str,
     shares: NDArray[np.float64],
@@ -78,7 +79,7 @@ def owners(
     ----------
     by_degree : ndarray of uint32, shape (n,)
         The vertices in descending degree.
-    degree : ndarray of uint64, shape (n,)
+    degree : ndarray of uint32 or uint64, shape (n,)
         Number of edges of each vertex.
     policy : {"random", "high", "low"}
         The order in which elements get vertices.
@@ -103,12 +104,14 @@ def owners(
         return owner
     order = np.ascontiguousarray(order_of(by_degree, seed))
     cuts = _cuts(read_only(order), read_only(degree), shares.cumsum()[:-1])
-    for p, (begin, end) in enumerate(zip([0, *cuts], [*cuts, n], strict=True)):
+    for p, (begin, end) in enumerate(pairwise([*cuts, n]), start=1):
         kernels.assign(read_only(order[begin:end]), owner.dtype.type(p), owner)
     return owner
 
 
-def _cuts(order: NDArray[np.uint32], degree: NDArray[np.uint64], up_to: NDArray[np.float64]) -> list[int]:
+def _cuts(
+    order: NDArray[np.uint32], degree: NDArray[np.unsignedinteger[Any]], up_to: NDArray[np.float64]
+) -> list[int]:
     """Return the positions in the order where these shares of the edges end.
 
     If no vertex has an edge, the shares count vertices.

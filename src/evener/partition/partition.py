@@ -17,6 +17,7 @@ import numpy as np
 from evener.graph import csr as build
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
+from evener.kernels.cpu.fill import copy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +33,9 @@ __all__ = [
     "Partition",
     "PendingEdges",
     "build_partition",
+    "number_mirrors",
     "number_vertices",
+    "up_to_last",
     "work_blocks",
 ]
 
@@ -273,7 +276,7 @@ def build_partition(
             int(kernels.mark_remote(g.offsets, g.targets, owned, runs, needed))
             for g, runs in zip(wanted, blocks, strict=True)
         ]
-        vertices, mirror_bounds, position = _number_mirrors(p, numbering, needed)
+        vertices, mirror_bounds, position = number_mirrors(p, numbering, needed)
     # The first vertex of each owner has its highest degree.
     begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
     first = max(begins, key=lambda begin: out_degree[vertices[begin]]) if len(owned) else 0
@@ -288,7 +291,8 @@ def build_partition(
         )
         for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
     ]
-    own_degree = out_degree[owned]
+    own_degree = np.empty(len(owned), np.uint32)
+    kernels.gather_values(read_only(out_degree), read_only(owned), own_degree)
     connected = max(edges.rows for edges in stored)
     if not graph.directed:
         return Partition(p, vertices, mirror_bounds, own_degree, connected, stored[0], stored[0])
@@ -297,7 +301,7 @@ def build_partition(
         vertices,
         mirror_bounds,
         own_degree,
-        max(connected, _up_to_last(own_degree)),
+        max(connected, up_to_last(own_degree)),
         stored[0] if out else None,
         stored[-1] if in_ else None,
     )
@@ -311,13 +315,13 @@ def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:
     return bounds
 
 
-def _up_to_last(degree: NDArray[np.uint32]) -> int:
+def up_to_last(degree: NDArray[np.uint32]) -> int:
     """Return the length of the array without the zeros at its end."""
     last = degree[::-1] != 0
     return len(degree) - int(np.argmax(last)) if last.any() else 0
 
 
-def _number_mirrors(
+def number_mirrors(
     p: int, numbering: Numbering, needed: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Return the owned vertices and mirrors, the bounds of mirrors, and the local number of each vertex."""
@@ -327,8 +331,9 @@ def _number_mirrors(
     owned = numbering.owned_by(p)
     mirror_bounds = len(owned) + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     vertices = np.empty(int(mirror_bounds[-1]), dtype=np.uint32)
-    vertices[: len(owned)] = owned
-    position = numbering.local.copy()
+    copy(owned, vertices[: len(owned)])
+    position = np.empty_like(numbering.local)
+    copy(numbering.local, position)
     for q, count in others.items():
         places = np.uint64(mirror_bounds[q]) + np.cumsum(count, dtype=np.uint64) - count
         kernels.append_mirrors(numbering.owned_by(q), needed, places, vertices, position)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numba
 import numpy as np
+
+from evener.graph.arrays import read_only
+from evener.kernels.cpu.numbering import mark_ids
+from evener.kernels.cpu.partition import gather_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,9 +19,6 @@ if TYPE_CHECKING:
     from evener.partition.partition import Numbering, Partition
 
 __all__ = ["Route", "routes_of", "upload_route"]
-
-# Vertices per step of building the bitmap. Before packing, each vertex uses a byte.
-_VERTICES_PER_STEP = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +58,7 @@ class Route:
     ) -> Route:
         """Return the route to a partition that owns `owned` vertices."""
         bitmap = np.zeros((owned + 63) // 64, np.uint64)
-        for first in range(0, owned, _VERTICES_PER_STEP):
-            here = np.array([first, min(first + _VERTICES_PER_STEP, owned)], np.uint32)
-            from_, to = np.searchsorted(index, here).tolist()
-            words = bitmap[first // 64 : (first + _VERTICES_PER_STEP) // 64]
-            bits = np.zeros(len(words) * 64, dtype=bool)
-            bits[index[from_:to] - here[0]] = True
-            words[:] = np.packbits(bits, bitorder="little").view(np.uint64)
+        mark_ids(read_only(index), bitmap, numba.get_num_threads())
         rank = np.zeros(len(bitmap) + 1, np.uint32)
         np.cumsum(np.bitwise_count(bitmap), dtype=np.uint32, out=rank[1:])
         contiguous = int(index[-1]) - int(index[0]) == len(index) - 1
@@ -79,7 +75,8 @@ def routes_of(partition: Partition, numbering: Numbering) -> list[Route]:
     for owner in range(len(numbering.bounds) - 1):
         begin, end = (int(b) for b in partition.mirror_bounds[owner : owner + 2])
         if end > begin:
-            index = numbering.local[partition.vertices[begin:end]]
+            index = np.empty(end - begin, np.uint32)
+            gather_values(read_only(numbering.local), read_only(partition.vertices[begin:end]), index)
             owned = int(numbering.bounds[owner + 1] - numbering.bounds[owner])
             routes.append(Route.from_index(partition.index, owner, begin, index, owned))
     return routes

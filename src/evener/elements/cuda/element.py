@@ -209,7 +209,22 @@ class CudaElement:
     def download(self, array: Any) -> NDArray[Any]:
         """Return a copy in the host's memory."""
         with self._guarded("copying from the GPU"):
-            return np.asarray(array.get())
+            if array.nbytes <= COPY_BYTES or array.ndim > 1 or not array.flags.c_contiguous:
+                return np.asarray(array.get())
+            copied = np.empty(array.shape, array.dtype)
+            self._staging.receive_all(array, copied)
+        self._unstage()
+        return copied
+
+    def sort(self, keys: Any) -> None:
+        """Sort an array of unsigned integers in place."""
+        with self._guarded("sorting", 2 * len(keys), keys.dtype):
+            keys.sort()
+
+    def argsort(self, keys: Any) -> Any:
+        """Return the positions (uint64) of the values in stable ascending order."""
+        with self._guarded("sorting", 4 * len(keys), keys.dtype):
+            return self._cupy.argsort(keys).view(np.uint64)
 
     def prepare_workspace(self, edges: int) -> None:
         """Allocate the lists by which kernels divide this many edges of a partition."""

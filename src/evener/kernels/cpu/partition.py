@@ -19,6 +19,7 @@ __all__ = [
     "assign",
     "count_owned",
     "find_needed",
+    "gather_values",
     "mark_remote",
     "number_locally",
     "order_by_degree",
@@ -37,7 +38,7 @@ NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _ZERO_32 = np.uint32(0)
-# Values per scatter step of a thread.
+# Values per gather or scatter step of a thread.
 _SCATTER_CHUNK = np.uint64(1 << 14)
 
 
@@ -278,6 +279,21 @@ def row_prefixes(offsets, targets, prefixes):
     for row in prange(np.uint64(len(prefixes))):
         for i in range(np.uint64(prefixes.shape[1])):
             prefixes[row, i] = targets[min(offsets[row] + i, last)]
+
+
+@inline_step
+def _gather_chunk(values, places, gathered, first, last):
+    for i in range(first, last):
+        gathered[i] = values[places[i]]
+
+
+@parallel
+def gather_values(values, places, gathered):
+    """Set ``gathered[i] = values[places[i]]``."""
+    count = np.uint64(len(places))
+    for r in prange(chunk_count(count, _SCATTER_CHUNK)):
+        first = np.uint64(r) * _SCATTER_CHUNK
+        _gather_chunk(values, places, gathered, first, min(first + _SCATTER_CHUNK, count))
 
 
 @inline_step

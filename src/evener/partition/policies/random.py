@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.graph.arrays import read_only
+from evener.kernels.cpu.permutation import ROUNDS, shuffle
 from evener.partition.policy import Policy
 
 if TYPE_CHECKING:
@@ -15,7 +17,10 @@ __all__ = ["POLICY"]
 
 
 def _order(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
-    return np.random.default_rng(seed).permutation(by_degree)
+    keys = np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64)
+    order = np.empty(len(by_degree), np.uint32)
+    shuffle(read_only(by_degree), read_only(keys), order)
+    return order
 
 
 POLICY = Policy(_order, degrees_only=False)

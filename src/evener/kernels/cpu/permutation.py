@@ -1,0 +1,68 @@
+"""Pseudo-random permutation of ``0..n-1`` in parallel: a Feistel network with cycle walking.
+
+The network permutes the numbers of ``2 * half`` bits. A number of `n` or more is permuted again until the
+result is below `n` (Black and Rogaway, CT-RSA 2002). The round function is the finalizer of SplitMix64
+(Steele et al., OOPSLA 2014).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.chunks import CHUNK, chunk_count
+from evener.kernels.cpu.jit import inline_step, parallel
+
+__all__ = ["ROUNDS", "shuffle"]
+
+ROUNDS = 4
+_ONE = np.uint64(1)
+_MULTIPLIER_A, _MULTIPLIER_B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFT_A, _SHIFT_B, _SHIFT_C = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+@inline_step
+def _mix(word):
+    word = (word ^ (word >> _SHIFT_A)) * _MULTIPLIER_A
+    word = (word ^ (word >> _SHIFT_B)) * _MULTIPLIER_B
+    return word ^ (word >> _SHIFT_C)
+
+
+@inline_step
+def _half_bits(n):
+    half = _ONE
+    while (_ONE << (half + half)) < n:
+        half += _ONE
+    return half
+
+
+@inline_step
+def _permute(place, half, low, keys):
+    left, right = place >> half, place & low
+    for key in keys:
+        left, right = right, left ^ (_mix(right + key) & low)
+    return (left << half) | right
+
+
+@inline_step
+def _shuffle_chunk(values, keys, half, first, last, shuffled):
+    low = (_ONE << half) - _ONE
+    n = np.uint64(len(values))
+    for i in range(first, last):
+        place = _permute(i, half, low, keys)
+        while place >= n:
+            place = _permute(place, half, low, keys)
+        shuffled[i] = place
+    # A loop of its own, so that distant reads overlap.
+    for i in range(first, last):
+        shuffled[i] = values[shuffled[i]]
+
+
+@parallel
+def shuffle(values, keys, shuffled):
+    """Write `values` to `shuffled` in an order that depends only on their number and on `keys` (uint64)."""
+    n = np.uint64(len(values))
+    half = _half_bits(n)
+    for r in prange(chunk_count(n, CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _shuffle_chunk(values, keys, half, first, min(first + CHUNK, n), shuffled)

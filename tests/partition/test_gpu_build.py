@@ -1,0 +1,89 @@
+"""Partitions that a GPU builds equal those that the host builds; CPU twins run the kernels of the GPU."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import evener as ev
+from covering import pairwise_cover
+from evener.partition import gpu_build
+from fake_elements import ApartElement
+from fake_gpu import FakeGpu
+from gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
+from kernel_inventory import find_kernels_of_gpus
+
+HOME = import_module("evener.partition.partition")
+PLENTY = 1 << 40
+
+
+class Sorting(FakeGpu):
+    """Sorts, and has ascending rows."""
+
+    table_columns = 1024
+    free = PLENTY
+    sorts = 0
+
+    def sort(self, keys):
+        self.sorts += 1
+        self._seen(keys).sort()
+
+    def argsort(self, keys):
+        self.sorts += 1
+        return self._held(np.argsort(self._seen(keys), kind="stable").view(np.uint64))
+
+
+class Ascending(ApartElement):
+    """Takes partitions from the host, with ascending rows."""
+
+    table_columns = 1024
+    weight = 800.0
+
+    def __init__(self, name, number):
+        super().__init__(name, number)
+
+
+@pytest.fixture(autouse=True)
+def twins(monkeypatch):
+    """CPU elements run the twins of kernels that only GPUs have, in small pieces."""
+    find_kernels_of_gpus(monkeypatch)
+    monkeypatch.setattr(gpu_build, "_PIECE_BYTES", 1 << 9)
+    monkeypatch.setattr(gpu_build, "_EDGES_SORTED", 300)
+    monkeypatch.setattr(gpu_build, "EDGES_PER_BLOCK", 64)
+    monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "directed", "directions", "policy", "weights"),
+    pairwise_cover(list(EDGES), [1, 2, 3], [True, False], ["both", "out", "in"], POLICIES, [None, *WEIGHTS]),
+)
+def test_a_gpu_builds_the_partitions_of_the_host(name, count, directed, directions, policy, weights):
+    graph = graph_of(name, directed=directed, weights=weights)
+    how = {"policy": policy, "directions": directions}
+    gpus = [Sorting(f"cuda:{p}", p) for p in range(count)]
+    placed = ev.partition(graph, gpus, **how)
+    assert any(gpu.sorts for gpu in gpus)
+    check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)], **how))
+
+
+@pytest.mark.parametrize("directions", ["both", "out", "in"])
+def test_a_graph_may_store_its_in_edges_alone(directions):
+    def graph():
+        return ev.Graph.from_in_edges(graph_of("rmat", directed=True))
+
+    (gpu,) = gpus = [Sorting("cuda:0", 0)]
+    placed = ev.partition(graph(), gpus, directions=directions)
+    assert gpu.sorts
+    check_same(placed, ev.partition(graph(), [Ascending("apart:0", 0)], directions=directions))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_gpu_without_room_to_build_gets_its_partition_from_the_host(monkeypatch, count):
+    monkeypatch.setattr(gpu_build, "_PIECE_BYTES", PLENTY)
+    graph = graph_of("rmat", directed=False)
+    gpus = [Sorting(f"cuda:{p}", p) for p in range(count)]
+    placed = ev.partition(graph, gpus)
+    assert not any(gpu.sorts > 1 for gpu in gpus)  # it sorts the vertices before it finds the rows
+    check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)]))

@@ -135,6 +135,19 @@ class PeerElement(ApartElement):
         return partial(np.copyto, target.view(np.ndarray), source.view(np.ndarray))
 
 
+class ReadingElement(PeerElement):
+    """A deferred element whose kernels read the memories of its peers in place, as GPUs with NVLink do."""
+
+    peers = "reading"
+
+    def reads(self, other):
+        return isinstance(other, ReadingElement)
+
+    def _seen(self, array):
+        assert isinstance(array, Held)
+        return array.view(np.ndarray)
+
+
 def _copy(source, target):
     assert (source.dtype, source.shape) == (target.dtype, target.shape)
     assert source.exchanged
@@ -147,10 +160,11 @@ _KINDS = {
     "apart": ApartElement,
     "late": partial(ApartElement, deferred=True),
     "peer": PeerElement,
+    "reads": ReadingElement,
 }
 
 
 def parse_apart(on, **_):
-    """Elements "apart:0" in the memory number 0, deferred ones "late:0" and "peer:0", and "cpu:1"."""
+    """Elements of the memory 0: "apart:0", the deferred "late:0", "peer:0" and "reads:0"; also "cpu:1"."""
     words = [name.split(":") for name in on]
     return [_KINDS[kind](f"{kind}:{number}#{i}", int(number)) for i, (kind, number) in enumerate(words)]

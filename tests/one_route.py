@@ -71,7 +71,8 @@ def _moved(route, holder, owner, verb, here, there):
         for element in elements:
             element.begin_round()
         done = run_steps(elements, half, 0)
-        moved += sum(nbytes for one in done for value in one.values for _, nbytes in value)
+        sent = (nbytes for one in done for value in one.values for _, nbytes in value)
+        moved += sum(nbytes() if callable(nbytes) else nbytes for nbytes in sent)
         if number == 0 and holder.memory != owner.memory:
             elements[sender].run(arrays.parts[sender].fill, 55)
     return moved

@@ -41,6 +41,18 @@ class TestSomeThatAreDrivenByTheCallingThread(TransportContract):
     on = ("apart:0", "late:1", "late:1", "apart:0")
 
 
+class TestPeersThatCopy(TransportContract):
+    """Values that changed are packed, and all packets are copied from memory to memory."""
+
+    on = ("peer:0", "peer:1", "peer:2")
+
+
+class TestPeersThatReadInPlace(TransportContract):
+    """Values that changed are read in place; all values of a route are copied."""
+
+    on = ("reads:0", "reads:1", "reads:2")
+
+
 @sparse_and_dense
 def test_bytes_of_sparse_and_dense(verb, dtype, flagged, moved):
     check_one_route(ApartElement("a", 0), ApartElement("b", 1), verb, dtype, flagged, moved)
@@ -55,7 +67,7 @@ def placed():
 
 def test_only_elements_with_separate_memories_copy(placed):
     engine = Engine(placed, "test")
-    links = engine._exchange._pulls
+    links = engine._exchange._links.pulls
     in_place = {(link.from_partition, link.to_partition) for link in links if link.send_end.in_place}
     assert in_place == {(0, 1), (1, 0)}
     copied = {(link.from_partition, link.to_partition) for link in links if not link.send_end.in_place}
@@ -153,7 +165,8 @@ def ends():
 def links(route, holder, owner):
     """The push and the pull of a route."""
     of_mirrors, of_owner = Buffers(holder), Buffers(owner)
-    return Link(route, 0, 1, of_mirrors, of_owner), Link(route, 1, 0, of_owner, of_mirrors)
+    up = Link(route, 0, 1, of_mirrors, of_owner, complete=False)
+    return up, Link(route, 1, 0, of_owner, of_mirrors, complete=False)
 
 
 def push(link, op, here, there, flags=None, owner_flags=None):

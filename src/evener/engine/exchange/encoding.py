@@ -12,11 +12,16 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
     from evener.engine.exchange.buffers import Buffers
     from evener.partition.route import Route
+
+    # Bytes, or a function that returns them once the element's work is done.
+    Bytes = int | Callable[[], int]
 
 __all__ = [
     "Encoding",
@@ -127,7 +132,7 @@ def room_for_push(
 
 def unpack_push(
     route: Route, inbox: Buffers, op: str, packet: Packet, owned: NDArray[Any], flags: NDArray[Any] | None
-) -> int:
+) -> Bytes:
     """Reduce a packet into a route's owned values, on the owner's element; return the bytes read in place."""
     if packet.encoding is Encoding.IN_PLACE:
         return _push_in_place(route, inbox, op, packet, owned, flags)
@@ -149,7 +154,7 @@ def unpack_push(
 
 def _push_in_place(
     route: Route, inbox: Buffers, op: str, packet: Packet, owned: NDArray[Any], flags: NDArray[Any] | None
-) -> int:
+) -> Bytes:
     element, mirrored = inbox.element, packet.arrays["values"]
     if op == "or":
         element.kernel("exchange.push_or_bits")(route.index, route.begin, mirrored, owned)
@@ -157,17 +162,9 @@ def _push_in_place(
     if flags is None:
         element.kernel(f"exchange.push_{op}")(route.index, route.begin, mirrored, owned)
         return len(route) * owned.itemsize
-    mirror_flags = packet.arrays["flags"]
-    args = (route.index, route.begin, mirrored, mirror_flags, owned, flags)
-    dense = dense_bytes(len(route), owned.itemsize)
-    if op == "set":  # overwrites, so values without a flag must not be read
-        moved = int(element.kernel("exchange.push_set_flagged")(*args))
-        return min(sparse_bytes(moved, owned.itemsize), dense)
-    end = route.begin + len(route)
-    flagged = int(element.kernel("bits.count_range")(mirror_flags, route.begin, end))
-    sparse = sparse_bytes(flagged, owned.itemsize)
-    element.kernel(f"exchange.push_{op}_{'flagged' if sparse < dense else 'all'}")(*args)
-    return min(sparse, dense)
+    args = (route.index, route.begin, mirrored, packet.arrays["flags"], owned, flags)
+    moved = element.kernel(f"exchange.push_{op}_flagged")(*args)
+    return _bytes_of_changes(moved, owned.itemsize, dense_bytes(len(route), owned.itemsize))
 
 
 # ---- owners to mirrors -----------------------------------------------------------------------------
@@ -241,7 +238,7 @@ def unpack_pull(
     flags: NDArray[Any] | None,
     *,
     as_bits: bool,
-) -> int:
+) -> Bytes:
     """Store a packet in a route's mirrors, on the mirrors' element; return the bytes read in place."""
     element, begin, k = inbox.element, route.begin, len(route)
     if packet.encoding is Encoding.IN_PLACE:
@@ -264,7 +261,7 @@ def _pull_in_place(
     flags: NDArray[Any] | None,
     *,
     as_bits: bool,
-) -> int:
+) -> Bytes:
     element, owned = inbox.element, packet.arrays["values"]
     if as_bits:
         element.kernel("exchange.pull_bits")(route.begin, route.owner_bitmap, route.rank, owned, mirrored)
@@ -273,11 +270,18 @@ def _pull_in_place(
         element.kernel("exchange.pull")(route.index, route.begin, owned, mirrored)
         return len(route) * owned.itemsize
     args = (route.begin, route.owner_bitmap, route.rank, owned, packet.arrays["flags"], mirrored, flags)
-    moved = int(element.kernel("exchange.pull_flagged")(*args))
-    return min(sparse_bytes(moved, owned.itemsize), dense_bytes(len(route), owned.itemsize))
+    moved = element.kernel("exchange.pull_flagged")(*args)
+    return _bytes_of_changes(moved, owned.itemsize, dense_bytes(len(route), owned.itemsize))
 
 
 # ---- for both --------------------------------------------------------------------------------------
+
+
+def _bytes_of_changes(moved: Any, itemsize: int, dense: int) -> Bytes:
+    """Return the bytes of the smaller packet with `moved` values; a function for a result of a GPU."""
+    if isinstance(moved, int):
+        return min(sparse_bytes(moved, itemsize), dense)
+    return lambda: min(sparse_bytes(int(moved), itemsize), dense)
 
 
 def _pack_changes(

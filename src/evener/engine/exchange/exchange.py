@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.buffers import Buffers
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.protocols import Element
-    from evener.engine.exchange.encoding import Packet
+    from evener.engine.exchange.encoding import Bytes, Packet
     from evener.engine.executor import Step
     from evener.partition.route import Route
 
@@ -43,6 +44,8 @@ class Link:
         The partitions that send and receive.
     outbox, inbox : Buffers
         Arrays of the sending and of the receiving element.
+    complete : bool
+        Whether packets have all values of the route.
 
     Attributes
     ----------
@@ -53,14 +56,32 @@ class Link:
     __slots__ = ("from_partition", "inbox", "outbox", "receive_end", "route", "send_end", "to_partition")
 
     def __init__(
-        self, route: Route, from_partition: int, to_partition: int, outbox: Buffers, inbox: Buffers
+        self,
+        route: Route,
+        from_partition: int,
+        to_partition: int,
+        outbox: Buffers,
+        inbox: Buffers,
+        *,
+        complete: bool,
     ) -> None:
         self.route = route
         self.from_partition = from_partition
         self.to_partition = to_partition
         self.outbox = outbox
         self.inbox = inbox
-        self.send_end, self.receive_end = connect(outbox.element, inbox.element)
+        self.send_end, self.receive_end = connect(outbox.element, inbox.element, complete=complete)
+
+
+class _Links(NamedTuple):
+    """The links by which values travel up to owners and down to mirrors.
+
+    `complete_pulls` carry all values of a route, `pulls` carry bitmaps and values that changed.
+    """
+
+    pushes: list[Link]
+    pulls: list[Link]
+    complete_pulls: list[Link]
 
 
 class Exchange:
@@ -79,14 +100,26 @@ class Exchange:
 
     def __init__(self, elements: Sequence[Element], routes: Sequence[Route]) -> None:
         self._elements = elements
-        self._pushes: list[Link] = []
-        self._pulls: list[Link] = []
-        for route in routes:
-            of_mirrors, of_owner = Buffers(elements[route.mirror_partition]), Buffers(elements[route.owner])
-            self._pushes.append(Link(route, route.mirror_partition, route.owner, of_mirrors, of_owner))
-            self._pulls.append(Link(route, route.owner, route.mirror_partition, of_owner, of_mirrors))
+        self._routes = routes
         self._published: PartitionedArray | None = None
         self._turn = 0
+
+    @cached_property
+    def _links(self) -> _Links:
+        """The links, made on first use."""
+        links = _Links([], [], [])
+        for route in self._routes:
+            mirror_element, owner_element = (
+                self._elements[route.mirror_partition],
+                self._elements[route.owner],
+            )
+            of_mirrors, of_owner = Buffers(mirror_element), Buffers(owner_element)
+            upward = (route, route.mirror_partition, route.owner, of_mirrors, of_owner)
+            downward = (route, route.owner, route.mirror_partition, of_owner, of_mirrors)
+            links.pushes.append(Link(*upward, complete=False))
+            links.pulls.append(Link(*downward, complete=False))
+            links.complete_pulls.append(Link(*downward, complete=True))
+        return links
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
@@ -99,29 +132,33 @@ class Exchange:
             flags = _part(changed, link.from_partition)
             return pack_push(link.route, link.outbox, op, array.parts[link.from_partition], flags)
 
-        def unpack(link: Link) -> int:
+        def unpack(link: Link) -> Bytes:
             owned, flags = array.parts[link.to_partition], _part(changed, link.to_partition)
             return unpack_push(link.route, link.inbox, op, link.receive_end.receive(), owned, flags)
 
         self.cancel_published()
-        _prepare(self._pushes, array, changed, room)
-        return self._sends(self._pushes, pack), self._receives(self._pushes, unpack)
+        links = self._links.pushes
+        _expect(links, room)
+        _send_in_place(links, array, changed)
+        return self._sends(links, pack), self._receives(links, unpack)
 
     def pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry owners to their mirrors. A published array is not sent again."""
+        links = self._links_of_pull(array, changed)
         if self._published is array and changed is None:
             self._published = None
             sends = no_steps(self._elements)
         else:
             self.cancel_published()
             sends = self._sends_of_pull(array, changed)
+        _send_in_place(links, array, changed)
 
-        def unpack(link: Link) -> int:
+        def unpack(link: Link) -> Bytes:
             packet, mirrored = link.receive_end.receive(), array.parts[link.to_partition]
             flags = _part(changed, link.to_partition)
             return unpack_pull(link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits)
 
-        return sends, self._receives(self._pulls, unpack)
+        return sends, self._receives(links, unpack)
 
     def publish(self, array: PartitionedArray) -> Steps:
         """Return the send steps of a pull. Each element may take its steps at any time.
@@ -149,9 +186,13 @@ class Exchange:
         them.
         """
         if self._published is not None:
-            self._published = None
-            for link in self._pulls:
+            for link in self._links_of_pull(self._published, None):
                 link.receive_end.discard()
+            self._published = None
+
+    def _links_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> list[Link]:
+        complete = changed is None and not array.bits
+        return self._links.complete_pulls if complete else self._links.pulls
 
     def _sends_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> Steps:
         turn, as_bits = self._turn, array.bits
@@ -166,8 +207,9 @@ class Exchange:
             owned, flags = array.parts[link.from_partition], _part(changed, link.from_partition)
             return pack_pull(link.route, link.outbox, owned, flags, as_bits=as_bits, turn=turn)
 
-        _prepare(self._pulls, array, changed, room)
-        return self._sends(self._pulls, pack)
+        links = self._links_of_pull(array, changed)
+        _expect(links, room)
+        return self._sends(links, pack)
 
     def _sends(self, links: list[Link], pack: Callable[[Link], Packet]) -> Steps:
         """Return, for each element, a step that packs and sends its packets that are copied."""
@@ -187,11 +229,15 @@ class Exchange:
                 own.append(("send", send, (outgoing,)))
         return steps
 
-    def _receives(self, links: list[Link], unpack: Callable[[Link], int]) -> Steps:
+    def _receives(self, links: list[Link], unpack: Callable[[Link], Bytes]) -> Steps:
         """Return, for each element, a step that receives and unpacks its packets."""
 
-        def receive(own: list[Link]) -> list[tuple[int, int]]:
-            return [(link.from_partition, unpack(link)) for link in own]
+        def receive(own: list[Link]) -> list[tuple[int, Bytes]]:
+            received = []
+            for link in own:
+                received.append((link.from_partition, unpack(link)))
+                link.receive_end.release()
+            return received
 
         steps = no_steps(self._elements)
         for p, own in enumerate(steps):
@@ -200,19 +246,19 @@ class Exchange:
         return steps
 
 
-def _prepare(
-    links: list[Link],
-    array: PartitionedArray,
-    changed: PartitionedArray | None,
-    room: Callable[[Link], dict[str, NDArray[Any]]],
-) -> None:
-    """Send the packets that are read in place, and provide room for the others."""
+def _expect(links: list[Link], room: Callable[[Link], dict[str, NDArray[Any]]]) -> None:
+    """Provide room for the packets that are copied."""
+    for link in links:
+        if not link.send_end.in_place:
+            link.receive_end.expect(room(link))
+
+
+def _send_in_place(links: list[Link], array: PartitionedArray, changed: PartitionedArray | None) -> None:
+    """Send the packets that are read in place."""
     for link in links:
         if link.send_end.in_place:
             p = link.from_partition
             link.send_end.send(pack_in_place(array.parts[p], _part(changed, p)))
-        else:
-            link.receive_end.expect(room(link))
 
 
 def _part(changed: PartitionedArray | None, p: int) -> NDArray[Any] | None:

@@ -60,6 +60,13 @@ class Receiver(Protocol):
         """
         ...
 
+    def release(self) -> None:
+        """Let the sender change the arrays of the packet that was received last.
+
+        Call this method after the receiver's work on the packet was queued.
+        """
+        ...
+
     def discard(self) -> None:
         """Receive and drop all packets that were sent."""
         ...
@@ -77,16 +84,26 @@ class Transport(NamedTuple):
         Called with the sending and the receiving element; returns whether this transport can join them.
     connect : callable
         Called with the same elements; returns a `Sender` and a `Receiver`.
+    complete : bool, default True
+        Whether the transport also carries packets with all values of a route. If not, it carries only bitmaps
+        and values that changed.
     """
 
     name: str
     preference: int
     joins: Callable[[Element, Element], bool]
     connect: Callable[[Element, Element], tuple[Sender, Receiver]]
+    complete: bool = True
 
 
-def connect(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:
+def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tuple[Sender, Receiver]:
     """Return the two ends of a route, by the preferred transport that joins the elements.
+
+    Parameters
+    ----------
+    sender, receiver : Element
+    complete : bool, default True
+        Whether packets have all values of the route.
 
     Raises
     ------
@@ -94,7 +111,7 @@ def connect(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:
         If no transport joins them.
     """
     for transport in _transports():
-        if transport.joins(sender, receiver):
+        if transport.complete >= complete and transport.joins(sender, receiver):
             return transport.connect(sender, receiver)
     names = ", ".join(transport.name for transport in _transports())
     msg = (
@@ -173,6 +190,9 @@ class CopyingReceiver:
         for copied in copies:
             self._element.wait_for(copied)
         return packet
+
+    def release(self) -> None:
+        """Do nothing: the packet is a copy."""
 
     def discard(self) -> None:
         """Drop all packets; later work still comes after their copies."""

@@ -15,7 +15,6 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import (
-    clear_range,
     extract_bits,
     population,
     put_word,
@@ -30,10 +29,8 @@ __all__ = [
     "pull_bits",
     "pull_flagged",
     "push_add",
-    "push_add_all",
     "push_add_flagged",
     "push_min",
-    "push_min_all",
     "push_min_flagged",
     "push_or_bits",
     "push_set_flagged",
@@ -160,47 +157,13 @@ def pull(index, begin, owned, mirrored):
         )
 
 
-# ---- all values and their flags -----------------------------------------------------------------
-
-
-@parallel
-def push_add_all(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_add`. Moves the mirrors' flags to the owner's vertices."""
-    for r in prange(chunk_count(len(index), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        _add_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
-    push_or_bits(index, begin, mirror_flags, flags)
-
-
-@inline_step
-def _lower_chunk(index, begin, mirrored, owned, flags, first, last):
-    lowered = _ZERO
-    for i in range(first, last):
-        if mirrored[begin + i] < owned[index[i]]:
-            owned[index[i]] = mirrored[begin + i]
-            _set_flag(flags, index[i])
-            lowered += _ONE
-    return lowered
-
-
-@parallel
-def push_min_all(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_min`. Flags and counts the lowered vertices, and clears the mirrors' flags."""
-    lowered = _ZERO
-    for r in prange(chunk_count(len(index), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        last = min(first + CHUNK, np.uint64(len(index)))
-        lowered += _lower_chunk(index, np.uint64(begin), mirrored, owned, flags, first, last)
-    clear_range(mirror_flags, begin, np.uint64(begin) + np.uint64(len(index)))
-    return lowered
-
-
 # ---- flagged values only ------------------------------------------------------------------------
 
 
 @inline_step
 def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
     end = begin + np.uint64(len(index))
+    moved = _ZERO
     for w in range(first, last):
         word = take_word(mirror_flags, w, begin, end)
         while word != _ZERO:
@@ -209,49 +172,61 @@ def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
             owned[index[mirror - begin]] += mirrored[mirror]
             mirrored[mirror] = 0
             _set_flag(flags, index[mirror - begin])
+            moved += _ONE
+    return moved
 
 
 @parallel
 def push_add_flagged(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_add`, for flagged mirrors only. Moves their flags to the owner's vertices."""
+    """As `push_add`, for flagged mirrors only. Moves their flags to the owner's vertices.
+
+    Returns the number of flagged mirrors.
+    """
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
+    moved = _ZERO
     for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
         first = first_word + np.uint64(r) * CHUNK_WORDS
         last = min(first + CHUNK_WORDS, last_word)
-        _add_flagged_words(index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last)
+        moved += _add_flagged_words(
+            index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
+        )
+    return moved
 
 
 @inline_step
 def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
     end = begin + np.uint64(len(index))
-    lowered = _ZERO
+    moved = _ZERO
     for w in range(first, last):
         word = take_word(mirror_flags, w, begin, end)
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
+            moved += _ONE
             i = index[mirror - begin]
             if mirrored[mirror] < owned[i]:
                 owned[i] = mirrored[mirror]
                 _set_flag(flags, i)
-                lowered += _ONE
-    return lowered
+    return moved
 
 
 @parallel
 def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
-    """As `push_min_all`, for flagged mirrors only."""
+    """As `push_min`, for flagged mirrors only. Flags the lowered vertices, and clears the mirrors' flags.
+
+    Returns the number of flagged mirrors.
+    """
     first_word = np.uint64(begin) >> _SIX
     last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
-    lowered = _ZERO
+    moved = _ZERO
     for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
         first = first_word + np.uint64(r) * CHUNK_WORDS
         last = min(first + CHUNK_WORDS, last_word)
-        lowered += _min_flagged_words(
+        moved += _min_flagged_words(
             index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
         )
-    return lowered
+    return moved
 
 
 @inline_step

@@ -8,10 +8,6 @@ constexpr u32 MAX_BLOCKS = 8192;
 // One more than the largest column.
 constexpr u64 END_COLUMN = 1ull << 32;
 
-struct Max {
-    template <typename T> __device__ T operator()(T a, T b) const { return most(a, b); }
-};
-
 // The first of the edges ``begin:end`` with a target of at least `column`.
 __device__ inline u64 first_from(Tiered<u32> targets, u64 begin, u64 end, u64 column) {
     while (begin < end) {

@@ -127,6 +127,9 @@ __device__ inline void clear_all(Bits words) {
 struct Sum {
     template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
 };
+struct Max {
+    template <typename T> __device__ T operator()(T a, T b) const { return most(a, b); }
+};
 struct Min {
     template <typename T> __device__ T operator()(T a, T b) const { return least(a, b); }
 };

@@ -22,26 +22,8 @@ __global__ void PARALLEL(256) pull_bits(
     u64 begin, Bits held, Array<const u32> before, Bits flags, Bits mirror_flags
 ) {
     for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
-        u32 here = held.half(h), word = flags.half(h) & here;
-        if (here == 0) continue;
-        // `before` counts the bits before the word, which has two halves.
-        u64 mirror = begin + before[h / 2] + (h % 2 ? __popc(held.half(h - 1)) : 0);
-        u32 count = __popc(here), packed = 0;
-        for (; word != 0; word &= word - 1)
-            packed |= 1u << __popc(here & ((word & -word) - 1));
-        u32 mask = count == 32 ? ALL : (1u << count) - 1, shift = mirror % 32;
-        // Neighbouring threads set other bits of the same halves.
-        u32* place = &mirror_flags.half(mirror / 32);
-        if (mask << shift != ALL) {
-            atomicAnd(place, ~(mask << shift) | packed << shift);
-            atomicOr(place, packed << shift);
-        } else {
-            *place = packed;
-        }
-        if (shift + count > 32) {
-            atomicAnd(place + 1, ~(mask >> (32 - shift)) | packed >> (32 - shift));
-            atomicOr(place + 1, packed >> (32 - shift));
-        }
+        u32 here = held.half(h);
+        if (here != 0) place_flags(held.halves, before.at, h, here, flags.half(h) & here, begin, mirror_flags);
     }
 }
 
@@ -78,67 +60,44 @@ __global__ void PARALLEL(256) pull(
 
 // ---- all values and their flags --------------------------------------------------------------------
 
-// As `push_add`. Moves the mirrors' flags to the owner's vertices.
-template <typename Value>
-__global__ void PARALLEL(256) push_add_all(
-    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags
-) {
-    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
-        owned[index[i]] += mirrored[begin + i];
-        mirrored[begin + i] = 0;
-    }
-    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) { flags.set(index[mirror - begin]); });
-}
-
-// As `push_min`. Flags and counts the lowered vertices, and clears the mirrors' flags.
-template <typename Value>
-__global__ void PARALLEL(256) push_min_all(
-    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
-    Results<u64> results
-) {
-    u64 lowered = 0;
-    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid()) {
-        u32 v = index[i];
-        if (mirrored[begin + i] < owned[v]) {
-            owned[v] = mirrored[begin + i];
-            flags.set(v);
-            lowered++;
-        }
-    }
-    take_each(mirror_flags, begin, begin + index.length, [](u64) {});
-    results.sum(lowered);
-}
-
 // ---- flagged values only ---------------------------------------------------------------------------
 
 // As `push_add`, for flagged mirrors only. Moves their flags to the owner's vertices.
+//
+// Returns the number of flagged mirrors.
 template <typename Value>
 __global__ void PARALLEL(256) push_add_flagged(
-    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags
+    Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
+    Results<u64> results
 ) {
-    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
-        owned[index[mirror - begin]] += mirrored[mirror];
+    u64 moved = 0;
+    take_values_of(mirror_flags, mirrored, begin, begin + index.length, [&](u64 mirror, Value value) {
+        owned[index[mirror - begin]] += value;
         mirrored[mirror] = 0;
         flags.set(index[mirror - begin]);
+        moved++;
     });
+    results.sum(moved);
 }
 
-// As `push_min_all`, for flagged mirrors only.
+// As `push_min`, for flagged mirrors only. Flags the lowered vertices, and clears the mirrors' flags.
+//
+// Returns the number of flagged mirrors.
 template <typename Value>
 __global__ void PARALLEL(256) push_min_flagged(
     Array<const u32> index, u64 begin, Array<Value> mirrored, Bits mirror_flags, Array<Value> owned, Bits flags,
     Results<u64> results
 ) {
-    u64 lowered = 0;
-    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
+    u64 moved = 0;
+    take_values_of(mirror_flags, mirrored, begin, begin + index.length, [&](u64 mirror, Value value) {
         u32 v = index[mirror - begin];
-        if (mirrored[mirror] < owned[v]) {
-            owned[v] = mirrored[mirror];
+        moved++;
+        if (value < owned[v]) {
+            owned[v] = value;
             flags.set(v);
-            lowered++;
         }
     });
-    results.sum(lowered);
+    results.sum(moved);
 }
 
 // ``owned[index] = mirrored[begin:]`` for flagged mirrors. Moves their flags to the owner.
@@ -150,9 +109,9 @@ __global__ void PARALLEL(256) push_set_flagged(
     Results<u64> results
 ) {
     u64 moved = 0;
-    take_each(mirror_flags, begin, begin + index.length, [&](u64 mirror) {
+    take_values_of(mirror_flags, mirrored, begin, begin + index.length, [&](u64 mirror, Value value) {
         u32 v = index[mirror - begin];
-        owned[v] = mirrored[mirror];
+        owned[v] = value;
         flags.set(v);
         moved++;
     });
@@ -166,16 +125,18 @@ __global__ void PARALLEL(256) pull_flagged(
     Bits mirror_flags, Results<u64> results
 ) {
     u64 moved = 0;
-    for (u64 h = thread_of_grid(); h < held.length(); h += threads_of_grid()) {
-        u32 here = held.half(h), word = flags.half(h) & here;
-        if (word == 0) continue;
-        u64 first = begin + before[h / 2] + (h % 2 ? __popc(held.half(h - 1)) : 0);
-        for (; word != 0; word &= word - 1) {
-            u64 mirror = first + __popc(here & ((word & -word) - 1));
-            mirrored[mirror] = owned[h * 32 + __ffs(word) - 1];
-            mirror_flags.set(mirror);
-            moved++;
+    for (u64 first = warp_of_grid() * WARP; first < held.length(); first += warps_of_grid() * WARP) {
+        u64 h = first + lane();
+        u32 here = h < held.length() ? held.half(h) : 0, word = here == 0 ? 0 : flags.half(h) & here;
+        u64 mirror = word == 0 ? 0 : begin + mirrors_before(held.halves, before.at, h);
+        moved += __popc(word);
+        if (word != 0) {
+            u32 packed = compress(word, here), shift = mirror % 32;
+            atomicOr(&mirror_flags.half(mirror / 32), packed << shift);
+            if (shift != 0 && packed >> (32 - shift) != 0)
+                atomicOr(&mirror_flags.half(mirror / 32 + 1), packed >> (32 - shift));
         }
+        over_flagged(first, word, here, mirror, owned.at, [&](u64 place, Value value) { mirrored[place] = value; });
     }
     results.sum(moved);
 }

@@ -38,6 +38,9 @@ class _Receiver:
         """Return the oldest packet."""
         return self._packets.popleft()
 
+    def release(self) -> None:
+        """Do nothing: elements of one memory do not run at the same time as the next verb."""
+
     def discard(self) -> None:
         """Drop all packets."""
         self._packets.clear()

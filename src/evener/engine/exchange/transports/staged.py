@@ -24,4 +24,4 @@ def _connect(sender: Element, receiver: Element) -> tuple[CopyingSender, Copying
     return CopyingSender(channel), CopyingReceiver(channel, receiver)
 
 
-TRANSPORT = Transport("staged", 2, _joins, _connect)
+TRANSPORT = Transport("staged", 3, _joins, _connect)

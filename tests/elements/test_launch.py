@@ -52,6 +52,9 @@ class Element:
         self.loaded, self.launched, self.slot = [], [], 0
         self.scratch = self
 
+    def reads_gpu(self, _):
+        return False
+
     def load(self, file, name, types, threads, *, shared):
         self.loaded.append((file, name, types, threads, shared))
         return 77, 9, 4096 if shared else 0

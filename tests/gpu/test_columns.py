@@ -11,6 +11,7 @@ import evener as ev
 import reference
 from evener.elements.cuda.element import CudaElement
 from evener.partition.footprint import Tiers, bytes_excluding_edges
+from host_tiers import keep_on_host
 from kernel_inventory import find_kernels_of_gpus
 from sanitizer_sizes import RUNS, sized
 
@@ -96,9 +97,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
 
 
 def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
-    monkeypatch.setattr(
-        import_module("evener.partition.build"), "tiers_of", lambda *_, **__: Tiers(0.5, 1000)
-    )
+    keep_on_host(monkeypatch, Tiers(0.5, 1000))
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cuda:0", directions="in")
     assert pg.partitions[0].host_edges

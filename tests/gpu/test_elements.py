@@ -294,7 +294,7 @@ def test_an_array_larger_than_the_gpu(gpu, length, dtype, fill):
     assert error.needed == 1 << 50
     assert 0 < error.available < 1 << 42
     message = str(error)
-    assert message.startswith("cuda:0 has ")
+    assert message.startswith("cuda:0: allocating needs ")
     assert format_bytes(1 << 50) in message
     assert "\n" not in message
     check_it_still_works(gpu)

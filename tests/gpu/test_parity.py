@@ -21,6 +21,7 @@ from evener.elements.cuda.element import CudaElement
 from evener.graph.generators import models as generate
 from evener.partition.footprint import PREFIX_EDGES, Tiers
 from expected import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from host_tiers import keep_on_host
 from parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 from sanitizer_sizes import RUNS, sized
 from tuning import tune
@@ -184,11 +185,10 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 @small_graphs
 def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
     """Some or all of a partition's edges are read across the bus, and some or all rows have prefixes."""
-    home = import_module("evener.partition.build")
     truth = truth_of(graphs.SMALL[name](), directed=directed)
-    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(0.4, 3))
+    keep_on_host(monkeypatch, Tiers(0.4, 3))
     truth.check(on=["cuda:0"])
-    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(1.0, 1 << 32))
+    keep_on_host(monkeypatch, Tiers(1.0, 1 << 32))
     truth.check(on=["cpu:1", "cuda:0"], policy="high", alpha=0.3)
 
 
@@ -196,8 +196,7 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 @pytest.mark.parametrize("stored", ["undirected", "both"])
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
 def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, host_share):
-    home = import_module("evener.partition.build")
-    monkeypatch.setattr(home, "tiers_of", lambda *_, **__: Tiers(host_share, 1 << 32))
+    keep_on_host(monkeypatch, Tiers(host_share, 1 << 32))
     parity_cases.check_levels_at_once(
         monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2
     )
@@ -207,8 +206,7 @@ def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, host_s
 def test_searches_that_look_up_read_heads(monkeypatch, directed):
     """Whatever lies in their place in the host's memory: here a vertex that nobody reaches."""
     tune(monkeypatch, "bfs", narrow=0, alpha=10**6)
-    everything = Tiers(1.0, 1 << 32)
-    monkeypatch.setattr(import_module("evener.partition.build"), "tiers_of", lambda *_, **__: everything)
+    keep_on_host(monkeypatch, Tiers(1.0, 1 << 32))
     ends, nobody = np.random.default_rng(7).integers(0, 300, (2, 900)), 300
     graph = ev.Graph.from_edges(*ends, directed=directed, n=301)
     pg = ev.partition(graph, "cuda:0")

@@ -177,6 +177,9 @@ class CpuElement:
             if before != self.threads or numba.get_num_threads() != before:
                 numba.set_num_threads(before)
 
+    def group_with(self, elements: Sequence[Any]) -> None:
+        """Return None: kernels of a CPU wait for no other element."""
+
     def result(self, value: Any) -> Any:
         """Return the value itself."""
         return value
@@ -203,8 +206,12 @@ class CpuElement:
         """Raise NotImplementedError: a CPU has no peers."""
         raise NotImplementedError
 
-    def wait_for_peer(self, done: Any) -> None:
-        """Do nothing: a CPU has no peers."""
+    def wait_for_peer(self, event: Any) -> None:
+        """Do nothing: work of a CPU is done when it is queued."""
+
+    def reads(self, other: Any) -> bool:
+        """Return whether the other element's arrays are in the memory of this process."""
+        return bool(other.memory == self.memory)
 
     def wait_for(self, done: Any) -> None:
         """Wait on the host for a GPU's copy."""

@@ -117,12 +117,23 @@ class Queue(Protocol):
         """Call `function` on this element's processor and return its value."""
         ...
 
+    def group_with(self, elements: Sequence[Any]) -> Any:
+        """Return an object for launches of kernels that run on all these elements and wait for each other.
+
+        None if the elements cannot access each other's memory. This element is the first of the sequence.
+        """
+        ...
+
     def result(self, value: Any) -> Any:
         """Return the number or numbers that a kernel returned, once they are known."""
         ...
 
     def wait(self) -> None:
         """Wait for all queued kernels and copies."""
+        ...
+
+    def reads(self, other: Any) -> bool:
+        """Return whether kernels of this element read and write arrays of another element in place."""
         ...
 
     def begin_round(self) -> None:
@@ -155,12 +166,12 @@ class Queue(Protocol):
         """
         ...
 
-    def wait_for_peer(self, done: Any) -> None:
-        """Order this element's later sends, and its next time mark, after a peer's copy of its array."""
-        ...
-
     def wait_for(self, done: Any) -> None:
         """Order all later work after the event of a copy."""
+        ...
+
+    def wait_for_peer(self, event: Any) -> None:
+        """Order all later work after an event that `record` of a peer returned."""
         ...
 
 

@@ -16,13 +16,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
+from evener.engine.checks import check_compute
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.executor import no_steps, run_steps, worker_count
+from evener.engine.group import forget_group, group_of
 from evener.engine.recorder import Recorder
 from evener.engine.workspace import Workspace
 from evener.errors import ArgumentError, DeviceError
 from evener.graph.checks import type_name
-from evener.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evener.engine.executor import Step
     from evener.engine.timeline import Progress, Timeline
     from evener.engine.world import World
+    from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["Engine", "PartitionedArray"]
@@ -99,12 +101,16 @@ class Engine(Workspace):
         names = [element.name for element in self.elements]
         self._recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
+        # Whether no verb waits for elements, because each orders its own work after that of others.
+        self._queued = all(element.deferred for element in self.elements)
+        self.group = group_of(partitioned) if self._world.size == 1 else None
         for element in self.elements:
             element.begin_timing(concurrent=len(self.elements) > 1)
 
     @property
     def timeline(self) -> Timeline:
-        """The time and the bytes of each superstep and element so far."""
+        """The time and the bytes of each superstep and element so far, after waiting for all work."""
+        self._recorder.settle()
         return self._recorder.timeline
 
     def finish(self) -> float:
@@ -200,7 +206,7 @@ class Engine(Workspace):
             kernel returns no value to count. If `reduce` cannot be called. If an array has another number of
             partitions, or is too short to be exchanged.
         """
-        _check_compute(kernel, reduce, both_counts=count_next_active and count_active)
+        check_compute(kernel, reduce, both_counts=count_next_active and count_active)
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
@@ -318,15 +324,28 @@ class Engine(Workspace):
         if pull_before is not None and self.routes:
             sends, steps = self._exchange.pull(pull_before, None)
         self._exchange.invalidate_if_used(args)
-        for p, (function, own) in enumerate(zip(functions, steps, strict=True)):
-            own.append(
-                ("compute", function, [a.parts[p] if isinstance(a, PartitionedArray) else a for a in args])
-            )
+        own_args = [
+            [a.parts[p] if isinstance(a, PartitionedArray) else a for a in args]
+            for p in range(len(functions))
+        ]
+        group = self.group if getattr(functions[0], "grouped", False) else None
+        if group is not None:
+            functions = group.prepare(functions, own_args)
+            own_args = [[] for _ in functions]
+        for function, own_steps, own in zip(functions, steps, own_args, strict=True):
+            own_steps.append(("compute", function, own))
         if publish is not None and self.routes:
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)
         self._run(sends, work_estimate)
-        return self._run(steps, work_estimate)
+        results = self._run(steps, work_estimate)
+        if group is not None:
+            try:
+                group.check(results)
+            except DeviceError:
+                self._reset_after_error()
+                raise
+        return results
 
     def _run(self, steps: list[list[Step]], work_estimate: int | None) -> list[Any]:
         """Run each element's steps, record them, and return the kernels' values."""
@@ -342,6 +361,8 @@ class Engine(Workspace):
             self._reset_after_error()
             raise
         self._recorder.add(done, in_turn=in_turn)
+        if not self._queued:
+            self._recorder.settle()
         return [one.result for one in done]
 
     def _reduce_over_ranks(self, results: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
@@ -357,31 +378,17 @@ class Engine(Workspace):
     def _reset_after_error(self) -> None:
         """Wait for the work of all elements, because later runs reuse their arrays.
 
-        A new exchange replaces the old one, whose packets may be in transit.
+        A new exchange replaces the old one, whose packets may be in transit. A new group of elements replaces
+        the old one, because some elements may have missed a round.
         """
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left
                 element.wait()
         self._exchange = Exchange(self.elements, self.routes)
+        forget_group(self._partitioned)
 
 
 def _reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
     if isinstance(results[0], tuple):
         return tuple(reduce(column) for column in zip(*results, strict=True))
     return reduce(results)
-
-
-def _check_compute(kernel: object, reduce: object, *, both_counts: bool) -> None:
-    if both_counts:
-        msg = (
-            "compute: expected count_active=True (this superstep) or count_next_active=True (the next one), "
-            "found both; remove one of them"
-        )
-        raise ArgumentError(msg)
-    if not isinstance(kernel, (str, Kernel)):
-        found = type(kernel).__name__
-        msg = f"compute: expected a Kernel, found {found}; wrap a function in evener.Kernel(cpu=function)"
-        raise ArgumentError(msg)
-    if not callable(reduce):
-        msg = f"compute: expected a function as reduce=, such as min, found {reduce!r}"
-        raise ArgumentError(msg)

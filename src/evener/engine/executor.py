@@ -30,19 +30,21 @@ class StepsDone(NamedTuple):
 
     Attributes
     ----------
+    element : Element
     result : number, tuple of numbers, or None
         The value of the compute step.
     steps : list of Step
     values : list
         The value of each step.
-    times : list of float
-        The host's time in seconds before the first step and after each step.
+    marks : list
+        Marks of the element's clock before the first step and after each step.
     """
 
+    element: Element
     result: Any
     steps: list[Step]
     values: list[Any]
-    times: list[float]
+    marks: list[Any]
 
 
 def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
@@ -51,7 +53,11 @@ def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
 
 
 def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int) -> list[StepsDone]:
-    """Run the steps of each element in order, all elements at the same time, and wait for all."""
+    """Run the steps of each element in order, all elements at the same time.
+
+    The call waits for the results of compute steps, and for elements that are not deferred. Steps of deferred
+    elements that return no result may still run.
+    """
     calls = [(element, _take_steps, (element, own)) for element, own in zip(elements, steps, strict=True)]
     done = []
     for element, own, (values, marks) in zip(elements, steps, run_all(calls, workers), strict=True):
@@ -59,7 +65,7 @@ def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int
         for step, value in zip(own, values, strict=True):
             if step[0] == "compute":
                 result = element.result(value)
-        done.append(StepsDone(result, own, values, element.times(marks)))
+        done.append(StepsDone(element, result, own, values, marks))
     return done
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorder"]
 
+# Recorded steps whose times are not known yet. Their results have slots in elements/cuda/scratch.py.
+MAX_PENDING = 64
+
 
 class Recorder:
     """Records the supersteps of a run.
@@ -53,6 +56,7 @@ class Recorder:
         self._superstep = -1
         self._edges = 0
         self._spans: list[Span] = []
+        self._pending: list[tuple[list[Span], Sequence[StepsDone], bool]] = []
         self._next_active = [0] * len(names)
 
     def begin(self, phase: str, active: Sequence[int] | None, edges: int, fraction: float | None) -> None:
@@ -104,26 +108,45 @@ class Recorder:
             self._add_slice(span, "compute", since, until)
 
     def add(self, done: Sequence[StepsDone], *, in_turn: bool) -> None:
-        """Record the steps of all elements. If `in_turn`, elements ran one after another without waiting."""
-        began = min(one.times[0] for one in done)
-        ended = max(one.times[-1] for one in done)
-        for span, one in zip(self._spans, done, strict=False):
-            if not in_turn:
-                span.wait += one.times[0] - began + ended - one.times[-1]
-            since = one.times[0]
-            for (phase, _, _), value, until in zip(one.steps, one.values, one.times[1:], strict=True):
-                setattr(span, phase, getattr(span, phase) + until - since)
-                self._add_slice(span, phase, since, until)
-                since = until
-                if phase != "compute":
-                    for sender, nbytes in value:
-                        self._spans[sender].bytes_sent += nbytes
+        """Record the steps of all elements.
+
+        Their times and bytes are added to the timeline when all elements are done; see `settle`.
+
+        Parameters
+        ----------
+        done : sequence of StepsDone
+        in_turn : bool
+            Whether the elements ran one after another, so that none waited for another.
+        """
+        self._pending.append((self._spans, done, in_turn))
+        if len(self._pending) >= MAX_PENDING:
+            self.settle()
+
+    def settle(self) -> None:
+        """Add the times and the bytes of all recorded steps to the timeline, after waiting for them."""
+        for spans, done, in_turn in self._pending:
+            times = [one.element.times(one.marks) for one in done]
+            began, ended = min(own[0] for own in times), max(own[-1] for own in times)
+            for span, one, own in zip(spans, done, times, strict=False):
+                if not in_turn:
+                    span.wait += own[0] - began + ended - own[-1]
+                since = own[0]
+                for (phase, _, _), value, until in zip(one.steps, one.values, own[1:], strict=True):
+                    setattr(span, phase, getattr(span, phase) + until - since)
+                    self._add_slice(span, phase, since, until)
+                    since = until
+                    if phase != "compute":
+                        for sender, nbytes in value:
+                            spans[sender].bytes_sent += nbytes() if callable(nbytes) else nbytes
+        self._pending = []
 
     def finish(self) -> float:
         """End the timeline and return the seconds since the run began. Later calls record nothing."""
+        seconds = perf_counter() - self._began
+        self.settle()
         self._spans = []
         self.timeline.compile_seconds = compile_seconds() - self._compiled
-        self.timeline.seconds = perf_counter() - self._began
+        self.timeline.seconds = seconds
         return self.timeline.seconds
 
     def _add_slice(self, span: Span, activity: str, since: float, until: float) -> None:

@@ -17,10 +17,6 @@ constexpr u32 WIDE = 128;
 // Largest number of edges per lane, where several rows share a warp.
 constexpr u32 LANE_EDGES = 16;
 
-struct Max {
-    template <typename T> __device__ T operator()(T a, T b) const { return most(a, b); }
-};
-
 // Start a search at `source`, which is NO_VERTEX if another partition owns it.
 //
 // Returns (out-edges, in-edges) of the source.

@@ -15,8 +15,8 @@ SPEC = AlgorithmSpec(
     options=(Option("source", "vertex", "Id of the vertex to start from (default 0)."),),
     directions="both",
     reads_every_edge=False,
-    # distance, parent and two queues; mirrors: offered; bitmaps
-    state=StateBytes(4 + 4 + 4 + 4 + 4 + 1, 4 + 1),
+    # distance, parent, two queues and offered; mirrors: offered and offers; bitmaps
+    state=StateBytes(4 + 4 + 4 + 4 + 4 + 1, 4 + 8 + 1),
     host_state=StateBytes(4 + 4 + 4 + 4, 4),
     # Parents offered by few mirrors, and one bit in each of three bottom-up steps.
     traffic=Traffic(pushed=0.1, pulled=3 / 8),

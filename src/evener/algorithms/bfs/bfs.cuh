@@ -31,19 +31,30 @@ struct StepResult {
     u64 new_mirrors;
 };
 
-// Visit the unvisited neighbours of `queued` vertices; see `top_down_step`.
+// Offer a parent to a mirror: store the parent, and flag the mirror.
+struct FlagOffer {
+    Bits updates;
+    Array<u32> candidate;
+    __device__ void operator()(u64 mirror, u32 by) const {
+        candidate[mirror] = by;
+        updates.set(mirror);
+    }
+};
+
+// Visit the unvisited neighbours of `queued` vertices; see `top_down_step`. ``offer(mirror, parent)`` is called
+// for the mirrors.
+template <typename Offer>
 __device__ inline StepResult step_down(
     EdgeLoop& edges, Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned,
     Array<u32> queue, u64 queued, i32 level, Array<i32> distance, Array<u32> parent, Bits visited,
-    Bits updates, Array<u32> candidate, Array<u32> next_queue, Array<u64> next_length
+    Offer offer, Array<u32> next_queue, Array<u64> next_length
 ) {
     StepResult own = {0, 0, 0};
     edges.over(offsets, queue.at, 0, queued, Nothing(), [&](u32 u, u64 e) {
         u64 v = read_once(targets, e);
         if (visited.test(v) || visited.set(v)) return;
         if (v >= owned) {
-            candidate[v] = vertices[u];
-            updates.set(v);
+            offer(v, vertices[u]);
             own.new_mirrors++;
             return;
         }

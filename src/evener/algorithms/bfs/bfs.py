@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
+from evener.algorithms.bfs.group import search_on_group
 from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
@@ -151,6 +152,8 @@ def _search(
     engine: Engine, graph: Graph, number: int, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search from a vertex number."""
+    if engine.group is not None:
+        return search_on_group(engine, engine.group, graph, number, TUNING["cuda"], bottom_up=bottom_up)
     search = _Search(engine, graph, number, bottom_up=bottom_up)
     fused = engine.single and search.tuning.fused
     if fused:

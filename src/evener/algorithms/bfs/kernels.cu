@@ -32,7 +32,7 @@ __global__ void PARALLEL(256) top_down_step(
     EdgeLoop edges(pieces, grid);
     StepResult own = step_down(
         edges, offsets, targets, vertices, owned, queue, look(length[0]), level, distance, parent, visited,
-        updates, candidate, next_queue, next_length
+        FlagOffer{updates, candidate}, next_queue, next_length
     );
     // The barrier in `step_down` comes after every block's read of the length.
     if (first_of_grid()) length[0] = 0;

@@ -156,7 +156,7 @@ __global__ void PARALLEL(256, 6) all_steps(
         if (frontier_edges < min_scatter) {
             own = step_down(
                 loop, offsets, targets, vertices, owned, from, frontier_vertices, level + (i32)levels,
-                distance, parent, visited, next_frontier, parent, to, to_length
+                distance, parent, visited, FlagOffer{next_frontier, parent}, to, to_length
             );
         } else {
             copy_all(visited, visited_before);

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ from evener.algorithms.arguments import (
 from evener.algorithms.bfs.bfs import run_bfs
 from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
+from evener.algorithms.sssp.group import settle_on_group
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
@@ -209,10 +211,12 @@ def sssp(
 def _search(
     engine: Engine, source: PartitionedArray, m: int, delta: float, far: np.uint32 | np.float64
 ) -> _Tree:
-    state = _State(engine, far)
+    state = SearchState(engine, far)
     engine.superstep("begin")
     engine.compute(kernels.begin, source, state.distance, state.pending)
-    settle = _settle_single if engine.single else _settle_together
+    settle: Callable[..., bool] = _settle_single if engine.single else _settle_together
+    if engine.group is not None:
+        settle = partial(settle_on_group, group=engine.group)
     budget = engine.equal_share(m // EDGES_TO_SWEEP)
     while settle(engine, state, delta, far, budget):
         _sweep(engine, m, state.distance, state.parent, state.pending)
@@ -221,7 +225,7 @@ def _search(
     return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
 
 
-class _State:
+class SearchState:
     """The arrays of a search."""
 
     def __init__(self, engine: Engine, far: np.uint32 | np.float64) -> None:
@@ -233,7 +237,7 @@ class _State:
 
 
 def _settle_together(
-    engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
+    engine: Engine, state: SearchState, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
     """Settle buckets until no vertex waits. Return True if the next bucket would relax too many edges."""
     s = state
@@ -258,7 +262,7 @@ def _settle_together(
 
 
 def _settle_single(
-    engine: Engine, state: _State, delta: float, far: np.uint32 | np.float64, budget: int
+    engine: Engine, state: SearchState, delta: float, far: np.uint32 | np.float64, budget: int
 ) -> bool:
     """Settle buckets on a single element: several buckets, or a narrow frontier, in one call."""
     s, tuning = state, engine.tuning(TUNING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ __all__ = ["EventClock"]
 
 # Seconds after which the clock is reset, because elapsed times are float32 and clocks drift.
 _RESET_AFTER = 1.0
+# Marks that are kept. The engine reads marks before it has made as many; see engine/recorder.py.
+_EVENTS = 1024
 
 
 class EventClock:
@@ -24,7 +27,23 @@ class EventClock:
         from cupy import cuda
 
         self._cuda: Any = cuda
-        self._anchor: tuple[Any, float] = (None, 0.0)
+        self._anchor: tuple[Any, float] = (None, -math.inf)
+        self._events: list[Any] = []
+        self._next = 0
+
+    def mark(self) -> Any:
+        """Return an event after all work queued so far. It is valid until many more are marked."""
+        if not self._events:
+            self._events = [self._cuda.Event() for _ in range(_EVENTS)]
+        self._next = (self._next + 1) % _EVENTS
+        event = self._events[self._next]
+        event.record()
+        return event
+
+    def prepare(self) -> None:
+        """Reset the clock unless it is recent."""
+        if perf_counter() - self._anchor[1] > _RESET_AFTER / 2:
+            self.reset()
 
     def reset(self) -> None:
         """Set the clock by a new event, after waiting for all earlier work."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 from evener.elements.cuda.clock import EventClock
 from evener.elements.cuda.device_errors import DeviceContext, translate
 from evener.elements.cuda.discovery import gpus, missing
+from evener.elements.cuda.group import GpuGroup, access_each_other
 from evener.elements.cuda.launch import Launcher, PendingResult
 from evener.elements.cuda.memory import TieredArray
 from evener.elements.cuda.modules import ModuleCache
@@ -105,6 +106,7 @@ class CudaElement:
         here = proxy(self)
         self._staging = Staging(lambda: here.record())
         self._sent: Any = None
+        self._group: tuple[GpuGroup, int] | None = None
         self.begin_round()
 
     # ---- memory ---------------------------------------------------------------------------------
@@ -218,13 +220,18 @@ class CudaElement:
 
     def sort(self, keys: Any) -> None:
         """Sort an array of unsigned integers in place."""
-        with self._guarded("sorting", 2 * len(keys), keys.dtype):
-            keys.sort()
+        self._sort(keys.sort, 2 * keys.nbytes)
 
     def argsort(self, keys: Any) -> Any:
         """Return the positions (uint64) of the values in stable ascending order."""
-        with self._guarded("sorting", 4 * len(keys), keys.dtype):
-            return self._cupy.argsort(keys).view(np.uint64)
+        return self._sort(partial(self._cupy.argsort, keys), 4 * keys.nbytes).view(np.uint64)
+
+    def _sort(self, sort: Callable[[], Any], nbytes: int) -> Any:
+        with self._guarded("sorting", nbytes):
+            try:
+                return sort()
+            except MemoryError as error:  # of the library that sorts
+                raise self._cupy.cuda.memory.OutOfMemoryError(nbytes, 0, 0) from error
 
     def prepare_workspace(self, edges: int) -> None:
         """Allocate the lists by which kernels divide this many edges of a partition."""
@@ -267,10 +274,19 @@ class CudaElement:
         with self._guarded("copying to the GPU"):
             return CopyDone(self, self._copies.from_peer(source, target, memory, after, self._round))
 
-    def wait_for_peer(self, done: CopyDone) -> None:
-        """Order later outgoing copies, and the next time mark, after a peer's copy."""
-        with self._guarded("copying from the GPU"):
-            self._sent = self._copies.wait_for_peer(done.event)
+    def wait_for_peer(self, event: Any) -> None:
+        """Order kernels launched from here on after an event of another GPU."""
+        with self._guarded("running kernels"):
+            self._cupy.cuda.get_current_stream().wait_event(event)
+
+    def reads(self, other: Any) -> bool:
+        """Return whether the GPUs access each other's memory; enable the access."""
+        return self.reads_gpu(other.index)
+
+    def reads_gpu(self, index: int) -> bool:
+        """Return whether the GPUs access each other's memory, given the other's index; enable the access."""
+        with self._guarded("connecting GPUs"):
+            return access_each_other([self.index, index])
 
     def wait_for(self, done: CopyDone) -> None:
         """Order all later kernels after a copy."""
@@ -304,6 +320,25 @@ class CudaElement:
         with self._guarded("running kernels"):
             return function(*args)
 
+    def group_with(self, elements: Sequence[CudaElement]) -> GpuGroup | None:
+        """Return the group of different GPUs that access each other's memory; None if they do not."""
+        indices = [element.index for element in elements]
+        with self._guarded("connecting GPUs"):
+            together = len(set(indices)) == len(indices) and access_each_other(indices)
+        return GpuGroup(elements) if together else None
+
+    def join_group(self, group: GpuGroup, rank: int) -> None:
+        """Launch the next kernels as this member of a group."""
+        self._group = (group, rank)
+
+    def group_numbers(self) -> tuple[int, ...]:
+        """Return the numbers for a parameter of kind "Group"."""
+        if self._group is None:
+            msg = f"{self.name} is in no group of GPUs; run this kernel on several GPUs with peer access"
+            raise DeviceError(msg)
+        group, rank = self._group
+        return group.filled(rank)
+
     def result(self, value: Any) -> Any:
         """Return the result of a kernel, after waiting for a `PendingResult`."""
         if not isinstance(value, PendingResult):
@@ -326,14 +361,17 @@ class CudaElement:
         self._sent = None  # from a run that failed
         if concurrent:
             with self._guarded("starting"):
-                self._clock.reset()
+                self._clock.prepare()
 
     def mark(self) -> Any:
         """Return a mark after the kernels launched so far, or after the last array sent."""
         sent, self._sent = self._sent, None
         if not self._timed:
             return perf_counter()
-        return self.record() if sent is None else sent
+        if sent is not None:
+            return sent
+        with self._guarded("running kernels"):
+            return self._clock.mark()
 
     def times(self, marks: Sequence[Any]) -> list[float]:
         """Return the host's time in seconds at each mark, after waiting for the last one."""

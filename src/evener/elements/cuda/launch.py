@@ -15,13 +15,15 @@ from evener.elements.cuda.source import SCALARS
 from evener.errors import ArgumentError, DeviceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.elements.cuda.element import CudaElement
     from evener.elements.cuda.source import Declaration, OwnSource
 
 __all__ = ["MAX_RESULTS", "Launcher", "PendingResult"]
 
 # The `struct` formats of parameters that the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
-_FILLED = {"Results": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I"}
+_FILLED = {"Results": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I", "Group": "QQQII"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
 # Largest number of values that a kernel returns, each a word of 64 bits.
 MAX_RESULTS = 4
@@ -103,6 +105,33 @@ class Launcher:
 
     def __call__(self, *args: Any) -> PendingResult | None:
         """Launch the kernel."""
+        ready, pending = self._pack(args)
+        self._launch(ready)
+        return pending
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the kernel runs on all GPUs of a group at once."""
+        return "Group" in self._filled
+
+    def prepare(self, *args: Any) -> Callable[[], PendingResult | None]:
+        """Load the kernel and return a function that launches it. Launch it before the next call."""
+        ready, pending = self._pack(args)
+
+        def launch() -> PendingResult | None:
+            self._launch(ready)
+            return pending
+
+        return launch
+
+    def _launch(self, ready: _Ready) -> None:
+        self._element.launch(
+            self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
+            ready.parameters, together="Grid" in self._filled, lists="Pieces" in self._filled,
+        )  # fmt: skip
+
+    def _pack(self, args: tuple[Any, ...]) -> tuple[_Ready, PendingResult | None]:
+        """Return the kernel with its arguments packed, and its result."""
         if len(args) != len(self._given):
             expected = ", ".join(p.name for p in self._given)
             msg = f"{self._name}: expected {len(self._given)} arguments ({expected}), found {len(args)}"
@@ -128,6 +157,8 @@ class Launcher:
                 flat += scratch.results(pending.slot)
             elif kind == "Shared":
                 flat.append(ready.shared_bytes)
+            elif kind == "Group":
+                flat += self._element.group_numbers()
             else:
                 flat += scratch.filled(kind)
         try:
@@ -135,11 +166,7 @@ class Launcher:
         except StructError as error:
             msg = f"{self._name}: a number does not fit the declared type of its parameter: {error}"
             raise ArgumentError(msg) from error
-        self._element.launch(
-            self._name, ready.function, ready.blocks, self._declared.threads, ready.shared_bytes,
-            ready.parameters, together="Grid" in self._filled, lists="Pieces" in self._filled,
-        )  # fmt: skip
-        return pending
+        return ready, pending
 
     def _make_ready(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> _Ready:
         shown = zip(self._declared.types, self._shows, strict=True)
@@ -165,6 +192,10 @@ class Launcher:
         self._ready[key] = _Ready(function, blocks, shared_bytes, pack, buffer, addresses, parameters)
         return self._ready[key]
 
+    def _can_read(self, index: int) -> bool:
+        """Return whether a GPU's arrays can be arguments. The package's exchanges also read other GPUs."""
+        return index == self._element.index or (_is_ours(self._file) and self._element.reads_gpu(index))
+
     def _check(self, name: str, kind: str, of: list[str], arg: Any) -> None:
         """Raise an error for an argument of a wrong type, because the kernel would misread its bytes."""
         if kind in _ARRAYS:
@@ -173,7 +204,7 @@ class Launcher:
                 readable = isinstance(arg, TieredArray)
             else:  # a NumPy array has a `device` too, but no address that a GPU can use
                 on_gpu = hasattr(arg, "__cuda_array_interface__")
-                readable = on_gpu and arg.data.device_id == self._element.index
+                readable = on_gpu and self._can_read(arg.data.device_id)
             if not readable or _C_TYPES.get(arg.dtype) != expected:
                 found = f"{type(arg).__name__} of {getattr(arg, 'dtype', 'no dtype')}"
                 msg = (

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_BLOCKS", "Scratch", "pieces_for"]
 
-# Largest number of blocks of a kernel. Each block has a place for its results.
+# Most blocks of a kernel. Each has a place for its results.
 MAX_BLOCKS = 1 << 14
-# Number of kernels whose results may be unread.
-_SLOTS = 16
-# Smallest number of edges in a piece of a long row: LONG in kernels/cuda/edges.cuh.
+# Kernels whose results can wait to be read.
+_SLOTS = 1024
+# Fewest edges of a piece of a long row: LONG in kernels/cuda/edges.cuh.
 _PIECE_EDGES = 512
 # The two counts of pieces among the counters, in sectors of 4 words.
 _COUNTS_OF_PIECES = slice(8, 16)
-# Smallest number of pieces that lists have room for.
+# Fewest pieces that lists have room for.
 _MIN_PIECES = 1 << 10
 
 
@@ -35,8 +35,9 @@ class Scratch:
         import cupy
 
         self._block_results = cupy.zeros(MAX_BLOCKS * MAX_RESULTS, np.uint64)
-        # One memory sector each: blocks done, arrivals, two counts of pieces, three pairs of sums.
-        self._counters = cupy.zeros(6 * 4, np.uint64)
+        # Each in its own memory sector: blocks done, arrivals, two counts of pieces, three pairs of sums (two
+        # sectors), and 13 words of `GroupSum`.
+        self._counters = cupy.zeros(10 * 4, np.uint64)
         self._pieces = cupy.zeros(_MIN_PIECES, np.uint64)
         self._results: NDArray[np.uint64] = np.frombuffer(
             cupy.cuda.alloc_pinned_memory(_SLOTS * MAX_RESULTS * 8), np.uint64, _SLOTS * MAX_RESULTS

@@ -92,11 +92,6 @@ class CopyStreams:
         self.keep_until(received, source, target)
         return received
 
-    def wait_for_peer(self, event: Any) -> Any:
-        """Order outgoing copies after another GPU's event; return an event of this GPU after it."""
-        self._outgoing.wait_event(event)
-        return self._outgoing.record()
-
     def keep_until(self, event: Any, *arrays: Any) -> None:
         """Keep arrays alive until an event, even if the run fails and drops its references."""
         self.release_copied()

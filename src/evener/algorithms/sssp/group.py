@@ -1,0 +1,53 @@
+"""Shortest paths on a group of GPUs: one launch settles several buckets on all of them.
+
+The owners of mirrors read their new distances in place, until the bucket is empty on every GPU.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evener.algorithms.arguments import unsigned
+from evener.kernels.kernel import KernelFile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from evener.algorithms.sssp.sssp import SearchState
+    from evener.engine.engine import Engine
+    from evener.engine.group import ElementGroup
+
+__all__ = ["settle_on_group"]
+
+kernels = KernelFile(__package__, "group")
+
+# Buckets that one launch settles.
+BUCKETS = 64
+
+
+def settle_on_group(
+    engine: Engine,
+    state: SearchState,
+    delta: float,
+    far: np.uint32 | np.float64,
+    budget: int,
+    *,
+    group: ElementGroup,
+) -> bool:
+    """Settle buckets until no vertex waits. Return True if the next one would relax too many edges."""
+    s = state
+    peers = group.addresses([s.pending, s.distance])
+    offsets, targets, _ = engine.out
+    weights = unsigned(engine.out_weights)
+    taken, explored, waiting = engine.scalar(1), 0, 1
+    while waiting:
+        # The vertices and edges of the previous buckets, because the next ones are not known.
+        engine.superstep("settle", active=taken, edges=explored)
+        _, explored, left, waiting = engine.compute(
+            kernels.relax_together, offsets, targets, weights, engine.owned, delta, far, budget, BUCKETS,
+            s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
+            peers, group.incoming, count_active=True,
+        )  # fmt: skip
+        if left:
+            return True
+    return False

@@ -1,0 +1,131 @@
+"""Group: elements whose kernels wait for each other, such as GPUs that access each other's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from evener.engine.array import PartitionedArray
+from evener.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evener.elements.protocols import Element
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.route import Route
+
+__all__ = ["ElementGroup", "forget_group", "group_of"]
+
+# The first result of a kernel if an element did not answer: GROUP_FAILED in kernels/cuda/group.cuh.
+_FAILED = (1 << 32) - 1
+
+# In the place of a route's first vertex; also in kernels/cuda/group.cuh.
+_NOT_CONTIGUOUS = (1 << 64) - 1
+
+# A group for each partitioned graph, None if its elements form no group.
+_groups: WeakKeyDictionary[PartitionedGraph, ElementGroup | None] = WeakKeyDictionary()
+
+
+class ElementGroup:
+    """The elements of a partitioned graph, if their kernels wait for each other.
+
+    Parameters
+    ----------
+    elements : sequence of Element
+    routes : sequence of Route
+    launches : object
+        What `Queue.group_with` of the first element returns.
+
+    Attributes
+    ----------
+    incoming : PartitionedArray
+        For each element a table of the mirrors of its vertices: partition, first mirror, count, address of
+        `Route.index`; uint64.
+    mirrored : PartitionedArray
+        For each element a table of its mirrors: owner, first mirror, count, first vertex if the owner's
+        vertices are contiguous (else 2^64 - 1), words of the bitmap, addresses of
+        `Route.owner_bitmap` and `Route.rank`; uint64.
+    """
+
+    def __init__(self, elements: Sequence[Element], routes: Sequence[Route], launches: Any) -> None:
+        self._elements = elements
+        self._launches = launches
+        incoming: list[list[int]] = [[] for _ in elements]
+        mirrored: list[list[int]] = [[] for _ in elements]
+        for route in routes:
+            incoming[route.owner] += [route.mirror_partition, route.begin, len(route), _address(route.index)]
+            first = _NOT_CONTIGUOUS if route.first is None else route.first
+            mirrored[route.mirror_partition] += [
+                route.owner, route.begin, len(route), first, len(route.owner_bitmap),
+                _address(route.owner_bitmap), _address(route.rank),
+            ]  # fmt: skip
+        self.incoming = self._upload(incoming)
+        self.mirrored = self._upload(mirrored)
+
+    def addresses(self, arrays: Sequence[PartitionedArray]) -> PartitionedArray:
+        """Return a table of the addresses of each array on each element, for kernels of this run."""
+        table = [_address(part) for array in arrays for part in array.parts]
+        return self._upload([table] * len(self._elements))
+
+    def prepare(self, functions: Sequence[Any], args: Sequence[Sequence[Any]]) -> list[Callable[[], Any]]:
+        """Return a function for each element that launches its kernel.
+
+        All kernels are loaded first, because loading a kernel may wait for kernels on other elements.
+        """
+        self._launches.begin_launch()
+        return [
+            element.run(function.prepare, *own)
+            for element, function, own in zip(self._elements, functions, args, strict=True)
+        ]
+
+    def check(self, results: Sequence[Any]) -> None:
+        """Refuse the results of a kernel that waited for another element in vain.
+
+        Raises
+        ------
+        DeviceError
+            If an element did not answer.
+        """
+        silent = [
+            element.name
+            for element, result in zip(self._elements, results, strict=True)
+            if (result[0] if isinstance(result, tuple) else result) == _FAILED
+        ]
+        if silent:
+            msg = (
+                f"{' and '.join(silent)} waited in vain for another GPU of the run; another process may "
+                "occupy a GPU: see nvidia-smi, and run again on free GPUs"
+            )
+            raise DeviceError(msg)
+
+    def _upload(self, tables: list[list[int]]) -> PartitionedArray:
+        return PartitionedArray(
+            [
+                element.upload(np.array(table, np.uint64))
+                for element, table in zip(self._elements, tables, strict=True)
+            ]
+        )
+
+
+def group_of(partitioned: PartitionedGraph) -> ElementGroup | None:
+    """Return the group of a graph's elements; None if their kernels cannot wait for each other."""
+    if partitioned not in _groups:
+        elements = partitioned.elements
+        peers = {element.peers for element in elements}
+        joined = len(elements) > 1 and len(peers) == 1 and None not in peers
+        launches = elements[0].group_with(elements) if joined else None
+        group = None if launches is None else ElementGroup(elements, partitioned.routes, launches)
+        _groups[partitioned] = group
+    return _groups[partitioned]
+
+
+def forget_group(partitioned: PartitionedGraph) -> None:
+    """Let the next run on a partitioned graph make a new group, after an error."""
+    _groups.pop(partitioned, None)
+
+
+def _address(array: Any) -> int:
+    return int(array.__cuda_array_interface__["data"][0])

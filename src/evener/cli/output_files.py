@@ -61,7 +61,7 @@ def _refuse_no_name(option: str, path: str) -> None:
 
 def _refuse_within(option: str, path: str, graph: str) -> None:
     """Raise FileError if an output lies in the folder of the container that the command reads."""
-    from evener.graph.formats.container import MANIFEST
+    from evener.graph.formats.array_folder import MANIFEST
 
     named = Path(graph)
     folder = named.parent if named.name == MANIFEST else named

@@ -19,6 +19,7 @@ from evener.partition.hint import with_placement_hint
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.route import routes_of, upload_route
 from evener.partition.upload import upload_partition
@@ -119,6 +120,8 @@ def partition(
     seed = check_seed(seed)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements = parse_elements(on, gpu_memory=limit)
+    if any(element.kind != "cpu" for element in elements):
+        forget_kept_on_gpus()
     shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
     on_host = _share_on_host(elements, shares, _edge_bytes(graph, directions))
     require(_bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")

@@ -23,8 +23,9 @@ from evener.elements.cuda.staging import COPY_BYTES, Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
-from evener.errors import ArgumentError, DeviceError
+from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.kernels.kernel import Kernel
+from evener.system.memory import release_on_devices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -146,8 +147,13 @@ class CudaElement:
         exchanged: bool = False,  # noqa: ARG002 - every array can
     ) -> Any:
         """Return a CuPy array, filled or undefined."""
-        with self._guarded("allocating", length, dtype):
-            array = self._cupy.ndarray(length, dtype)
+        try:
+            with self._guarded("allocating", length, dtype):
+                array = self._cupy.ndarray(length, dtype)
+        except DeviceOutOfMemory:
+            if not release_on_devices():
+                raise
+            return self.allocate(length, dtype, fill)
         if fill is not None and length:
             self.fill(array, fill)
         return array

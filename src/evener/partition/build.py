@@ -26,14 +26,15 @@ from evener.partition.upload import upload_partition
 from evener.system.memory import parse_bytes, require, translate_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
+    from evener.partition.gpu_build import Built
     from evener.partition.route import Route
 
-__all__ = ["partition"]
+__all__ = ["partition", "place_partitions"]
 
 # Largest out-degree: partitions store out-degrees as uint32.
 MAX_OUT_DEGREE = (1 << 32) - 1
@@ -167,11 +168,41 @@ def build_partitions(
     out_degree: NDArray[np.uint32],
 ) -> tuple[list[Partition], list[Route]]:
     """Return the partition of each element, in the memory of the element, and the routes between them."""
+
+    def build(p: int) -> Partition:
+        return build_partition(
+            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+        )
+
+    on_gpus = build_parts(numbering, graph, out_degree, directions, elements)
+    return place_partitions(elements, numbering, build, on_gpus, prefixes=directions == "both")
+
+
+def place_partitions(
+    elements: list[Element],
+    numbering: Numbering,
+    build: Callable[[int], Partition],
+    on_gpus: Mapping[int, Built],
+    *,
+    prefixes: bool,
+) -> tuple[list[Partition], list[Route]]:
+    """Return the partition of each element, in the memory of the element, and the routes between them.
+
+    Parameters
+    ----------
+    elements : list of Element
+    numbering : Numbering
+    build : callable
+        Returns the partition with a number in host memory, perhaps with pending edges.
+    on_gpus : mapping of int to Built
+        Partitions that are in the memory of their GPUs.
+    prefixes : bool
+        Whether GPUs keep prefixes of rows in host memory.
+    """
     partitions: list[Partition] = []
     routes: list[Route] = []
     taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
     promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
-    on_gpus = build_parts(numbering, graph, out_degree, directions, elements)
     for p, element in enumerate(elements):
         # Each partition that is not built yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
@@ -184,15 +215,13 @@ def build_partitions(
             own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
             promised[memory] += run_bytes(placed, elsewhere)
         else:
-            built = build_partition(
-                p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
-            )
+            built = build(p)
             if element.kind != "cpu":
                 _check_row_lengths(_longest_row(built), element)
             own_routes = routes_of(built, numbering)
             tiers = tiers_of(
                 *(built, elsewhere, element),
-                prefixes=directions == "both", taken=taken[memory], promised=promised[memory],
+                prefixes=prefixes, taken=taken[memory], promised=promised[memory],
             )  # fmt: skip
             promised[memory] += run_bytes(built, elsewhere)
             placed = upload_partition(built, element, tiers)

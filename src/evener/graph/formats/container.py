@@ -143,7 +143,8 @@ def _map_container(path: Path) -> MappedContainer:
 
 def _arrays_of(graph: Graph) -> dict[str, NDArray[Any]]:
     ids = graph.ids if graph.has_custom_ids else None
-    given = {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights, "ids": ids}
+    given: dict[str, NDArray[Any] | None] = {}
+    given |= {"offsets": graph.offsets, "targets": graph.targets, "weights": graph.weights, "ids": ids}
     return {name: array for name, array in given.items() if array is not None}
 
 

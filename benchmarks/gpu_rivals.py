@@ -76,13 +76,13 @@ def _one_graph(scale, graph, tasks, options):
     sources = draw_sources(graph, options.sources)
     rows = []
     for task in tasks:
-        seconds = _seconds(task, placed, sources, options)
+        seconds = seconds_of(task, placed, sources, options)
         rows.append(_row(scale, task, seconds, _floors(task, placed)))
         _show(rows[-1])
     return rows
 
 
-def _seconds(task, placed, sources, options):
+def seconds_of(task, placed, sources, options):
     """Return seconds of each run, after as many runs that compile and warm up."""
     run, rounds, parts = {
         "pagerank": (

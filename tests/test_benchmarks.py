@@ -30,6 +30,10 @@ TINY = {
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
     "planner_regret": [],
+    "several_gpus": [
+        *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),
+        *("--sources", "4", "--rounds", "1"),
+    ],
 }
 # What needs a GPU is tried where there is one.
 TINY_ON_GPU = {

@@ -100,3 +100,10 @@ def test_imports_are_found():
 
 def test_cycles_are_found():
     assert set(cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()})) == {"b", "c"}
+
+
+def test_files_are_short():
+    """No source file has more than 400 lines."""
+    sources = [path for suffix in ("py", "cu", "cuh") for path in HOME.rglob(f"*.{suffix}")]
+    long = [path.name for path in sources if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+    assert long == []

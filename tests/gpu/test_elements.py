@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-import evener.elements.cuda.element as cuda_element
+import evener.elements.cuda.gpu_memory as gpu_memory
 import evener.elements.cuda.staging as staging
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
@@ -85,7 +85,7 @@ def test_a_name_that_is_none_is_refused_with_what_there_is():
 
 @pytest.mark.parametrize("dtype", ["uint32", "float64"])
 def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
-    for module in (staging, cuda_element):
+    for module in (staging, gpu_memory):
         monkeypatch.setattr(module, "COPY_BYTES", 1 << 12)
     for length in (1023, 1024, 1025, 100_001):
         values = np.arange(length).astype(dtype)

@@ -1,0 +1,200 @@
+"""The memory of a GPU: arrays in it, edges that continue in host memory, and copies from and to the host."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.elements.cuda.memory import TieredArray
+from evener.elements.cuda.scratch import Scratch, pieces_for
+from evener.elements.cuda.staging import COPY_BYTES, Staging
+from evener.elements.pinned import locked_array, locked_words
+from evener.elements.protocols import padded_words
+from evener.errors import DeviceOutOfMemory
+from evener.system.memory import release_on_devices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike, NDArray
+
+    from evener.elements.cuda.device_errors import DeviceContext
+    from evener.elements.cuda.modules import ModuleCache
+    from evener.elements.cuda.streams import CopyStreams
+
+__all__ = ["GpuMemory"]
+
+# Share of the free memory that Evener fills. CuPy's pool loses some of the rest to fragmentation.
+_USABLE_SHARE = 0.95
+
+
+@cache
+def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
+    """Return the byte that an integer of this type repeats, or None if its bytes differ."""
+    pattern = set(np.full(1, value, kind).tobytes())
+    return pattern.pop() if len(pattern) == 1 else None
+
+
+class GpuMemory:
+    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts arrays."""
+
+    index: int
+    scratch: Scratch
+    _cupy: Any
+    _max_memory: int | None
+    _modules: ModuleCache
+    _copies: CopyStreams
+    _staging: Staging
+    _reads_registered: bool
+
+    def wait(self) -> None:
+        """Wait for all kernels and copies."""
+        raise NotImplementedError
+
+    def record(self) -> Any:
+        """Return an event after all kernels launched so far."""
+        raise NotImplementedError
+
+    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> DeviceContext:
+        raise NotImplementedError
+
+    @property
+    def memory(self) -> tuple[Any, int]:
+        """The identity of the GPU's memory."""
+        return ("cuda", self.index)
+
+    def free_bytes(self) -> int:
+        """Return the bytes that can be allocated, including unused blocks of CuPy's pool."""
+        with self._guarded("asking for free memory"):
+            free, _ = self._cupy.cuda.runtime.memGetInfo()
+            return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())
+
+    def room(self) -> int:
+        """Return the bytes that a partition and its state may use."""
+        free = int(self.free_bytes() * _USABLE_SHARE)
+        return free if self._max_memory is None else min(self._max_memory, free)
+
+    def room_after(self, taken: int) -> int:
+        """Return the bytes left if a partition uses `taken` bytes."""
+        free = int(self.free_bytes() * _USABLE_SHARE)
+        return free if self._max_memory is None else min(self._max_memory - taken, free)
+
+    @property
+    def table_columns(self) -> int:
+        """Columns of a block of edges whose values fit a multiprocessor's shared memory."""
+        return self._modules.table_columns
+
+    def allocate(
+        self,
+        length: int,
+        dtype: DTypeLike,
+        fill: object | None = None,
+        *,
+        exchanged: bool = False,  # noqa: ARG002 - every array can
+    ) -> Any:
+        """Return a CuPy array, filled or undefined."""
+        try:
+            with self._guarded("allocating", length, dtype):
+                array = self._cupy.ndarray(length, dtype)
+        except DeviceOutOfMemory:
+            if not release_on_devices():  # kept placements
+                raise
+            return self.allocate(length, dtype, fill)
+        if fill is not None and length:
+            self.fill(array, fill)
+        return array
+
+    def fill(self, array: Any, value: object) -> None:
+        """Set all elements of an array to one value."""
+        byte = _byte_of(value, array.dtype.char) if isinstance(value, int | np.integer) else None
+        with self._guarded("filling an array"):
+            if byte is None:
+                array.fill(value)
+            else:
+                array.data.memset_async(byte, array.nbytes)
+
+    def zeros(self, count: int, length: int) -> list[Any]:
+        """Return `count` parts of one array of zeros: one allocation and one fill."""
+        step = padded_words(length)
+        whole = self.allocate(count * step, np.uint64, 0)
+        return [self._cupy.ndarray(length, np.uint64, whole.data + 8 * step * k) for k in range(count)]
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """Return a copy in the GPU's memory."""
+        with self._guarded("copying to the GPU", array.size, array.dtype):
+            uploaded = self._cupy.ndarray(array.shape, array.dtype)
+            if array.nbytes <= COPY_BYTES or array.ndim > 1:
+                # CuPy's `asarray` stages small arrays in locked pages, which is slower.
+                own = np.ascontiguousarray(array)
+                uploaded.data.copy_from_host_async(own.ctypes.data, own.nbytes)
+                self._copies.keep_until(self.record(), own, uploaded)
+                return uploaded
+            self._staging.send_all(array, uploaded)
+        self._unstage()
+        return uploaded
+
+    def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> TieredArray:
+        """Return memory for edges: the first `on_host` in locked pages of the host, the rest on the GPU."""
+        with self._guarded("sharing edges with the host"):
+            if on_host and self._reads_registered:
+                locked = locked_words(-(-on_host * dtype.itemsize // 8)).view(dtype)[:on_host]
+            else:
+                locked = locked_array(on_host, dtype, pooled=False) if on_host else np.empty(0, dtype)
+        return TieredArray(locked, self.allocate(length - on_host, dtype))
+
+    def begin_write(self, edges: TieredArray, begin: int, end: int) -> NDArray[Any]:
+        """Return a view of the host's part, or locked pages that `end_write` copies to the GPU."""
+        if end <= len(edges.host_part):
+            part: NDArray[Any] = edges.host_part[begin:end]
+            return part
+        with self._guarded("copying to the GPU"):
+            return self._staging.open(end - begin, edges.dtype)
+
+    def end_write(self, edges: TieredArray, begin: int, written: NDArray[Any]) -> None:
+        """Copy the written values to the host's part and, asynchronously, to the GPU's part."""
+        split = len(edges.host_part)
+        if begin + len(written) <= split:
+            return  # `begin_write` returned a view
+        here = max(split - begin, 0)
+        edges.host_part[begin : begin + here] = written[:here]
+        with self._guarded("copying to the GPU"):
+            self._staging.send(written, here, edges.device_part, begin + here - split)
+
+    def download(self, array: Any) -> NDArray[Any]:
+        """Return a copy in the host's memory."""
+        with self._guarded("copying from the GPU"):
+            if array.nbytes <= COPY_BYTES or array.ndim > 1 or not array.flags.c_contiguous:
+                return np.asarray(array.get())
+            copied = np.empty(array.shape, array.dtype)
+            self._staging.receive_all(array, copied)
+        self._unstage()
+        return copied
+
+    def sort(self, keys: Any) -> None:
+        """Sort an array of unsigned integers in place."""
+        self._sort(keys.sort, 2 * keys.nbytes)
+
+    def argsort(self, keys: Any) -> Any:
+        """Return the positions (uint64) of the values in stable ascending order."""
+        return self._sort(partial(self._cupy.argsort, keys), 4 * keys.nbytes).view(np.uint64)
+
+    def _sort(self, sort: Callable[[], Any], nbytes: int) -> Any:
+        with self._guarded("sorting", nbytes):
+            try:
+                return sort()
+            except MemoryError as error:  # of the library that sorts
+                raise self._cupy.cuda.memory.OutOfMemoryError(nbytes, 0, 0) from error
+
+    def prepare_workspace(self, edges: int) -> None:
+        """Allocate the lists by which kernels divide this many edges of a partition."""
+        self._unstage()
+        length = pieces_for(edges)
+        if length > self.scratch.pieces:
+            self.scratch.set_pieces(self.allocate(length, np.uint64))
+
+    def _unstage(self) -> None:
+        """Wait for all staged copies and release their pages."""
+        self.wait()
+        self._staging.release()

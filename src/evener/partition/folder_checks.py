@@ -134,12 +134,13 @@ def _check_edges(
     lightest, heaviest = graph.weight_range
     for begin in range(0, len(rows.targets), _EDGES_CHECKED):
         end = begin + _EDGES_CHECKED
-        targets = rows.targets[max(begin - 1, 0) : end].astype(np.int64)
+        targets = rows.targets[max(begin - 1, 0) : end]
         _require(int(targets.max()) < count, f"{number}.{direction}.targets below {count}", path)
         boundary += int(np.count_nonzero(rows.targets[begin:end] >= p.owned))
-        descents = np.flatnonzero(np.diff((targets - first) % count) < 0) + max(begin - 1, 0) + 1
-        begins = np.isin(descents.astype(np.uint64), rows.offsets)
-        _require(bool(begins.all()), f"{number}.{direction}.targets in ascending order in each row", path)
+        places = targets - np.uint32(first)  # the targets before the first one become the largest numbers
+        descents = (np.flatnonzero(places[1:] < places[:-1]) + max(begin, 1)).astype(np.uint64)
+        between = rows.offsets[np.searchsorted(rows.offsets, descents)] == descents
+        _require(bool(between.all()), f"{number}.{direction}.targets in ascending order in each row", path)
         if rows.weights is not None:
             weights = rows.weights[begin:end]
             within = ((weights >= lightest) & (weights <= heaviest)).all()

@@ -13,6 +13,7 @@ import pytest
 import evener as ev
 from evener import elements
 from evener.partition import placement_cache
+from evener.partition.partition import Partition
 from evener.system import memory
 from fake_gpu import FakeGpu
 
@@ -68,6 +69,13 @@ def test_both_directions_serve_one_direction_only(graph):
     other = ev.Graph.from_edges([0, 0], [1, 2])
     in_edges = ev.pagerank(other, on=TWO)
     assert partitions(ev.bfs(other, on=TWO)) is not partitions(in_edges)
+
+
+def test_edges_in_host_memory_are_not_shared_between_directions(graph, monkeypatch):
+    monkeypatch.setattr(Partition, "host_edges", 1)
+    both = ev.bfs(graph, on=TWO)
+    assert partitions(ev.bfs(graph, on=TWO)) is partitions(both)
+    assert partitions(ev.pagerank(graph, on=TWO)) is not partitions(both)
 
 
 def test_an_error_in_the_arguments_is_still_an_error(graph):

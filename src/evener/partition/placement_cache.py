@@ -33,7 +33,9 @@ class _Kept(NamedTuple):
 
     def serves(self, request: tuple[Any, ...], directions: str, plan: tuple[str, float]) -> bool:
         """Return true if a call of this thread can use the placement."""
-        stored = self.parts["directions"] in ("both", directions)
+        # Edges of a direction that the run does not need may have displaced others to host memory.
+        spare = self.parts["directions"] == "both" and not any(p.host_edges for p in self.parts["partitions"])
+        stored = self.parts["directions"] == directions or spare
         own = self.parts["plan"]
         planned = own is None or (own.algorithm, own.passes) == plan
         return stored and planned and self.request == request and self.thread == get_ident()

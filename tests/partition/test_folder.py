@@ -15,6 +15,7 @@ from evener.algorithms.registry import builtin_names, find
 from evener.elements import CpuElement
 from evener.partition import folder_checks
 from evener.testing.graphs import SHAPES, build
+from evener.testing.ranks import run_ranks
 from fake_elements import ApartElement, Held
 from fake_gpu import FakeGpu
 
@@ -236,6 +237,19 @@ def test_wrong_arguments_are_named(tmp_path):
         ev.write(place(DIRECTED, ONE), tmp_path / "g.evg")
     with pytest.raises(ev.FileError, match="there is no file"):
         ev.read_partitioned(tmp_path / "absent")
+
+
+def test_several_ranks_are_refused(tmp_path):
+    path = written(tmp_path, place(DIRECTED, TWO))
+
+    def refused(world):
+        with pytest.raises(ev.ArgumentError, match="read_partitioned: expected one rank, found 2"):
+            ev.read_partitioned(path)
+        with pytest.raises(ev.ArgumentError, match="write_partitioned: expected one rank, found 2"):
+            ev.write_partitioned(ev.partition(DIRECTED, "cpu:1"), path)
+        return world.rank
+
+    assert run_ranks(2, refused) == [0, 1]
 
 
 def test_a_copy_is_checked_once(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from evener import elements
 from evener.partition import placement_cache
 from evener.partition.partition import Partition
 from evener.system import memory
+from evener.testing.ranks import run_ranks
 from fake_gpu import FakeGpu
 
 TWO = "cpu:1,cpu:1"
@@ -129,6 +130,17 @@ def test_another_thread_places_its_own(graph):
     thread.join()
     assert partitions(found[0]) is not partitions(first)
     assert np.array_equal(found[0]["distance"], first["distance"])
+
+
+def test_ranks_keep_no_placement(graph):
+    """All ranks must place together."""
+
+    def run(_):
+        first, second = ev.bfs(graph, on="cpu:1"), ev.bfs(graph, on="cpu:1")
+        return partitions(first) is partitions(second)
+
+    assert run_ranks(2, run) == [False, False]
+    assert graph not in placement_cache._kept
 
 
 @pytest.mark.usefixtures("gpus")

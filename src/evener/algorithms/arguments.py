@@ -17,6 +17,7 @@ from evener.partition.build import partition
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import find_kept, keep
 from evener.system.memory import parse_bytes
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,11 +134,14 @@ def _place(
     names = named(on)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     request = ([one.strip() if isinstance(one, str) else one for one in names or ()], policy, alpha, limit)
-    if kept := find_kept(graph, request, spec.directions, plan=(spec.name, passes)):
+    single = current_world().size == 1  # ranks place together, so a rank must not skip a placement
+    if single and (kept := find_kept(graph, request, spec.directions, plan=(spec.name, passes))):
         return kept
     elements = None if names is None else parse_elements(names, gpu_memory=limit)
     several_kinds = elements is not None and len({element.kind for element in elements}) > 1
-    if (elements is None and gpus()) or (several_kinds and (policy == "auto" or alpha is None)):
+    if (single and elements is None and gpus()) or (
+        single and several_kinds and (policy == "auto" or alpha is None)
+    ):
         from evener.planning.planner import plan_and_place
 
         placed = plan_and_place(
@@ -161,7 +165,8 @@ def _place(
             gpu_memory=gpu_memory,
             directions=spec.directions,
         )
-    keep(placed, request)
+    if single:
+        keep(placed, request)
     return placed
 
 

@@ -43,6 +43,7 @@ from evener.partition.partition import (
 from evener.partition.partitioned import PartitionedGraph
 from evener.system.files import atomic_write_folder
 from evener.system.memory import parse_bytes, require, translate_errors
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.system.world import World
 
 __all__ = ["is_partitioned", "read_partitioned", "write_partitioned"]
 
@@ -98,7 +100,7 @@ def write_partitioned(
     FileError
         If the folder cannot be written. An existing folder stays unchanged.
     ArgumentError
-        If `pg` is not a PartitionedGraph, or `graph` holds another graph.
+        If `pg` is not a PartitionedGraph or has several ranks, or if `graph` holds another graph.
 
     Examples
     --------
@@ -110,6 +112,7 @@ def write_partitioned(
     if not isinstance(pg, PartitionedGraph):
         msg = f"write_partitioned: expected a PartitionedGraph, found {type_name(pg)}; use evener.partition"
         raise ArgumentError(msg)
+    _require_one_rank("write_partitioned", pg.world)
     target = check_path(path, "write_partitioned")
     if graph is not None and Path(os.path.realpath(graph)).is_relative_to(os.path.realpath(target)):
         msg = f"graph=: expected a container outside the new folder {target}, found {graph}"
@@ -174,10 +177,12 @@ def read_partitioned(
     FormatError
         If a file is damaged, or the graph has changed. The message names the file and the rule.
     ArgumentError
-        If `on` names another number of elements, or an element that this machine does not have.
+        If `on` names another number of elements, or an element that this machine does not have. If the job
+        has several ranks.
     OutOfMemoryError
         If the placement needs more memory than is available; `DeviceOutOfMemory` for a GPU.
     """
+    _require_one_rank("read_partitioned", current_world())
     source = Source(check_path(path, "read_partitioned"))
     if source.path.name == MANIFEST:
         source = Source(source.path.parent)
@@ -214,6 +219,13 @@ def read_partitioned(
     return PartitionedGraph(
         graph, elements, *placed, numbering, policy=facts["policy"], directions=directions
     )
+
+
+def _require_one_rank(function: str, world: World) -> None:
+    """Raise ArgumentError for several ranks, each of which has its own partitions."""
+    if world.size > 1:
+        msg = f"{function}: expected one rank, found {world.size}; run without MPI, or use evener.partition"
+        raise ArgumentError(msg)
 
 
 def _arrays_of(pg: PartitionedGraph) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -276,7 +276,7 @@ def _count_paths(
                 kernels.push_paths, offsets, targets, order, bounds, level - 1, out_edges, value,
                 visited, arriving, state.arrived,
             )  # fmt: skip
-            if engine.routes:
+            if engine.has_mirrors:
                 engine.compute(kernels.visit_mirrors, engine.owned, state.arrived, visited)
                 engine.push(arriving, "add", changed=state.arrived)
         else:
@@ -336,7 +336,7 @@ def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64]
                 kernels.push_dependencies, in_offsets, in_targets, engine.owned, order, bounds, level + 1,
                 to_push, value, visited, arriving, state.arrived,
             )  # fmt: skip
-            if engine.routes:
+            if engine.has_mirrors:
                 engine.push(arriving, "add", changed=state.arrived)
                 engine.compute(kernels.discard_received, engine.owned, visited, state.arrived, arriving)
         elif receives:

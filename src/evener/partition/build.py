@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.elements import Element, parse_elements
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, MpiError
 from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
@@ -124,6 +124,9 @@ def partition(
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
+    _check_agreement(
+        world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
+    )
     weights, on_cpu, ranks = _all_elements(elements, world)
     shares = edge_shares(weights, alpha, on_cpu=on_cpu)
     first = ranks.index(world.rank)
@@ -188,6 +191,19 @@ def _number(
     by_degree, degree, out_degree = order or _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
     return number_vertices(by_degree, owner, len(shares)), out_degree
+
+
+def _check_agreement(world: World, **arguments: object) -> None:
+    """Raise an error, on all ranks, if ranks partition different graphs or in different ways."""
+    of_ranks = world.allgather(arguments)
+    for name, first in of_ranks[0].items():
+        for rank, others in enumerate(of_ranks):
+            if others[name] != first:
+                msg = (
+                    f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
+                    f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
+                )
+                raise MpiError(msg)
 
 
 def _all_elements(elements: list[Element], world: World) -> tuple[list[float], list[bool], list[int]]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["MpiWorld", "launched_ranks", "mpi_world", "ranks_on_this_machine"]
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
-# Variables with the number of ranks: of MPICH and Intel MPI, of Open MPI, and of Slurm.
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+# Variables with the number of ranks: of MPICH, Intel MPI and Slurm's PMI, and of Open MPI.
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 # Variables with the number of ranks on this machine.
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 

@@ -16,6 +16,7 @@ from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
+from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
@@ -131,8 +132,8 @@ def partition(
     shares = edge_shares(weights, alpha, on_cpu=on_cpu)
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
-    on_host = _share_on_host(elements, own_shares, _edge_bytes(graph, directions))
-    require(_bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
+    on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
+    require(bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
     with with_placement_hint(graph, elements, directions=directions):
         if world.size == 1:
             partitions, routes, numbering = _build(graph, directions, elements, policy, shares, seed)
@@ -198,7 +199,7 @@ def _check_agreement(world: World, **arguments: object) -> None:
     of_ranks = world.allgather(arguments)
     for name, first in of_ranks[0].items():
         for rank, others in enumerate(of_ranks):
-            if others[name] != first:
+            if repr(others[name]) != repr(first):  # NaN differs from itself
                 msg = (
                     f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
                     f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
@@ -370,44 +371,3 @@ def _check_row_lengths(longest: int, element: Element) -> None:
             f'{longest:,}; run with on="cpu", or with on="cpu,{element.name}", policy="high"'
         )
         raise ArgumentError(msg)
-
-
-def _share_on_host(elements: list[Element], shares: NDArray[np.float64], edge_bytes: int) -> float:
-    """Return the smallest share of the edges in host memory: the CPU's, and the edges that fit no GPU."""
-    rooms = (element.room() for element in elements)
-    return float(
-        sum(
-            share if room is None else max(0.0, share - room / max(edge_bytes, 1))
-            for room, share in zip(rooms, shares, strict=True)
-        )
-    )
-
-
-def _stored_adjacencies(graph: Graph, directions: str) -> int:
-    """Return the number of adjacencies that the partitions store."""
-    return 2 if graph.directed and directions == "both" else 1
-
-
-def _edge_bytes(graph: Graph, directions: str) -> int:
-    """Return the bytes of the edges of all partitions."""
-    return _adjacency_bytes(graph) * _stored_adjacencies(graph, directions)
-
-
-def _adjacency_bytes(graph: Graph) -> int:
-    """Return the bytes of all targets and weights of one adjacency."""
-    return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
-
-
-def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
-    """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
-
-    The share `on_host` of the edges stays in host memory.
-    """
-    edges = _adjacency_bytes(graph)
-    # A direction that the graph does not store is built from the other one, a third at a time.
-    wanted = ("out", "in") if directions == "both" else (directions,)
-    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
-    reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
-    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders.
-    vertices = (_stored_adjacencies(graph, directions) * 8 + 30) * graph.n
-    return int(_edge_bytes(graph, directions) * on_host) + reverse_bytes + vertices

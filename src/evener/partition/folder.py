@@ -215,7 +215,11 @@ def read_partitioned(
     def build(p: int) -> Partition:
         return _partition(p, stored[p], graph, mapped=elements[p].kind == "cpu")
 
-    placed = place_partitions(elements, numbering, build, {}, prefixes=directions == "both")
+    world = current_world()
+    placed = place_partitions(
+        elements, numbering, build, {},
+        prefixes=directions == "both", world=world, ranks=[world.rank] * count,
+    )  # fmt: skip
     return PartitionedGraph(
         graph, elements, *placed, numbering, policy=facts["policy"], directions=directions
     )

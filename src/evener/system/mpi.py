@@ -9,10 +9,12 @@ import traceback
 from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from evener.errors import MpiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -24,6 +26,8 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min":
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 # Variables with the number of ranks on this machine.
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+# Bytes in the largest message: MPI counts them in an int32.
+_PIECE = 1 << 30
 
 
 def launched_ranks() -> int:
@@ -102,6 +106,27 @@ class MpiWorld:
     def allgather(self, value: Any) -> list[Any]:
         """Return the values of all ranks, in the order of ranks."""
         return list(self._collective.allgather(value))
+
+    def alltoall(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Send one array to each rank, and return the array that each rank sent here."""
+        lengths = self._collective.alltoall([len(array) for array in arrays])
+        received = [np.empty(length, array.dtype) for length, array in zip(lengths, arrays, strict=True)]
+        received[self.rank] = arrays[self.rank]
+        requests = []
+        for begin, array, rank in self._pieces(received):
+            requests.append(self._collective.Irecv([array, self._mpi.BYTE], rank, begin // _PIECE))
+        for begin, array, rank in self._pieces(arrays):
+            requests.append(self._collective.Isend([array, self._mpi.BYTE], rank, begin // _PIECE))
+        self._mpi.Request.Waitall(requests)
+        return received
+
+    def _pieces(self, arrays: Sequence[NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any], int]]:
+        """Yield the first byte, the bytes and the rank of pieces that one message can carry."""
+        for rank, array in enumerate(arrays):
+            if rank != self.rank:
+                in_bytes = array.view(np.uint8)
+                for begin in range(0, len(in_bytes), _PIECE):
+                    yield begin, in_bytes[begin : begin + _PIECE], rank
 
     def barrier(self) -> None:
         """Wait until every rank has called this method."""

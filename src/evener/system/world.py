@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 from evener.system.mpi import mpi_world
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Operation = Literal["sum", "min", "max"]
@@ -18,8 +20,8 @@ __all__ = ["SingleProcess", "World", "current_world", "enter_world"]
 class World(Protocol):
     """The processes (ranks) that run one algorithm together.
 
-    `allreduce`, `allgather` and `barrier` are collective operations: every rank must call the same operations
-    in the same order.
+    `allreduce`, `allgather`, `alltoall` and `barrier` are collective operations: every rank must call the
+    same operations in the same order.
 
     Attributes
     ----------
@@ -58,6 +60,24 @@ class World(Protocol):
         """
         ...
 
+    def alltoall(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Send one array to each rank, and return the array that each rank sent here.
+
+        This is a collective operation and must be called by all ranks.
+
+        Parameters
+        ----------
+        arrays : sequence of ndarray
+            The array for each rank, in the order of ranks; one-dimensional and contiguous. All arrays of all
+            ranks have the same dtype, and any length.
+
+        Returns
+        -------
+        list of ndarray
+            In the order of ranks. The array for this rank itself is not copied.
+        """
+        ...
+
     def barrier(self) -> None:
         """Wait until every rank has called this method. This is a collective operation."""
         ...
@@ -92,6 +112,10 @@ class SingleProcess:
     def allgather(self, value: Any) -> list[Any]:
         """Return a list of the value."""
         return [value]
+
+    def alltoall(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return a list of the only array."""
+        return list(arrays)
 
     def barrier(self) -> None:
         """Do nothing."""

@@ -13,7 +13,7 @@ from evener.errors import EvenerError
 from evener.system.world import enter_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -91,6 +91,10 @@ class _Rank:
 
     def allgather(self, value: Any) -> list[Any]:
         return self._meeting.exchange(self.rank, "allgather", value)
+
+    def alltoall(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        of_ranks = self._meeting.exchange(self.rank, "alltoall", [array.copy() for array in arrays])
+        return [of_rank[self.rank] for of_rank in of_ranks]
 
     def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
         self._meeting.post((self.rank, rank, tag), array.copy())

@@ -118,6 +118,16 @@ class WorldContract:
 
         assert self.run(size, run) == [True] * size
 
+    def test_alltoall(self, size: int) -> None:
+        """Each rank gets one array of each rank; lengths differ, and some are 0."""
+
+        def run(world: World) -> list[list[int]]:
+            arrays = [np.full(rank * world.rank, 10 * world.rank + rank) for rank in range(size)]
+            return [array.tolist() for array in world.alltoall(arrays)]
+
+        expected = [[[10 * r + rank] * (r * rank) for r in range(size)] for rank in range(size)]
+        assert self.run(size, run) == expected
+
     def test_abort_raises_the_error(self, size: int) -> None:
         """The error of one rank ends the ranks that wait for it."""
 

@@ -224,7 +224,7 @@ API = {
     "a policy of algorithms": (
         lambda: ev.partition(PATH, policy="auto"),
         ev.ArgumentError,
-        "expected one of high, low, random (or auto, for an algorithm or a plan), found 'auto'",
+        "(or auto, for an algorithm or a plan), found 'auto'",
     ),
     "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "float64, found '2'"),
     "infinitely many sources": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -78,6 +78,12 @@ def plan(
             "--for", metavar="ALGORITHM", help="Choose the placement for this algorithm and predict its time."
         ),
     ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare all policies for the algorithm of --for.")
+    ] = False,
+    machines: Annotated[
+        int, typer.Option(min=1, help="With --compare: the number of machines with the elements of --on.")
+    ] = 1,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -86,8 +92,16 @@ def plan(
     The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given,
     for the least predicted time. Without --for, the output ends with alpha and beta. Beta
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
+
+    With --compare, the command prints a line for each policy. The elements of --on need not exist.
     """
     place = placement_options(given)
+    if compare:
+        _compare(context, graph, algorithm, machines, read_options(given), place, as_json=as_json)
+        return
+    if machines > 1:
+        msg = f"--machines: expected 1 without --compare, found {machines}; add --compare"
+        raise ArgumentError(msg)
     if algorithm is not None:
         registry.find(algorithm)
     elif place.get("policy") == "auto":
@@ -119,11 +133,43 @@ def plan(
         partitioned = partition(opened, **place)
         statistics = partitioned.statistics
     if as_json:
-        say(render.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
+        say(render.partitions_json(partitioned.policy, statistics))
     else:
         say(f"{opened.summary}; policy {partitioned.policy}")
         say()
         say(render.partitions(statistics))
+
+
+def _compare(
+    context: typer.Context,
+    graph: str,
+    algorithm: str | None,
+    machines: int,
+    how: dict[str, Any],
+    place: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Print the sizes and the predicted time of each policy."""
+    if algorithm is None or "on" not in place:
+        msg = "--compare: expected --for ALGORITHM and --on ELEMENTS too; give both"
+        raise ArgumentError(msg)
+    from evener.algorithms.comparison import compare_policies
+    from evener.cli import render, runs
+
+    policies = [place.pop("policy")] if "policy" in place else None
+    registry.find(algorithm)
+    job = context.ensure_object(Job)
+    with job.shown():
+        opened = runs.open_graph(job, graph, how)
+        job.stage("comparing policies")
+        found = compare_policies(opened, algorithm, machines=machines, policies=policies, **place)
+    if as_json:
+        say(render.as_json({"algorithm": algorithm, "policies": [asdict(one) for one in found]}))
+        return
+    say(opened.summary)
+    say()
+    say(render.compared(found))
 
 
 def profile(

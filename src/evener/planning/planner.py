@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
+    from evener.elements.description import ElementDescription
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
@@ -93,7 +94,7 @@ def make_plan(
     return plan, members, model
 
 
-def cost_model(spec: AlgorithmSpec, elements: Sequence[Element]) -> CostModel:
+def cost_model(spec: AlgorithmSpec, elements: Sequence[Element | ElementDescription]) -> CostModel:
     """Return the model of an algorithm on some elements, from hardware facts and recorded runs."""
     return CostModel.of(
         (spec.traffic.pushed, spec.traffic.pulled),

@@ -177,7 +177,21 @@ def profile(
     *,
     on: Annotated[
         str | None,
-        typer.Option(metavar="ELEMENT", help="The GPU to run on.", show_default="cuda:0"),
+        typer.Option(
+            metavar="ELEMENT",
+            help="The GPU to run on; with --paper, the CPU and the GPU.",
+            show_default="cuda:0; cpu,cuda:0 with --paper",
+        ),
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Measure r, the speed of the GPU over that of the CPU, instead.")
+    ] = False,
+    scales: Annotated[
+        str | None,
+        typer.Option(help="With --paper: scales of the R-MAT graphs.", show_default="20,21,22,23,24"),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="With --paper: random divisions.", show_default="5")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -185,7 +199,17 @@ def profile(
 
     The command is optional and takes less than 30 seconds. Without it, the first plans use hardware facts.
     Each run of more than 10 ms also improves later plans.
+
+    With --paper, the command measures r as Guo et al. (2016): PageRank on R-MAT graphs, with parts of 10% to
+    50% of the edges on either element. Plans for C-PG, DP-… and PD-… then use the share 1 / (r + 1). This
+    takes many minutes.
     """
+    if paper:
+        _profile_ratio(context, on, scales, seeds, as_json=as_json)
+        return
+    if scales is not None or seeds is not None:
+        msg = "--scales and --seeds: expected --paper too; add --paper"
+        raise ArgumentError(msg)
     from evener.cli import render
     from evener.cli.profile import profile_algorithms
     from evener.elements import parse_elements
@@ -209,3 +233,39 @@ def profile(
     say(render.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
     say()
     say(f"Recorded in {file_of_observations()}.")
+
+
+def _profile_ratio(
+    context: typer.Context, on: str | None, scales: str | None, seeds: int | None, *, as_json: bool
+) -> None:
+    """Measure, print and store the computation ratio."""
+    from evener.cli import render
+    from evener.cli.ratio import PAPER_SCALES, PAPER_SEEDS, measure_ratio
+    from evener.planning.ratio import cpu_share, write_ratio
+
+    words = [] if scales is None else [word.strip() for word in scales.split(",")]
+    if not all(word.isdigit() for word in words):
+        msg = f"--scales: expected scales separated by commas, such as 20,21, found {scales!r}"
+        raise ArgumentError(msg)
+    of_graphs = [int(word) for word in words] or list(PAPER_SCALES)
+    job = context.ensure_object(Job)
+    with job.shown():
+        points, fit = measure_ratio(
+            on or "cpu,cuda:0",
+            of_graphs,
+            seeds or PAPER_SEEDS,
+            say=lambda step: job.stage(f"running {step}"),
+        )
+    path = write_ratio(fit)
+    if as_json:
+        say(render.as_json({"points": [one._asdict() for one in points], "fit": asdict(fit)}))
+        return
+    heads = ("scale", "edges", "first element", "second element", "r", "alpha")
+    rows = [
+        (one.scale, round(one.edges), *map(render.seconds_text, one[2:4]), one.ratio, cpu_share(one.ratio))
+        for one in points
+    ]
+    say(render.columns(heads, rows))
+    say()
+    say("\n".join(render.ratio_lines(fit)))
+    say(f"Recorded in {path}." if path else "Not recorded: there is no cache folder that can be written.")

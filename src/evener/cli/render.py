@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Superstep, Timeline
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
+    from evener.planning.ratio import RatioFit
     from evener.results.result import Result
 
 __all__ = [
@@ -41,8 +42,10 @@ __all__ = [
     "partitions",
     "partitions_json",
     "planned",
+    "ratio_lines",
     "result_json",
     "say",
+    "seconds_text",
     "show_result",
     "show_timings",
     "verified_scope",
@@ -259,6 +262,16 @@ def compared(policies: Sequence[PolicyComparison]) -> str:
     ]
     best = min(policies, key=lambda one: one.predicted_seconds)
     return "\n".join([columns(heads, rows, left=1), "", f"The least predicted time: {best.policy}."])
+
+
+def ratio_lines(fit: RatioFit) -> list[str]:
+    """Return the fit of r as text, a line for each range of edges."""
+    ends = [f"{end:,.0f}" for end in fit.breaks]
+    first = f" up to {ends[0]} edges" if ends else ""
+    lines = [f"r = {fit.intercept:.3g} + {fit.slope * 1e6:.3g} for each million edges{first}"]
+    for level, begin, end in zip(fit.levels, ends, [*ends[1:], None], strict=True):
+        lines.append(f"r = {level:.3g} from {begin} edges{'' if end is None else f' to {end}'}")
+    return lines
 
 
 def _range(sizes: Sequence[int]) -> str:

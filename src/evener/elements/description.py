@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evener.elements import named, usable_cores
-from evener.elements.cuda.element import CudaElement
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ class ElementDescription:
         "cpu" or "cuda".
     threads : int
         Threads of a CPU.
-    weight : float
-        Speed in CPU threads, as in `Element`.
     index : int or None
         Number of a GPU.
     """
@@ -36,7 +33,6 @@ class ElementDescription:
     name: str
     kind: str
     threads: int
-    weight: float
     index: int | None
 
 
@@ -60,8 +56,7 @@ def describe_elements(on: str | Sequence[str]) -> list[ElementDescription]:
             msg = f'{name!r} is not an element; expected "cpu", "cpu:N" for N threads, or "cuda:N"'
             raise ArgumentError(msg)
         if match[1]:
-            found.append(ElementDescription(match[0], "cuda", 0, CudaElement.weight, int(match[2])))
+            found.append(ElementDescription(match[0], "cuda", 0, int(match[2])))
         else:
-            threads = int(match[4] or usable_cores())
-            found.append(ElementDescription(match[0], "cpu", threads, float(threads), None))
+            found.append(ElementDescription(match[0], "cpu", int(match[4] or usable_cores()), None))
     return found

@@ -69,7 +69,7 @@ def fill_in_order(vertices: Vertices, processors: Processors, seed: int) -> NDAr
 def _policy(owners: Any, distributed: str, parallel: str) -> Policy:
     """Return a policy of two phases. The planner has one rank, where only the parallel phase divides."""
     needs: Literal["degrees", "positions"] = "degrees" if distributed == "O" else "positions"
-    return Policy(owners, needs, order=_ORDERS[parallel], degrees_only=True)
+    return Policy(owners, needs, order=_ORDERS[parallel], degrees_only=True, profiled=True)
 
 
 def _divide(

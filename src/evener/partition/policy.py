@@ -117,6 +117,9 @@ class Policy(NamedTuple):
         degrees on every element.
     even : bool
         Whether all elements get equal parts, whatever their shares.
+    profiled : bool
+        Whether a plan prefers the share of the CPU side that `evener profile --paper` has measured, because
+        the source of the policy does.
     """
 
     owners: Callable[[Vertices, Processors, int], NDArray[Any]]
@@ -124,6 +127,7 @@ class Policy(NamedTuple):
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]] | None = None
     degrees_only: bool = False
     even: bool = False
+    profiled: bool = False
 
 
 def policy_names() -> list[str]:

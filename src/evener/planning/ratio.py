@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.elements.hardware import fingerprint
-from evener.errors import FileError
+from evener.elements.hardware import fingerprint, model_of
+from evener.errors import DeviceOutOfMemory, FileError
+from evener.partition.estimate import estimate_shares
 from evener.system.cache import cache_folder
 from evener.system.files import atomic_write
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.elements.description import ElementDescription
+    from evener.partition.estimate import GraphSizes
     from evener.planning.cost_model import CostModel
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "edge_speeds",
     "file_of_ratio",
     "fit_ratio",
+    "profiled_share",
     "stored_ratio",
     "write_ratio",
 ]
@@ -127,6 +130,33 @@ def cpu_share(r: float, least: float = 0.0, *, gpus: int = 1) -> float:
     return max(least, 1 / (1 + gpus * r))
 
 
+def profiled_share(sizes: GraphSizes, elements: Sequence[Element], policy: str) -> float | None:
+    """Return α for a CPU and GPUs from a measured r; None if r was not measured or no share fits.
+
+    Parameters
+    ----------
+    sizes : GraphSizes
+    elements : sequence of Element
+    policy : str
+    """
+    gpus = [element for element in elements if element.kind != "cpu"]
+    fit = stored_ratio(model_of(gpus[0])) if 0 < len(gpus) < len(elements) else None
+    if fit is None:
+        return None
+    edges = float(sizes.degrees.stored.sum()) / sizes.directions
+    least = next((step / 100 for step in range(100) if _fits(sizes, elements, policy, step / 100)), None)
+    return None if least is None else cpu_share(fit.ratio(edges), least, gpus=len(gpus))
+
+
+def _fits(sizes: GraphSizes, elements: Sequence[Element], policy: str, alpha: float) -> bool:
+    """Return whether all edges of the GPUs fit their memory."""
+    try:
+        shares, _ = estimate_shares(sizes, elements, policy, alpha)
+    except DeviceOutOfMemory:
+        return False
+    return not any(share.host_edges for share in shares)
+
+
 def edge_speeds(model: CostModel, elements: Sequence[Element | ElementDescription]) -> list[float]:
     """Return the edges that each element processes in a second by the cost model."""
     return [
@@ -168,6 +198,8 @@ def stored_ratio(model: str) -> RatioFit | None:
             return None
         breaks, levels = (tuple(map(float, document.pop(name))) for name in ("breaks", "levels"))
         fit = RatioFit(breaks=breaks, levels=levels, **document)
+        if len(breaks) != len(levels):
+            return None
         fit.ratio(1.0)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         _log.debug("the stored computation ratio cannot be read: %s", error)

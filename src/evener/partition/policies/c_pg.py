@@ -26,4 +26,4 @@ def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[An
     return least_loaded(vertices.degree, processors.shares, processors.most_edges, count_vertices=False)
 
 
-POLICY = Policy(_owners, "degrees")
+POLICY = Policy(_owners, "degrees", profiled=True)

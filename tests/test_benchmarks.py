@@ -124,6 +124,19 @@ def row(**values):
     }  # fmt: skip
 
 
+# Figures of other papers, which choose owners and run no algorithm.
+TINY_PARTITIONS = {
+    "g16_fig8": ["--scales", "6", "--parts", "8", "--rounds", "1"],
+    "g16_table1": ["--scale", "6", "--policies", "C-PG", "DP-OH"],
+    "s13_fig10": ["--scales", "6", "7", "--nodes", "4"],
+}
+
+
+@pytest.mark.parametrize("name", TINY_PARTITIONS)
+def test_figures_of_partitions_run(name):
+    assert run(f"figures/{name}", TINY_PARTITIONS[name])
+
+
 def test_every_figure_has_a_script(figures):
     assert figures.output.NAMES == FIGURES
 

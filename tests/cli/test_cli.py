@@ -469,6 +469,8 @@ def test_what_shares_out_nothing_is_told(evener):
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said
     several = "run", "wcc", "rmat:4", "--on", "cpu:1,cpu:1", "--alpha", "0.5", "--policy", "high"
     assert evener(*several).err == ""
+    said = "evener: --alpha is ignored: C-R gives equal parts to all elements\n"
+    assert evener(*several[:-1], "C-R").err == said
 
 
 def test_a_seed_that_draws_nothing_is_told(evener):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.estimate import estimate_shares
 from evener.partition.owners import edge_shares
-from evener.partition.policy import PLANNED, check_policy
+from evener.partition.policy import PLANNED, check_policy, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ class _Search:
     def add(self, candidates: _Candidates) -> None:
         """Evaluate all placements of one kind."""
         for policy in candidates.policies:
-            if candidates.open_alpha:
+            if candidates.open_alpha and not find_policy(policy).even:
                 self._search_share(candidates, policy)
             else:
                 self._evaluate(candidates, policy, candidates.alpha)

@@ -31,8 +31,8 @@ def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[An
     n = len(vertices.degree)
     owner = owner_array(n, len(processors.shares))
     elements = np.flatnonzero(processors.shares)
-    if len(elements) == 1:
-        owner[:] = elements[0]
+    if len(elements) == 1 or n <= len(elements):
+        owner[:] = elements[np.minimum(np.arange(n), len(elements) - 1)]
         return owner
     offsets, targets, weights = _symmetric_rows(vertices)
     found = pymetis.part_graph(

@@ -3,7 +3,7 @@
 Idea: forward, a level-synchronous search counts the shortest paths to each vertex. Backward, from the
 farthest level on, each vertex adds its dependency to the previous level. Each step pushes from the vertices
 with values or pulls to the vertices that may receive them, along fewer edges. A single element runs many
-narrow levels on one thread or block.
+narrow levels on one thread or block. A group of GPUs runs many levels in one launch: see `group.py`.
 
 Encoding: `value` float64, the paths of a vertex forward and ``(1 + dependency) / paths`` backward; `arriving`
 float64, the sums that a level receives; `order` the reached vertices level by level; `bounds` the begin of
@@ -97,7 +97,7 @@ def betweenness(
     -------
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
-        16 sources, the timeline has a superstep for each level or for many narrow levels. For more sources,
+        16 sources, the timeline has a superstep for each level or for many levels. For more sources,
         it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts the edges of the
         reached vertices once for both cycles.
 

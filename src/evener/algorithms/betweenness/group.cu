@@ -42,8 +42,8 @@ struct Neighbours {
 
 // ---- forward: count shortest paths --------------------------------------------------------------
 
-// The sum of a block's paths is sent as a number of units: UNIT_MANY if the level may have more than
-// `shrink_above` paths, UNIT_BEYOND if a count is out of range. A group has fewer than MOST_BLOCKS blocks.
+// A block reports the sum of its paths in units: UNIT_MANY if the level may have more than `shrink_above`
+// paths, UNIT_BEYOND if a count is out of range. A group has fewer than MOST_BLOCKS blocks.
 constexpr u64 UNIT_MANY = 1, UNIT_BEYOND = 1 << 20;
 constexpr double MOST_BLOCKS = 1 << 16;
 
@@ -54,10 +54,10 @@ __device__ inline u64 units_of(double paths, double shrink_above) {
     return paths > shrink_above / MOST_BLOCKS ? UNIT_MANY : 0;
 }
 
-// What the next launch of a search continues with, as places in `resume`.
+// The places in `resume`, which keeps the state of a search between launches.
 enum Resume { OUT_EDGES, UNEXPLORED, SCALED };
 
-// How a launch ends.
+// The state of a search after a launch.
 enum Outcome : u64 { DONE, MORE_LEVELS, BEYOND_FLOAT64 };
 
 // Count the paths of up to `max_levels` levels after `level`, on all GPUs of a group.

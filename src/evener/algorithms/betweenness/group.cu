@@ -40,6 +40,16 @@ struct Neighbours {
     }
 };
 
+// Clear the count of the next launch, because a launch may have no step that clears it.
+__device__ inline void clear_next(Pieces pieces) {
+    if (first_of_grid()) *pieces.count_of_next_launch = 0;
+}
+
+// Clear the count of this launch between two barriers, after a step. Each step begins its own list of pieces.
+__device__ inline void clear_done(Pieces pieces) {
+    if (first_of_grid()) *(volatile u64*)pieces.count = 0;
+}
+
 // ---- forward: count shortest paths --------------------------------------------------------------
 
 // A block reports the sum of its paths in units: UNIT_MANY if the level may have more than `shrink_above`
@@ -101,6 +111,7 @@ __global__ void PARALLEL(256, 6) count_paths(
         start(source, value, visited, frontier, order, bounds);
         clear_all(reached);
     }
+    clear_next(pieces);
     GroupSum group_sum(grid, group);
     if (level == 0) {
         bool owner = first_of_grid() && source != NO_VERTEX;
@@ -153,7 +164,7 @@ __global__ void PARALLEL(256, 6) count_paths(
             for (u64 h = (owned + 63) / 64 * 2 + thread_of_grid(); h < reached.length(); h += threads_of_grid())
                 if (u32 mirrors = reached.half(h)) visited.half(h) |= mirrors;
         clear_all(spare);
-        if (first_of_grid()) *(volatile u64*)pieces.count = 0;  // all pieces of this step are done
+        clear_done(pieces);
         u64 units = units_of(own.paths, shrink_above);
         Totals all = group_sum.sum(own.out_edges, own.in_edges, units).all;
         if (group_sum.failed) break;
@@ -211,6 +222,7 @@ __global__ void PARALLEL(256, 6) add_dependencies(
     };
 
     if (level == farthest) clear_all(nearer);
+    clear_next(pieces);
     GroupSum group_sum(grid, group);
     u64 finished = 0;
     for (u64 left = max_levels; left > 0; left--) {
@@ -248,7 +260,7 @@ __global__ void PARALLEL(256, 6) add_dependencies(
         );
         if (level > 0 && receives(level - 1) && !pushes(level - 1)) flag_vertices(order, begin, end, nearer);
         clear_all(spare);
-        if (first_of_grid()) *(volatile u64*)pieces.count = 0;  // all pieces of this step are done
+        clear_done(pieces);
         group_sum.sum(0);
         if (level == 0 || group_sum.failed) break;
         level--;

@@ -18,6 +18,7 @@ __all__ = [
     "EvenerError",
     "FileError",
     "FormatError",
+    "MpiError",
     "OutOfMemoryError",
     "UnknownVertexError",
     "VerificationError",
@@ -95,6 +96,10 @@ class DeviceError(EvenerError, RuntimeError):
 
 class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError
     """A partition needs more memory than a GPU has free, or more than the host can lock for the GPU."""
+
+
+class MpiError(EvenerError, RuntimeError):
+    """Ranks cannot work together: no MPI library, another launcher, or different arguments."""
 
 
 class VerificationError(EvenerError, AssertionError):

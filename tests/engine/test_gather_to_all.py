@@ -8,6 +8,7 @@ import pytest
 import evener as ev
 from evener.engine.engine import Engine
 from evener.testing.ranks import run_ranks
+from own_graphs import place_for
 
 # One memory, several memories, peers of which two share a memory, and peers with another element.
 SPLITS = [
@@ -49,10 +50,9 @@ def test_each_element_has_the_first_rows_of_all_parts(on, columns):
 @pytest.mark.parametrize("on", [["cpu:1"], ["cpu:1"] * 2, ["peer:0", "peer:1"]], ids=",".join)
 def test_ranks_gather_the_parts_of_all_ranks(on):
     """Rank r has the values 100 r, 100 r + 1, and so on, of which it gathers r + 1 from each partition."""
-    placed = place(on)
 
     def run(world):
-        engine = Engine(placed, "test", world=world)
+        engine = Engine(place_for(world, lambda: place(on)), "test")
         array = engine.upload([100 * world.rank + np.arange(9)] * len(on))
         found = engine.gather_to_all(array, [world.rank + 1] * len(on))
         return [part.tolist() for part in engine.download(found)]

@@ -7,9 +7,10 @@ import pytest
 
 import evener as ev
 from evener.engine.engine import Engine
-from evener.engine.world import SingleProcess
+from evener.system.world import SingleProcess
 from evener.testing.ranks import run_ranks
 from evener.testing.world import WorldContract
+from own_graphs import place_for
 
 
 class TestSingleProcess(WorldContract):
@@ -32,7 +33,7 @@ def engine_of(world, on="cpu:1"):
     """An engine on a graph of this rank's own: ranks have 10, 20, ... vertices."""
     n = 10 * (world.rank + 1)
     graph = ev.Graph.from_edges(np.arange(n - 1), np.arange(1, n), directed=False, n=n)
-    engine = Engine(ev.partition(graph, on), "test", world=world)
+    engine = Engine(place_for(world, lambda: ev.partition(graph, on)), "test")
     engine.superstep("only")
     return engine
 

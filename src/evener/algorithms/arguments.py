@@ -16,6 +16,7 @@ from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.partitioned import PartitionedGraph
 from evener.system.memory import parse_bytes
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +131,10 @@ def _place(
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements = None if names is None else parse_elements(names, gpu_memory=limit)
     several_kinds = elements is not None and len({element.kind for element in elements}) > 1
-    if (elements is None and gpus()) or (several_kinds and (policy == "auto" or alpha is None)):
+    single = current_world().size == 1
+    if (single and elements is None and gpus()) or (
+        single and several_kinds and (policy == "auto" or alpha is None)
+    ):
         from evener.planning.planner import plan_and_place
 
         return plan_and_place(

@@ -22,8 +22,8 @@ _MAX_COMPILING = 0.02
 def finish_run(result: Result) -> Result:
     """Attach the prediction of a plan; on a machine with a GPU, record the run."""
     placed = result.partitioned
-    if placed is None:
-        return result
+    if placed is None or placed.world.size > 1:
+        return result  # a plan is for one process
     if (
         placed.plan is not None
         and placed.cost_model is not None

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note, point_output_at_nothing
 from evener.cli.supervisor import Interrupted, Job, supervise
-from evener.errors import EvenerError, VerificationError
+from evener.errors import EvenerError, MpiError, VerificationError
+from evener.system.mpi import launched_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str], job: Job) -> int:
     from evener.cli.app import app
 
+    if (ranks := launched_ranks()) > 1:
+        msg = (
+            f"expected one process, found {ranks} ranks of an MPI launcher; run several ranks from a Python "
+            "program that calls evener"
+        )
+        raise MpiError(msg)
     try:
         status = app(args=words, prog_name="evener", obj=job, standalone_mode=False)
     except SystemExit as error:

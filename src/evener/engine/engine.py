@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from evener.engine.executor import Step
     from evener.engine.timeline import Progress, Timeline
-    from evener.engine.world import World
     from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
 
@@ -60,13 +59,11 @@ class Engine(Workspace):
         Progress counts it once.
     host_state : (float, float), default (0, 0)
         Minimum bytes that a run allocates on the host for each owned vertex and each mirror.
-    world : World, optional
-        The ranks that run the algorithm. Default: only this process.
 
     Attributes
     ----------
     routes : sequence of Route
-        The routes between partitions; empty if there are no mirrors.
+        The routes that begin or end on this rank; empty if there are no mirrors.
     timeline : Timeline
 
     Raises
@@ -85,7 +82,6 @@ class Engine(Workspace):
         progress: Callable[[Progress], None] | None = None,
         from_both_ends: bool = False,
         host_state: tuple[float, float] = (0, 0),
-        world: World | None = None,
     ) -> None:
         if not hasattr(partitioned, "partitions"):
             found = type_name(partitioned)
@@ -94,10 +90,10 @@ class Engine(Workspace):
         if progress is not None and not callable(progress):
             msg = f"progress=: expected a function of a Progress, found {type_name(progress)}"
             raise ArgumentError(msg)
-        super().__init__(partitioned, world)
+        super().__init__(partitioned)
         self._require_host_state(algorithm, *host_state)
         self.routes = partitioned.routes
-        self._exchange = Exchange(self.elements, self.routes)
+        self._exchange = Exchange(self.elements, self.routes, self._world, self._partitioned.ranks)
         names = [element.name for element in self.elements]
         self._recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
@@ -105,7 +101,7 @@ class Engine(Workspace):
         self._queued = all(element.deferred for element in self.elements)
         self.group = group_of(partitioned) if self._world.size == 1 else None
         for element in self.elements:
-            element.begin_timing(concurrent=len(self.elements) > 1)
+            element.begin_timing(concurrent=bool(self.routes) or len(self.elements) > 1)
 
     @property
     def timeline(self) -> Timeline:
@@ -210,7 +206,7 @@ class Engine(Workspace):
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
-        if len(self.elements) == 1:
+        if len(self.elements) == 1 and not self.routes:
             results = [self._compute_single(kernel, args)]
         else:
             results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
@@ -260,6 +256,7 @@ class Engine(Workspace):
             sends, receives = self._exchange.push(array, op, changed)
             self._run(sends, work_estimate)
             self._run(receives, work_estimate)
+            self._exchange.settle()
 
     def pull(
         self,
@@ -291,6 +288,7 @@ class Engine(Workspace):
             sends, receives = self._exchange.pull(array, changed)
             self._run(sends, work_estimate)
             self._run(receives, work_estimate)
+            self._exchange.settle()
 
     # ---- how they run -----------------------------------------------------------------------------
 
@@ -339,6 +337,8 @@ class Engine(Workspace):
                 own.extend(more)
         self._run(sends, work_estimate)
         results = self._run(steps, work_estimate)
+        if pull_before is not None and self.routes:
+            self._exchange.settle()
         if group is not None:
             try:
                 group.check(results)
@@ -384,7 +384,7 @@ class Engine(Workspace):
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left
                 element.wait()
-        self._exchange = Exchange(self.elements, self.routes)
+        self._exchange = Exchange(self.elements, self.routes, self._world, self._partitioned.ranks)
         forget_group(self._partitioned)
 
 

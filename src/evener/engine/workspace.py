@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evener.engine.array import PartitionedArray, adjacency
-from evener.engine.world import SingleProcess
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.vertex import NO_VERTEX
@@ -20,14 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from evener.engine.world import World
     from evener.partition.partitioned import PartitionedGraph
 
     T = TypeVar("T")
 
 __all__ = ["Workspace"]
-
-_SINGLE_PROCESS = SingleProcess()
 
 
 class _Arrays(NamedTuple):
@@ -93,8 +89,6 @@ class Workspace:
     Parameters
     ----------
     partitioned : PartitionedGraph
-    world : World, optional
-        The ranks that run the algorithm. Default: only this process.
 
     Attributes
     ----------
@@ -121,11 +115,13 @@ class Workspace:
         The graph's number of each owned vertex and each mirror, uint32.
     out_degree : PartitionedArray
         The out-edges of each owned vertex in the whole graph, uint32.
+    has_mirrors : bool
+        Whether a partition of any rank has mirrors.
     reads_host_edges : bool
         Whether an element of any rank reads edges from host memory across a bus.
     """
 
-    def __init__(self, partitioned: PartitionedGraph, world: World | None = None) -> None:
+    def __init__(self, partitioned: PartitionedGraph) -> None:
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
         arrays = _arrays_of(partitioned)
@@ -144,9 +140,10 @@ class Workspace:
         self._values = arrays.values
         self._words = arrays.words
         self._partitioned = partitioned
-        self._world: World = _SINGLE_PROCESS if world is None else world
+        self._world = partitioned.world
         self._weights = self.gather([element.weight for element in self.elements])
         self.reads_host_edges = any(self.gather(arrays.reads_host_edges))
+        self.has_mirrors = self.total([partition.mirrors for partition in self.partitions]) > 0
 
     # ---- the machine ----------------------------------------------------------------------------
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evener.elements import Element, parse_elements
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, MpiError
 from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
@@ -20,9 +20,10 @@ from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.policy import check_policy
-from evener.partition.route import routes_of, upload_route
+from evener.partition.route import Route, routes_of, upload_route
 from evener.partition.upload import upload_partition
 from evener.system.memory import parse_bytes, require, translate_errors
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
-    from evener.partition.route import Route
+    from evener.system.world import World
 
 __all__ = ["partition"]
 
@@ -118,14 +119,34 @@ def partition(
     check_policy(policy)
     seed = check_seed(seed)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-    elements = parse_elements(on, gpu_memory=limit)
-    shares = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
-    on_host = _share_on_host(elements, shares, _edge_bytes(graph, directions))
+    elements, world = parse_elements(on, gpu_memory=limit), current_world()
+    _check_agreement(
+        world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
+    )
+    weights, on_cpu, ranks = _all_elements(elements, world)
+    shares = edge_shares(weights, alpha, on_cpu=on_cpu)
+    first = ranks.index(world.rank)
+    own_shares = shares[first : first + len(elements)]
+    on_host = _share_on_host(elements, own_shares, _edge_bytes(graph, directions))
     require(_bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
     with with_placement_hint(graph, elements, directions=directions):
-        partitions, routes, numbering = _build(graph, directions, elements, policy, shares, seed)
+        if world.size == 1:
+            partitions, routes, numbering = _build(graph, directions, elements, policy, shares, seed)
+        else:
+            numbering, out_degree = _number(graph, policy, shares, seed)
+            partitions, routes = build_on_ranks(
+                graph, directions, elements, numbering, out_degree, world, ranks
+            )
     return PartitionedGraph(
-        graph, elements, partitions, routes, numbering, policy=policy, directions=directions
+        graph,
+        elements,
+        partitions,
+        routes,
+        numbering,
+        policy=policy,
+        directions=directions,
+        world=world,
+        ranks=ranks,
     )
 
 
@@ -147,13 +168,45 @@ def _build(
             built, numbering = whole
             _check_row_lengths(built.longest, gpu)
             return [built.partition], [], numbering
-    by_degree, degree, out_degree = order or _descending_degree(graph)
-    owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
-    del degree
-    numbering = number_vertices(by_degree, owner, len(elements))
-    del by_degree
+    numbering, out_degree = _number(graph, policy, shares, seed, order)
     partitions, routes = build_partitions(graph, directions, elements, numbering, out_degree)
     return partitions, routes, numbering
+
+
+def _number(
+    graph: Graph,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
+    order: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None,
+) -> tuple[Numbering, NDArray[np.uint32]]:
+    """Return the numbering of all partitions, and the out-degrees.
+
+    `order` is what `_descending_degree` returns.
+    """
+    by_degree, degree, out_degree = order or _descending_degree(graph)
+    owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
+    return number_vertices(by_degree, owner, len(shares)), out_degree
+
+
+def _check_agreement(world: World, **arguments: object) -> None:
+    """Raise an error, on all ranks, if ranks partition different graphs or in different ways."""
+    of_ranks = world.allgather(arguments)
+    for name, first in of_ranks[0].items():
+        for rank, others in enumerate(of_ranks):
+            if others[name] != first:
+                msg = (
+                    f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
+                    f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
+                )
+                raise MpiError(msg)
+
+
+def _all_elements(elements: list[Element], world: World) -> tuple[list[float], list[bool], list[int]]:
+    """Return the weight of each element of all ranks, whether it is a CPU, and its rank."""
+    facts = world.allgather([(element.weight, element.kind == "cpu") for element in elements])
+    ranks = [rank for rank, own in enumerate(facts) for _ in own]
+    return [weight for own in facts for weight, _ in own], [cpu for own in facts for _, cpu in own], ranks
 
 
 def build_partitions(
@@ -199,6 +252,47 @@ def build_partitions(
         routes += [upload_route(route, elements[route.owner]) for route in own_routes]
     for element in elements:
         element.wait()  # the element keeps the sources of its copies until it has waited
+    return partitions, routes
+
+
+def build_on_ranks(
+    graph: Graph,
+    directions: str,
+    elements: list[Element],
+    numbering: Numbering,
+    out_degree: NDArray[np.uint32],
+    world: World,
+    ranks: list[int],
+) -> tuple[list[Partition], list[Route]]:
+    """Return this rank's partitions, and the routes that begin or end on this rank.
+
+    This is a collective operation; all ranks must call it.
+    """
+    first, partitions, own_routes = ranks.index(world.rank), [], []
+    for p, element in enumerate(elements, first):
+        built = build_partition(
+            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+        )
+        if element.kind != "cpu":
+            _check_row_lengths(_longest_row(built), element)
+        own_routes += routes_of(built, numbering)
+        elsewhere = built.owned * (len(ranks) - 1)
+        tiers = tiers_of(*(built, elsewhere, element), prefixes=directions == "both", taken=0, promised=0)
+        partitions.append(upload_partition(built, element, tiers))
+    ends = world.allgather(
+        [(route.mirror_partition, route.owner, route.begin, route.index) for route in own_routes]
+    )
+    routes = []
+    for rank, others in enumerate(ends):
+        for mirror_partition, owner, begin, index in others:
+            owned = int(numbering.bounds[owner + 1] - numbering.bounds[owner])
+            if ranks[owner] == world.rank:
+                route = Route.from_index(mirror_partition, owner, begin, index, owned)
+                routes.append(upload_route(route, elements[owner - first]))
+            elif rank == world.rank:
+                routes.append(Route.from_index(mirror_partition, owner, begin, index, owned))
+    for element in elements:
+        element.wait()
     return partitions, routes
 
 

@@ -12,6 +12,7 @@ from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from evener.partition.route import Route
     from evener.planning.cost_model import CostModel
     from evener.planning.plan import Plan
+    from evener.system.world import World
 
 __all__ = ["PartitionedGraph"]
 
@@ -39,8 +41,13 @@ class PartitionedGraph:
     graph : Graph
         The graph that was partitioned.
     elements : list of Element
-        The element of each partition.
+        The element of each partition of this rank.
     partitions : list of Partition
+        The partitions of this rank.
+    world : World
+        The ranks that share the graph.
+    ranks : list of int
+        The rank of each partition of all ranks.
     policy : str
     directions : str
         "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
@@ -60,6 +67,8 @@ class PartitionedGraph:
         *,
         policy: str,
         directions: str,
+        world: World | None = None,
+        ranks: Sequence[int] | None = None,
     ) -> None:
         self.graph = graph
         self.elements = elements
@@ -70,6 +79,8 @@ class PartitionedGraph:
         self.plan: Plan | None = None
         self.cost_model: CostModel | None = None
         self._numbering = numbering
+        self.world = current_world() if world is None else world
+        self.ranks = [self.world.rank] * len(partitions) if ranks is None else list(ranks)
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -90,7 +101,7 @@ class PartitionedGraph:
         gathered = self._for_each_vertex(parts[0].dtype)
         for vertices, part in self._fetched(parts):
             kernels.scatter_values(vertices, part, np.uint64(len(vertices)), gathered)
-        return gathered
+        return self._of_all_ranks(gathered)
 
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are local numbers of vertices, as the ids of these vertices.
@@ -109,7 +120,7 @@ class PartitionedGraph:
             vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
             beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
-        return gathered
+        return self._of_all_ranks(gathered)
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
@@ -127,7 +138,7 @@ class PartitionedGraph:
         for vertices, part in self._fetched(parts):
             beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
             _check_numbers(beyond, self.graph.n, "the graph's numbers")
-        return gathered
+        return self._of_all_ranks(gathered)
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the values of each partition's vertices and mirrors; the inverse of `gather`."""
@@ -136,7 +147,16 @@ class PartitionedGraph:
 
     def owned_vertices(self) -> list[NDArray[np.uint32]]:
         """Return the global numbers of the vertices that each partition owns, in host memory."""
-        return [self._numbering.owned_by(p) for p in range(len(self.partitions))]
+        return [self._numbering.owned_by(partition.index) for partition in self.partitions]
+
+    def _of_all_ranks(self, gathered: NDArray[Any]) -> NDArray[Any]:
+        """Add the values of other ranks' vertices. This is a collective operation; all ranks must call it."""
+        if self.world.size > 1:
+            own = {p.index: gathered[self._numbering.owned_by(p.index)] for p in self.partitions}
+            for values in self.world.allgather(own):
+                for p, part in values.items():
+                    gathered[self._numbering.owned_by(p)] = part
+        return gathered
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""

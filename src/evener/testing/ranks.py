@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import operator
 import threading
+from collections import defaultdict, deque
 from functools import reduce
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from evener.errors import EvenerError
+from evener.system.world import enter_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.engine.world import Operation, World
+    from numpy.typing import NDArray
+
+    from evener.system.world import Operation, World
 
     T = TypeVar("T")
 
@@ -52,7 +56,9 @@ def run_ranks(size: int, function: Callable[[World], T], *, timeout: float = 60.
 
     def run(rank: int) -> None:
         try:
-            values[rank] = function(_Rank(meeting, rank))
+            world = _Rank(meeting, rank)
+            enter_world(world)
+            values[rank] = function(world)
         except BaseException as error:  # noqa: BLE001 - raised by the calling thread
             meeting.fail(rank, error)
         else:
@@ -86,6 +92,17 @@ class _Rank:
     def allgather(self, value: Any) -> list[Any]:
         return self._meeting.exchange(self.rank, "allgather", value)
 
+    def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        self._meeting.post((self.rank, rank, tag), array.copy())
+
+    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
+        posted = self._meeting.fetch((rank, self.rank, tag))
+        assert (posted.dtype, posted.shape) == (array.dtype, array.shape), "ranks expect different arrays"
+        array[...] = posted
+
+    def wait(self, posted: list[Any]) -> None:
+        """Posted arrays were copied."""
+
     def barrier(self) -> None:
         self._meeting.exchange(self.rank, "barrier", None)
 
@@ -113,6 +130,23 @@ class _Meeting:
         self._values: list[Any] = []
         self._left: set[int] = set()
         self._failed = ""
+        self._posted: defaultdict[tuple[int, int, int], deque[NDArray[Any]]] = defaultdict(deque)
+
+    def post(self, route: tuple[int, int, int], array: NDArray[Any]) -> None:
+        """Keep an array for the rank that fetches it."""
+        with self._changed:
+            self._posted[route].append(array)
+            self._changed.notify_all()
+
+    def fetch(self, route: tuple[int, int, int]) -> NDArray[Any]:
+        """Return the oldest array that was posted, once there is one."""
+        with self._changed:
+            until = monotonic() + self._timeout
+            while not self._posted[route]:
+                self._check(route[1], "fetch")
+                if not self._changed.wait(until - monotonic()):
+                    self._fail(f"rank {route[1]} waited {self._timeout:g} s for an array of rank {route[0]}")
+            return self._posted[route].popleft()
 
     def exchange(self, rank: int, operation: str, value: Any) -> list[Any]:
         """Return the values of all ranks, once all have called this with the same operation."""

@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.engine.world import World
+    from evener.system.world import World
 
 __all__ = ["WorldContract"]
 

@@ -281,7 +281,7 @@ def _count_paths(
                 kernels.push_paths, offsets, targets, order, bounds, level - 1, out_edges, value,
                 visited, arriving, state.arrived,
             )  # fmt: skip
-            if engine.routes:
+            if engine.has_mirrors:
                 engine.compute(kernels.visit_mirrors, engine.owned, state.arrived, visited)
                 engine.push(arriving, "add", changed=state.arrived)
         else:
@@ -341,7 +341,7 @@ def _add_dependencies(engine: Engine, state: SearchState, levels: NDArray[np.flo
                 kernels.push_dependencies, in_offsets, in_targets, engine.owned, order, bounds, level + 1,
                 to_push, value, visited, arriving, state.arrived,
             )  # fmt: skip
-            if engine.routes:
+            if engine.has_mirrors:
                 engine.push(arriving, "add", changed=state.arrived)
                 engine.compute(kernels.discard_received, engine.owned, visited, state.arrived, arriving)
         elif receives:

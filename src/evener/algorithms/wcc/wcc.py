@@ -128,7 +128,7 @@ def _label(engine: Engine, graph: Graph) -> PartitionedArray:
     # label = min of the numbers in the tree
     engine.compute(kernels.min_labels, component, label)
     engine.compute(kernels.broadcast_labels, engine.connected, component, label, publish=label)
-    if engine.routes:
+    if engine.has_mirrors:
         engine.superstep("merge", active=engine.owned)
         pairs = engine.mirror_array("uint32", 2)
         lengths, giants = engine.compute(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.buffers import Buffers
@@ -16,6 +16,7 @@ from evener.engine.exchange.encoding import (
     unpack_pull,
     unpack_push,
 )
+from evener.engine.exchange.remote import NO_END, RemoteReceiver, RemoteSender
 from evener.engine.exchange.transport import connect
 from evener.engine.executor import no_steps
 
@@ -26,12 +27,17 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Element
     from evener.engine.exchange.encoding import Bytes, Packet
+    from evener.engine.exchange.transport import Receiver, Sender
     from evener.engine.executor import Step
     from evener.partition.route import Route
+    from evener.system.world import World
 
     Steps = list[list[Step]]
 
-__all__ = ["Exchange", "Link"]
+__all__ = ["ELSEWHERE", "Exchange", "Link"]
+
+# The position of a partition of another rank.
+ELSEWHERE = -1
 
 
 class Link:
@@ -41,11 +47,13 @@ class Link:
     ----------
     route : Route
     from_partition, to_partition : int
-        The partitions that send and receive.
-    outbox, inbox : Buffers
-        Arrays of the sending and of the receiving element.
+        The positions on this rank of the partitions that send and receive; ELSEWHERE on another rank.
+    outbox, inbox : Buffers or None
+        Arrays of the sending and of the receiving element; None for an element of another rank.
     complete : bool
         Whether packets have all values of the route.
+    far_end : FarEnd, optional
+        The rank of the other element, if it is another rank.
 
     Attributes
     ----------
@@ -60,17 +68,33 @@ class Link:
         route: Route,
         from_partition: int,
         to_partition: int,
-        outbox: Buffers,
-        inbox: Buffers,
+        outbox: Buffers | None,
+        inbox: Buffers | None,
         *,
         complete: bool,
+        far_end: FarEnd | None = None,
     ) -> None:
         self.route = route
         self.from_partition = from_partition
         self.to_partition = to_partition
-        self.outbox = outbox
-        self.inbox = inbox
-        self.send_end, self.receive_end = connect(outbox.element, inbox.element, complete=complete)
+        self.outbox = cast("Buffers", outbox)
+        self.inbox = cast("Buffers", inbox)
+        self.send_end: Sender = NO_END
+        self.receive_end: Receiver = NO_END
+        if outbox is not None and inbox is not None:
+            self.send_end, self.receive_end = connect(outbox.element, inbox.element, complete=complete)
+        elif outbox is not None and far_end is not None:
+            self.send_end = RemoteSender(*far_end, outbox.element)
+        elif inbox is not None and far_end is not None:
+            self.receive_end = RemoteReceiver(*far_end, inbox.element)
+
+
+class FarEnd(NamedTuple):
+    """The end of a link on another rank: the rank, and the number of the link."""
+
+    world: World
+    rank: int
+    tag: int
 
 
 class _Links(NamedTuple):
@@ -95,31 +119,64 @@ class Exchange:
     Parameters
     ----------
     elements : sequence of Element
+        The elements of this rank.
     routes : sequence of Route
+        The routes that begin or end on this rank.
+    world : World, optional
+        The ranks. Default: only this process.
+    ranks : sequence of int, optional
+        The rank of each partition. Default: this rank.
     """
 
-    def __init__(self, elements: Sequence[Element], routes: Sequence[Route]) -> None:
+    def __init__(
+        self,
+        elements: Sequence[Element],
+        routes: Sequence[Route],
+        world: World | None = None,
+        ranks: Sequence[int] | None = None,
+    ) -> None:
         self._elements = elements
         self._routes = routes
+        self._world = world
+        self._ranks = [0] * len(elements) if ranks is None else list(ranks)
+        self._rank = 0 if world is None else world.rank
+        # The number of this rank's first partition.
+        self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
+        # What to wait for before arrays change that were sent to other ranks; published ones by turn.
+        self._posts: list[Any] = []
+        self._published_posts: tuple[list[Any], list[Any]] = ([], [])
 
     @cached_property
     def _links(self) -> _Links:
         """The links, made on first use."""
         links = _Links([], [], [])
         for route in self._routes:
-            mirror_element, owner_element = (
-                self._elements[route.mirror_partition],
-                self._elements[route.owner],
-            )
-            of_mirrors, of_owner = Buffers(mirror_element), Buffers(owner_element)
-            upward = (route, route.mirror_partition, route.owner, of_mirrors, of_owner)
-            downward = (route, route.owner, route.mirror_partition, of_owner, of_mirrors)
-            links.pushes.append(Link(*upward, complete=False))
-            links.pulls.append(Link(*downward, complete=False))
-            links.complete_pulls.append(Link(*downward, complete=True))
+            up, down = (route.mirror_partition, route.owner), (route.owner, route.mirror_partition)
+            links.pushes.append(self._link(route, *up, 0, complete=False))
+            links.pulls.append(self._link(route, *down, 1, complete=False))
+            links.complete_pulls.append(self._link(route, *down, 2, complete=True))
         return links
+
+    def _link(self, route: Route, sender: int, receiver: int, number: int, *, complete: bool) -> Link:
+        """Return a link between two partitions; `number` differs for the links of a route."""
+        here = [p - self._first if self._ranks[p] == self._rank else ELSEWHERE for p in (sender, receiver)]
+        outbox, inbox = (None if p == ELSEWHERE else Buffers(self._elements[p]) for p in here)
+        far_end = None
+        if self._world is not None and ELSEWHERE in here:
+            far = self._ranks[sender if outbox is None else receiver]
+            tag = (route.mirror_partition * len(self._ranks) + route.owner) * len(_Links._fields) + number
+            far_end = FarEnd(self._world, far, tag)
+        return Link(route, here[0], here[1], outbox, inbox, complete=complete, far_end=far_end)
+
+    def settle(self) -> None:
+        """Wait until arrays that were sent to other ranks may change, except those of the last `publish`."""
+        if self._world is not None:
+            before = self._published_posts[1 - self._turn]
+            self._world.wait(self._posts + before)
+            self._posts.clear()
+            before.clear()
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
@@ -140,7 +197,7 @@ class Exchange:
         links = self._links.pushes
         _expect(links, room)
         _send_in_place(links, array, changed)
-        return self._sends(links, pack), self._receives(links, unpack)
+        return self._sends(links, pack, self._posts), self._receives(links, unpack)
 
     def pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry owners to their mirrors. A published array is not sent again."""
@@ -150,7 +207,7 @@ class Exchange:
             sends = no_steps(self._elements)
         else:
             self.cancel_published()
-            sends = self._sends_of_pull(array, changed)
+            sends = self._sends_of_pull(array, changed, self._posts)
         _send_in_place(links, array, changed)
 
         def unpack(link: Link) -> Bytes:
@@ -169,7 +226,7 @@ class Exchange:
         self.cancel_published()
         self._turn = 1 - self._turn
         self._published = array
-        return self._sends_of_pull(array, None)
+        return self._sends_of_pull(array, None, self._published_posts[self._turn])
 
     def invalidate_if_used(self, args: Sequence[Any]) -> None:
         """Drop the published array if it is among a kernel's arguments, because the kernel may change it."""
@@ -189,12 +246,17 @@ class Exchange:
             for link in self._links_of_pull(self._published, None):
                 link.receive_end.discard()
             self._published = None
+            self._posts += self._published_posts[self._turn]
+            self._published_posts[self._turn].clear()
+            self.settle()
 
     def _links_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> list[Link]:
         complete = changed is None and not array.bits
         return self._links.complete_pulls if complete else self._links.pulls
 
-    def _sends_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> Steps:
+    def _sends_of_pull(
+        self, array: PartitionedArray, changed: PartitionedArray | None, posts: list[Any]
+    ) -> Steps:
         turn, as_bits = self._turn, array.bits
 
         def room(link: Link) -> dict[str, NDArray[Any]]:
@@ -209,16 +271,20 @@ class Exchange:
 
         links = self._links_of_pull(array, changed)
         _expect(links, room)
-        return self._sends(links, pack)
+        return self._sends(links, pack, posts)
 
-    def _sends(self, links: list[Link], pack: Callable[[Link], Packet]) -> Steps:
-        """Return, for each element, a step that packs and sends its packets that are copied."""
+    def _sends(self, links: list[Link], pack: Callable[[Link], Packet], posts: list[Any]) -> Steps:
+        """Return, for each element, a step that packs and sends its packets that are copied.
+
+        The step adds to `posts` what to wait for.
+        """
 
         def send(own: list[Link]) -> list[tuple[int, int]]:
             sent = []
             for link in own:
                 packet = pack(link)
                 link.send_end.send(packet)
+                posts.extend(link.send_end.take_posted())
                 sent.append((link.from_partition, packet.nbytes))
             return sent
 
@@ -235,7 +301,9 @@ class Exchange:
         def receive(own: list[Link]) -> list[tuple[int, Bytes]]:
             received = []
             for link in own:
-                received.append((link.from_partition, unpack(link)))
+                nbytes = unpack(link)
+                if link.from_partition != ELSEWHERE:  # other ranks count what they send
+                    received.append((link.from_partition, nbytes))
                 link.receive_end.release()
             return received
 
@@ -249,7 +317,7 @@ class Exchange:
 def _expect(links: list[Link], room: Callable[[Link], dict[str, NDArray[Any]]]) -> None:
     """Provide room for the packets that are copied."""
     for link in links:
-        if not link.send_end.in_place:
+        if link.to_partition != ELSEWHERE and not link.send_end.in_place:
             link.receive_end.expect(room(link))
 
 

@@ -42,6 +42,10 @@ class Sender(Protocol):
         """
         ...
 
+    def take_posted(self) -> list[Any]:
+        """Return what `World.wait` needs for the packets sent to another rank since the last call."""
+        ...
+
 
 class Receiver(Protocol):
     """The receiving end of a route."""
@@ -171,6 +175,10 @@ class CopyingSender:
             copies.append(self._channel.copy(source, target))
             received[use] = target
         self._channel.packets.append((replace(packet, arrays=received), copies))
+
+    def take_posted(self) -> list[Any]:
+        """Return nothing: no array goes to another rank."""
+        return []
 
 
 class CopyingReceiver:

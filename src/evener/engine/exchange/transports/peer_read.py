@@ -34,6 +34,10 @@ class _Sender:
         """Pass the packet on; its arrays are complete after the work queued so far."""
         self._packets.append((packet, self._element.record()))
 
+    def take_posted(self) -> list[Any]:
+        """Return nothing: no array goes to another rank."""
+        return []
+
 
 class _Receiver:
     def __init__(self, packets: Packets, sender: Element, element: Element) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
+from evener.system.mpi import mpi_world
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     Operation = Literal["sum", "min", "max"]
 
-__all__ = ["SingleProcess", "World"]
+__all__ = ["SingleProcess", "World", "current_world", "enter_world"]
 
 
 class World(Protocol):
@@ -57,6 +62,18 @@ class World(Protocol):
         """Wait until every rank has called this method. This is a collective operation."""
         ...
 
+    def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        """Begin to send an array to another rank, and return what `wait` needs. It must not change before."""
+        ...
+
+    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
+        """Receive an array that another rank posted with this tag: the oldest one, into `array`."""
+        ...
+
+    def wait(self, posted: list[Any]) -> None:
+        """Wait until posted arrays may change."""
+        ...
+
     def abort(self, error: BaseException) -> NoReturn:
         """End the run on all ranks because of an error on this rank, and raise it here."""
         ...
@@ -79,6 +96,38 @@ class SingleProcess:
     def barrier(self) -> None:
         """Do nothing."""
 
+    def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        """Raise an error: there is no other rank."""
+        raise NotImplementedError
+
+    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
+        """Raise an error: there is no other rank."""
+        raise NotImplementedError
+
+    def wait(self, posted: list[Any]) -> None:
+        """Do nothing."""
+
     def abort(self, error: BaseException) -> NoReturn:
         """Raise the error."""
         raise error
+
+
+_SINGLE_PROCESS = SingleProcess()
+# The world of this thread, if it is another one than that of the process.
+_entered: ContextVar[World | None] = ContextVar("world", default=None)
+
+
+def current_world() -> World:
+    """Return the ranks that this process was started with by an MPI launcher; else a single process.
+
+    Raises
+    ------
+    MpiError
+        If the process was started as one of several ranks, and MPI cannot be used.
+    """
+    return _entered.get() or mpi_world() or _SINGLE_PROCESS
+
+
+def enter_world(world: World) -> None:
+    """Use another world in this thread, for tests that run ranks as threads."""
+    _entered.set(world)

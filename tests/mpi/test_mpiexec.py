@@ -1,0 +1,99 @@
+"""Ranks that an MPI launcher starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = shutil.which(
+    "mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+)
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.skipif(
+    LAUNCHER is None or find_spec("mpi4py") is None,
+    reason='no MPI launcher with mpi4py; pip install "evener[mpi]"',
+)
+
+
+def mpiexec(ranks, program, *words):
+    """Run Python code on several ranks, and return what happened."""
+    path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [LAUNCHER, "-n", str(ranks), sys.executable, "-c", program, *words],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+PARITY = """
+import sys
+import graphs
+from evener.system.world import current_world
+from expected import truth_of
+
+world = current_world()
+assert world.size == int(sys.argv[1]), world.size
+for directed in (False, True):
+    truth = truth_of(graphs.SMALL["rmat"](), directed=directed)
+    truth.check(on="cpu:1", policy="random")
+    truth.check(on="cpu:1,cpu:1", policy="high", alpha=0.4)
+world.barrier()
+if world.rank == 0:
+    print("all equal")
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_five_algorithms(ranks):
+    done = mpiexec(ranks, PARITY, str(ranks))
+    assert (done.returncode, done.stdout) == (0, "all equal\n"), done.stderr
+
+
+MESSAGES = """
+import numpy as np
+from evener.system.world import current_world
+
+world = current_world()
+other = 1 - world.rank
+large = np.full(3_000_000, world.rank, np.uint64)
+posted = [world.post(other, 7, large), world.post(other, 8, np.arange(3))]
+posted.append(world.post(other, 7, large[:5] + 1))
+small, first, second = np.empty(3, np.int64), np.empty(3_000_000, np.uint64), np.empty(5, np.uint64)
+world.fetch(other, 8, small)
+world.fetch(other, 7, first)
+world.fetch(other, 7, second)
+world.wait(posted)
+assert small.tolist() == [0, 1, 2] and (first == other).all() and (second == other + 1).all()
+assert world.allreduce((world.rank, 0.5, 2**62), "sum") == (1, 1.0, 2**63)
+assert world.allreduce(world.rank, "max") == 1
+assert world.allgather(world.rank * 10) == [0, 10]
+"""
+
+
+def test_messages_and_reductions():
+    done = mpiexec(2, MESSAGES)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_error_of_one_rank_ends_all():
+    program = """
+from evener.system.world import current_world
+world = current_world()
+if world.rank == 1:
+    raise ValueError("rank one has a problem")
+world.barrier()
+"""
+    began = time.monotonic()
+    done = mpiexec(3, program)
+    assert done.returncode != 0
+    assert done.stderr.count("ValueError: rank one has a problem") == 1
+    assert "rank 1 of 3 failed:" in done.stderr
+    assert time.monotonic() - began < 60

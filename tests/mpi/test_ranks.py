@@ -1,0 +1,56 @@
+"""Several ranks, as threads: the answers are those of the reference, whatever the number of ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+import evener as ev
+import graphs
+from covering import pairwise_cover
+from evener.errors import MpiError
+from evener.system.world import current_world
+from evener.testing.ranks import run_ranks
+from expected import truth_of
+
+SPLITS = [(2, "cpu:1", "random"), (3, "cpu:1", "high"), (2, "cpu:1,cpu:1", "low"), (4, "cpu:1", "random")]
+NAMES = [name for name in sorted(graphs.SMALL) if name != "empty"]
+
+
+@pytest.mark.parametrize(("name", "split", "directed"), pairwise_cover(NAMES, SPLITS, [False, True]), ids=str)
+def test_five_algorithms(name, split, directed):
+    ranks, on, policy = split
+    truth = truth_of(graphs.SMALL[name](), directed=directed)
+    run_ranks(ranks, lambda _: truth.check(on=on, policy=policy, alpha=0.4))
+
+
+def test_ranks_may_have_other_elements():
+    truth = truth_of(graphs.SMALL["rmat"](), directed=True)
+    run_ranks(3, lambda world: truth.check(on=["cpu:1"] * (world.rank + 1)))
+
+
+@pytest.mark.parametrize(
+    ("argument", "values"), [("policy", ["random", "high"]), ("alpha", [0.2, 0.3]), ("seed", [0, 7])]
+)
+def test_ranks_with_different_arguments(argument, values):
+    graph = ev.read("rmat:5")
+    sentence = f"partition: expected the same {argument} on all ranks, found {values[0]!r} on rank 0 and "
+    with pytest.raises(MpiError, match=f"{sentence}{values[1]!r} on rank 1; give all ranks"):
+        run_ranks(2, lambda world: ev.partition(graph, "cpu:1", **{argument: values[world.rank]}))
+
+
+def test_ranks_with_different_graphs():
+    with pytest.raises(
+        MpiError, match="expected the same vertices on all ranks, found 8 on rank 0 and 16 on"
+    ):
+        run_ranks(2, lambda world: ev.partition(ev.read(f"rmat:{3 + world.rank}"), "cpu:1"))
+
+
+def test_each_rank_has_its_own_partitions():
+    graph = ev.read("rmat:8")
+
+    def place(world):
+        pg = ev.partition(graph, "cpu:1,cpu:1")
+        assert current_world() is world
+        return pg.ranks, [partition.index for partition in pg.partitions], len(pg.elements)
+
+    assert run_ranks(2, place) == [([0, 0, 1, 1], [0, 1], 2), ([0, 0, 1, 1], [2, 3], 2)]

@@ -1,0 +1,19 @@
+"""Graphs of one rank only, for tests of what ranks do together without routes between them."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+
+from evener.system.world import SingleProcess, enter_world
+
+
+def place_for(world, place):
+    """Call `place`, which partitions a graph as in a single process, and let a rank run it in its world."""
+
+    def place_alone():
+        enter_world(SingleProcess())
+        return place()
+
+    placed = copy_context().run(place_alone)
+    placed.world, placed.ranks = world, [world.rank] * len(placed.partitions)
+    return placed

@@ -56,6 +56,12 @@ def nothing_recorded(monkeypatch):
     monkeypatch.setattr(recording, "MIN_SECONDS", float("inf"))
 
 
+@pytest.fixture(autouse=True)
+def no_kept_placements():
+    """A test places its graphs on its own elements, real or fake."""
+    import_module("evener.partition.placement_cache").forget_kept()
+
+
 @pytest.fixture
 def evener(capsys):
     """The command line, run in this process: ``evener("info", "rmat:4")``."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
     from evener.partition.build import partition
+    from evener.partition.folder import read_partitioned, write_partitioned
     from evener.results.result import Result
 
 _ALGORITHMS = builtin_names()
@@ -74,8 +75,10 @@ __all__ = [
     "partition",
     "plan",
     "read",
+    "read_partitioned",
     "verify",
     "write",
+    "write_partitioned",
 ]
 __all__ += _ALGORITHMS
 
@@ -103,8 +106,10 @@ _HOMES = {
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",
+    "read_partitioned": "partition.folder",
     "verify": "algorithms.verify",
     "write": "graph.formats",
+    "write_partitioned": "partition.folder",
 }
 
 

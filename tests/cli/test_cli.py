@@ -287,6 +287,53 @@ class TestOthers:
         assert heads[0][:6] == heads[1][:6] == ["element", "edges", "share", "vertices", "mirrors", "memory"]
         assert "predicted time" in evener("plan", "--help").out
 
+    def test_partition(self, evener, tmp_path):
+        """The folder has the partitions of `plan`, and runs like the graph."""
+        words = ("rmat:8", "--on", "cpu:1,cpu:1", "--policy", "high", "--alpha", "0.5")
+        placed = json.loads(evener("partition", *words, "-o", tmp_path / "p/", "--json").out)
+        planned = json.loads(evener("plan", *words, "--json").out)
+        assert placed == planned | {"directions": "both", "written": [f"{tmp_path / 'p'}"]}
+        shown = evener("partition", *words, "-o", tmp_path / "p")
+        assert "before aggregation" in shown.out
+        assert shown.out.endswith(f"Wrote {tmp_path / 'p'}, with the graph.\n")
+        for command in ("run", "verify", "bench"):
+            assert evener(command, "bfs", tmp_path / "p").status == 0
+        found = [
+            json.loads(evener("run", "wcc", *graph, "--json").out) for graph in ([tmp_path / "p"], words)
+        ]
+        assert found[0]["outcome"] == found[1]["outcome"]
+        assert [span["element"] for span in found[0]["timeline"]] == [
+            s["element"] for s in found[1]["timeline"]
+        ]
+
+    def test_partition_names_a_container_and_copies_no_graph(self, evener, tmp_path):
+        evener("generate", "rmat:8", "-o", tmp_path / "g.evg")
+        out = evener("partition", tmp_path / "g.evg", "-o", tmp_path / "p", "--directions", "in").out
+        assert out.endswith(f"which names the graph {tmp_path / 'g.evg'}.\n")
+        assert not (tmp_path / "p" / "graph.evg").exists()
+        assert evener("verify", "pagerank", tmp_path / "p").status == 0
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("run", "bfs", "p", "--on", "cpu:1"), "expected 2 elements, one for each partition, found 1"),
+            (("run", "bfs", "p", "--policy", "high"), "the graph is already placed"),
+            (("bench", "bfs", "p", "--directed"), "p is a placed graph, so --directed cannot be used"),
+            (("run", "bfs", "p", "-o", "p/t.csv"), "name a file in another folder"),
+            (("partition", "rmat:4", "-o", "."), "the folder holds other files"),
+            (("partition", "rmat:4", "-o", "p", "--policy", "auto"), "--policy: expected one of"),
+            (("partition", "rmat:4", "-o", "p", "--directions", "up"), 'expected "both", "out" or "in"'),
+            (("partition", "rmat:4", "-o", "absent/p"), "there is no folder absent"),
+        ],
+        ids=lambda one: one if isinstance(one, str) else " ".join(one),
+    )
+    def test_a_wrong_use_of_a_placed_graph(self, evener, tmp_path, monkeypatch, words, message):
+        monkeypatch.chdir(tmp_path)
+        assert evener("partition", "rmat:4", "-o", "p", "--on", "cpu:1,cpu:1").status == 0
+        done = evener(*words)
+        assert (done.status, done.out) == (2, "")
+        assert message in done.err
+
     def test_bench(self, evener):
         timed = json.loads(evener("bench", "bfs", "rmat:6", "--repeats", 3, "--json").out)
         assert timed["verified"]
@@ -341,6 +388,7 @@ class TestOthers:
             "generate",
             "convert",
             "info",
+            "partition",
             "devices",
             "plan",
             "profile",

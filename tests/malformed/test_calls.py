@@ -262,7 +262,7 @@ API = {
     "a placed graph to be written": (
         lambda: ev.write(ev.partition(PATH), "y.csv"),
         ev.ArgumentError,
-        "found evener.partitionedgraph; give its .graph",
+        "found evener.partitionedgraph; use evener.write_partitioned, or give its .graph",
     ),
     "a number to write to": (lambda: ev.write(PATH, 3), ev.ArgumentError, "the path of a file, found int"),
     "no name to write to": (lambda: ev.write(PATH, ""), ev.ArgumentError, "found an empty name"),

@@ -208,12 +208,12 @@ def test_partitions_of_one_gpu_share_its_memory(monkeypatch, part):
 def test_a_vertex_with_more_in_edges_than_a_gpu_counts_is_refused(monkeypatch, directed):
     star = ev.Graph.from_edges(np.arange(1, 40), np.zeros(39, int), directed=directed)
     monkeypatch.setattr(BUILD, "MAX_GPU_IN_DEGREE", 39)
-    ev.wcc(star, on="cuda:0")
+    ev.partition(star, "cuda:0")
     monkeypatch.setattr(BUILD, "MAX_GPU_IN_DEGREE", 38)
     said = r"expected at most 38 in-edges of a vertex on cuda:0, found 39; "
     with pytest.raises(ev.ArgumentError, match=said):
-        ev.wcc(star, on="cuda:0")
-    ev.wcc(star, on="cpu:1")
+        ev.partition(star, "cuda:0")
+    ev.partition(star, "cpu:1")
     mixed = ev.partition(star, ["cpu:1", "cuda:0"], policy="high", alpha=0.5)
     assert mixed.place_of(0)[0] == 0
     if directed:  # no edge leads out of the center

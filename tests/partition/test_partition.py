@@ -457,10 +457,10 @@ def test_what_is_asked_for_is_enough(directions, directed):
     """The refusal counts at least what the partitions, mirrors aside, turn out to take."""
     ends = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
     g = ev.Graph.from_edges(*ends, np.ones(200_000), directed=directed, n=20_000)
-    from evener.partition.build import _bytes_needed
+    from evener.partition.host_bytes import bytes_needed
 
     pg = place(g, ["cpu:1"], directions=directions)
-    assert pg.statistics.nbytes <= _bytes_needed(g, directions)
+    assert pg.statistics.nbytes <= bytes_needed(g, directions)
 
 
 @pytest.mark.parametrize(

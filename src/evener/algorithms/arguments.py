@@ -15,6 +15,7 @@ from evener.graph.checks import type_name
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement_cache import find_kept, keep
 from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 
@@ -126,18 +127,24 @@ def _place(
     gpu_memory: str | int | None,
     passes: float,
 ) -> PartitionedGraph:
-    """Place a graph as given, or by a plan if elements, policy or alpha are to be chosen."""
+    """Place a graph as given, or by a plan if elements, policy or alpha are to be chosen.
+
+    The placement of an earlier call with the same arguments is used instead, if it is kept.
+    """
     names = named(on)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
+    request = ([one.strip() if isinstance(one, str) else one for one in names or ()], policy, alpha, limit)
+    single = current_world().size == 1  # ranks place together, so a rank must not skip a placement
+    if single and (kept := find_kept(graph, request, spec.directions, plan=(spec.name, passes))):
+        return kept
     elements = None if names is None else parse_elements(names, gpu_memory=limit)
     several_kinds = elements is not None and len({element.kind for element in elements}) > 1
-    single = current_world().size == 1
     if (single and elements is None and gpus()) or (
         single and several_kinds and (policy == "auto" or alpha is None)
     ):
         from evener.planning.planner import plan_and_place
 
-        return plan_and_place(
+        placed = plan_and_place(
             graph,
             spec,
             on=elements,
@@ -147,14 +154,20 @@ def _place(
             directions=spec.directions,
             passes=passes,
         )
-    return partition(
-        graph,
-        elements,
-        policy="random" if policy == "auto" else policy,
-        alpha=alpha,
-        gpu_memory=gpu_memory,
-        directions=spec.directions,
-    )
+        if placed.plan is None or placed.plan.no_gpu_reason is not None:
+            return placed  # the next call tries the GPUs again
+    else:
+        placed = partition(
+            graph,
+            elements,
+            policy="random" if policy == "auto" else policy,
+            alpha=alpha,
+            gpu_memory=gpu_memory,
+            directions=spec.directions,
+        )
+    if single:
+        keep(placed, request)
+    return placed
 
 
 def number_of_source(graph: Graph, source: Any) -> int:

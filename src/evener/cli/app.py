@@ -115,10 +115,10 @@ def run(
     place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = runs.open_graph(job, graph, read_options(given))
+        opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
-        result = measured(job, spec, opened, arguments)
+        result = measured(job, spec, placed, arguments)
         notes.note_isolated_source(spec, result, arguments)
         if verify:
             runs.check_answer(job, result)
@@ -166,10 +166,10 @@ def verify(
     place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = runs.open_graph(job, graph, read_options(given))
+        opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
         answer: Answer
         if results is None:
-            answer = runs.compute(job, spec, opened, {**with_vertices(spec, opened, arguments), **place})
+            answer = runs.compute(job, spec, placed, {**with_vertices(spec, opened, arguments), **place})
         else:
             from evener.algorithms.saved_answer import load_claim
 
@@ -204,8 +204,8 @@ def bench(
     place = runs.with_elements(place)
     job = context.ensure_object(Job)
     with job.shown():
-        opened = runs.open_graph(job, graph, read_options(given))
-        timed = benchmark.repeat(job, spec, opened, arguments, place, repeats=repeats)
+        _, placed, place = runs.open_placed(job, graph, read_options(given), place)
+        timed = benchmark.repeat(job, spec, placed, arguments, place, repeats=repeats)
     notes.note_no_kernel_cache()
     if as_json:
         say(render.as_json({"algorithm": spec.name, "graph": graph, **timed}))

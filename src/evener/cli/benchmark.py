@@ -28,7 +28,7 @@ _SEED = 1
 def repeat(
     job: Job,
     spec: AlgorithmSpec,
-    graph: Graph,
+    given_graph: Graph | PartitionedGraph,
     arguments: Mapping[str, Any],
     place: Mapping[str, Any],
     *,
@@ -36,7 +36,8 @@ def repeat(
 ) -> dict[str, Any]:
     """Time `repeats` verified runs on one placement, after one untimed run."""
     job.stage("partitioning")
-    partitioned = _place(graph, spec, place)
+    partitioned = _place(given_graph, spec, place)
+    graph = partitioned.graph
     given = with_vertices(spec, graph, arguments)
     each = _arguments_of_runs(spec, graph, given, repeats)
     results = []
@@ -61,7 +62,9 @@ def repeat(
     }
 
 
-def _place(graph: Graph, spec: AlgorithmSpec, place: Mapping[str, Any]) -> PartitionedGraph:
+def _place(
+    graph: Graph | PartitionedGraph, spec: AlgorithmSpec, place: Mapping[str, Any]
+) -> PartitionedGraph:
     from evener.algorithms.arguments import ensure_placed
 
     arguments: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}

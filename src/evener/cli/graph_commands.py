@@ -1,15 +1,26 @@
-"""Commands for graph files: generate, convert, info."""
+"""Commands for graph files: generate, convert, info, partition."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evener.cli.options import READ_OPTIONS, GraphName, Json, read_options, takes
+from evener.cli.options import (
+    PLACEMENT_OPTIONS,
+    READ_OPTIONS,
+    GraphName,
+    Json,
+    placement_options,
+    read_options,
+    takes,
+)
 from evener.cli.output import say
 from evener.cli.supervisor import Job
+from evener.errors import ArgumentError
+from evener.partition.policy import policy_names
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -19,7 +30,7 @@ __all__ = ["add_to", "describe"]
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (generate, convert, info):
+    for command in (generate, convert, info, partition):
         app.command()(command)
 
 
@@ -57,6 +68,52 @@ def convert(
 ) -> None:
     """Read a graph and write it in another format. The suffixes of the files name the formats."""
     _copy(context.ensure_object(Job), graph, output, how=read_options(given), as_json=as_json, ids=ids)
+
+
+@takes(PLACEMENT_OPTIONS, READ_OPTIONS)
+def partition(
+    context: typer.Context,
+    graph: GraphName,
+    *,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write.")],
+    directions: Annotated[str, typer.Option(help="The edges to store: both, out or in.")] = "both",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the policy random.")] = 0,
+    as_json: Json = False,
+    **given: object,
+) -> None:
+    """Place a graph on elements and write it to a folder, which run, verify and bench accept as GRAPH.
+
+    The folder names the graph if it is an .evg container, and stores any other graph.
+    """
+    place, how = placement_options(given), read_options(given)
+    if place.get("policy") == "auto":
+        known = ", ".join(policy_names())
+        msg = f"--policy: expected one of {known}, found auto; see evener plan --for ALGORITHM"
+        raise ArgumentError(msg)
+    from evener.cli import output_files, render, runs
+    from evener.partition.build import partition as place_graph
+    from evener.partition.folder import write_partitioned
+
+    output_files.check_folder_output(graph, output)
+    place = runs.with_elements(place)
+    job = context.ensure_object(Job)
+    with job.shown():
+        opened = runs.open_graph(job, graph, how)
+        job.stage("partitioning")
+        placed = place_graph(opened, directions=directions, seed=seed, **place)
+        job.stage(f"writing {output}")
+        named = Path(graph).suffix == ".evg" and not how
+        write_partitioned(placed, output, graph=graph if named else None)
+        job.written.append(output)
+        statistics = placed.statistics
+    if as_json:
+        facts = {"policy": placed.policy, "directions": placed.directions, **asdict(statistics)}
+        say(render.as_json({**facts, "bytes": statistics.nbytes, "written": job.written}))
+        return
+    say(f"{opened.summary}; policy {placed.policy}")
+    say()
+    say(render.partitions(statistics))
+    say(f"Wrote {output}{f', which names the graph {graph}' if named else ', with the graph'}.")
 
 
 @takes(READ_OPTIONS)

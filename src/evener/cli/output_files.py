@@ -14,7 +14,7 @@ from evener.system.files import NOT_UTF8, has_utf8_path, require_writable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["check_graph_output", "check_outputs", "graph_files"]
+__all__ = ["check_folder_output", "check_graph_output", "check_outputs", "graph_files"]
 
 
 def check_outputs(
@@ -61,7 +61,7 @@ def _refuse_no_name(option: str, path: str) -> None:
 
 def _refuse_within(option: str, path: str, graph: str) -> None:
     """Raise FileError if an output lies in the folder of the container that the command reads."""
-    from evener.graph.formats.container import MANIFEST
+    from evener.graph.formats.array_folder import MANIFEST
 
     named = Path(graph)
     folder = named.parent if named.name == MANIFEST else named
@@ -111,6 +111,14 @@ def check_graph_output(graph: str, path: str) -> None:
         _refuse_the_same("the output", str(written.with_suffix("")), taken)
     _refuse_the_same("the output", path, {"the graph itself": graph})
     _refuse_within("the output", path, graph)
+    _check_place(path)
+
+
+def check_folder_output(graph: str, path: str) -> None:
+    """Check, before reading, that a folder can be written to `path` and overwrites no file of `graph`."""
+    _refuse_no_name("-o", path)
+    _refuse_the_same("-o", path, {"the graph itself": graph})
+    _refuse_within("-o", path, graph)
     _check_place(path)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.verify import verify
+from evener.cli.options import flag
+from evener.errors import ArgumentError
 from evener.graph.formats import read
+from evener.partition.folder import is_partitioned, read_partitioned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,13 +21,33 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
 
-__all__ = ["check_answer", "compute", "compute_metered", "open_graph", "with_elements"]
+__all__ = ["check_answer", "compute", "compute_metered", "open_graph", "open_placed", "with_elements"]
 
 
 def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Graph:
     """Read a graph file, or generate the graph of a specification."""
     job.stage(f"reading {name}")
     return read(name, **(how or {}))
+
+
+def open_placed(
+    job: Job, name: str, how: Mapping[str, Any], place: Mapping[str, Any]
+) -> tuple[Graph, Graph | PartitionedGraph, dict[str, Any]]:
+    """Return the graph, what an algorithm gets, and the rest of the placement.
+
+    An algorithm gets the graph, or the placed graph in a folder of `write_partitioned`.
+    """
+    if not is_partitioned(name):
+        graph = open_graph(job, name, how)
+        return graph, graph, dict(place)
+    if how:
+        names = ", ".join(flag(option) for option in how)
+        msg = f"{name} is a placed graph, so {names} cannot be used; give the option to evener partition"
+        raise ArgumentError(msg)
+    job.stage(f"reading {name}")
+    own = {option: place[option] for option in ("on", "gpu_memory") if option in place}
+    placed = read_partitioned(name, **own)
+    return placed.graph, placed, {option: place[option] for option in place if option not in own}
 
 
 def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +83,8 @@ def compute_metered(
     from evener.results.energy.meter import Meter
 
     # Without elements a plan chooses, so all GPUs are measured.
-    names = [e.name for e in arguments["on"]] if "on" in arguments else [f"cuda:{i}" for i in range(gpus())]
+    elements = getattr(graph, "elements", arguments.get("on"))
+    names = [f"cuda:{i}" for i in range(gpus())] if elements is None else [e.name for e in elements]
 
     def count(progress: Progress) -> None:
         if progress.superstep == 0:

@@ -82,7 +82,7 @@ class ElementGroup:
         ]
 
     def check(self, results: Sequence[Any]) -> None:
-        """Refuse the results of a kernel that waited for another element in vain.
+        """Raise an error if a kernel waited too long for another element.
 
         Raises
         ------
@@ -96,8 +96,8 @@ class ElementGroup:
         ]
         if silent:
             msg = (
-                f"{' and '.join(silent)} waited in vain for another GPU of the run; another process may "
-                "occupy a GPU: see nvidia-smi, and run again on free GPUs"
+                f"{' and '.join(silent)} got no answer from another GPU of the run in time; another process "
+                "may occupy that GPU; check nvidia-smi, and run on free GPUs"
             )
             raise DeviceError(msg)
 

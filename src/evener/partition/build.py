@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
+from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.route import Route, routes_of, upload_route
 from evener.partition.upload import upload_partition
@@ -26,14 +28,15 @@ from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
+    from evener.partition.gpu_build import Built
     from evener.system.world import World
 
-__all__ = ["partition"]
+__all__ = ["partition", "place_partitions"]
 
 # Largest out-degree: partitions store out-degrees as uint32.
 MAX_OUT_DEGREE = (1 << 32) - 1
@@ -55,6 +58,8 @@ def partition(
     seed: int = 0,
 ) -> PartitionedGraph:
     """Place a graph on processing elements.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -86,8 +91,10 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
-        is not an integer of at least 0.
+        For an object that is not a Graph, an unknown element or policy, or a share outside 0..1. For a seed
+        that is not an integer of at least 0.
+    MpiError
+        If ranks partition different graphs or in different ways.
     OutOfMemoryError
         If the partitions need more memory than is available. Nothing has been allocated then.
     DeviceOutOfMemory
@@ -120,6 +127,8 @@ def partition(
     seed = check_seed(seed)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
+    if any(element.kind != "cpu" for element in elements):
+        forget_kept_on_gpus()
     _check_agreement(
         world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
     )
@@ -127,16 +136,12 @@ def partition(
     shares = edge_shares(weights, alpha, on_cpu=on_cpu)
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
-    on_host = _share_on_host(elements, own_shares, _edge_bytes(graph, directions))
-    require(_bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
+    on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
+    require(bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
     with with_placement_hint(graph, elements, directions=directions):
-        if world.size == 1:
-            partitions, routes, numbering = _build(graph, directions, elements, policy, shares, seed)
-        else:
-            numbering, out_degree = _number(graph, policy, shares, seed)
-            partitions, routes = build_on_ranks(
-                graph, directions, elements, numbering, out_degree, world, ranks
-            )
+        partitions, routes, numbering = _build(
+            graph, directions, elements, policy, shares, seed, world, ranks
+        )
     return PartitionedGraph(
         graph,
         elements,
@@ -157,10 +162,12 @@ def _build(
     policy: str,
     shares: NDArray[np.float64],
     seed: int,
+    world: World,
+    ranks: Sequence[int],
 ) -> tuple[list[Partition], list[Route], Numbering]:
-    """Return the partitions, the routes between them, and the numbering."""
+    """Return the partitions and routes of this rank, and the numbering."""
     order = None
-    if all(element.kind == "cuda" for element in elements):
+    if world.size == 1 and all(element.kind == "cuda" for element in elements):
         gpu = cast("CudaElement", elements[0])
         if len(elements) > 1:
             order = descending_degree(graph, gpu, gpu.room())
@@ -168,25 +175,15 @@ def _build(
             built, numbering = whole
             _check_row_lengths(built.longest, gpu)
             return [built.partition], [], numbering
-    numbering, out_degree = _number(graph, policy, shares, seed, order)
-    partitions, routes = build_partitions(graph, directions, elements, numbering, out_degree)
-    return partitions, routes, numbering
-
-
-def _number(
-    graph: Graph,
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
-    order: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None,
-) -> tuple[Numbering, NDArray[np.uint32]]:
-    """Return the numbering of all partitions, and the out-degrees.
-
-    `order` is what `_descending_degree` returns.
-    """
     by_degree, degree, out_degree = order or _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
-    return number_vertices(by_degree, owner, len(shares)), out_degree
+    del degree
+    numbering = number_vertices(by_degree, owner, len(shares))
+    del by_degree
+    partitions, routes = build_partitions(
+        graph, directions, elements, numbering, out_degree, world=world, ranks=ranks
+    )
+    return partitions, routes, numbering
 
 
 def _check_agreement(world: World, **arguments: object) -> None:
@@ -194,7 +191,7 @@ def _check_agreement(world: World, **arguments: object) -> None:
     of_ranks = world.allgather(arguments)
     for name, first in of_ranks[0].items():
         for rank, others in enumerate(of_ranks):
-            if others[name] != first:
+            if repr(others[name]) != repr(first):  # NaN differs from itself
                 msg = (
                     f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
                     f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
@@ -215,17 +212,60 @@ def build_partitions(
     elements: list[Element],
     numbering: Numbering,
     out_degree: NDArray[np.uint32],
+    *,
+    world: World,
+    ranks: Sequence[int],
 ) -> tuple[list[Partition], list[Route]]:
-    """Return the partition of each element, in the memory of the element, and the routes between them."""
+    """Return the partition of each element, in the memory of the element, and its routes."""
+
+    def build(p: int) -> Partition:
+        return build_partition(
+            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+        )
+
+    # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
+    on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
+    prefixes = directions == "both"
+    return place_partitions(elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks)
+
+
+def place_partitions(
+    elements: list[Element],
+    numbering: Numbering,
+    build: Callable[[int], Partition],
+    on_gpus: Mapping[int, Built],
+    *,
+    prefixes: bool,
+    world: World,
+    ranks: Sequence[int],
+) -> tuple[list[Partition], list[Route]]:
+    """Return the partition of each element, in the memory of the element, and the routes of this rank.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    elements : list of Element
+    numbering : Numbering
+    build : callable
+        Returns the partition with a number in host memory, perhaps with pending edges.
+    on_gpus : mapping of int to Built
+        Partitions that are in the memory of their GPUs.
+    prefixes : bool
+        Whether GPUs keep prefixes of rows in host memory.
+    world : World
+    ranks : sequence of int
+        The rank of each partition of all ranks.
+    """
+    first = ranks.index(world.rank)
     partitions: list[Partition] = []
     routes: list[Route] = []
     taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
     promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
-    on_gpus = build_parts(numbering, graph, out_degree, directions, elements)
-    for p, element in enumerate(elements):
-        # Each partition that is not built yet has at most one mirror of a vertex.
+    for p, element in enumerate(elements, first):
+        # Each partition that is not built here yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(elements) - 1 - p)
+        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(ranks) - 1 - len(partitions))
         memory = element.memory
         on_gpu = on_gpus.get(p)
         if on_gpu is not None:
@@ -234,66 +274,46 @@ def build_partitions(
             own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
             promised[memory] += run_bytes(placed, elsewhere)
         else:
-            built = build_partition(
-                p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
-            )
+            built = build(p)
             if element.kind != "cpu":
                 _check_row_lengths(_longest_row(built), element)
             own_routes = routes_of(built, numbering)
             tiers = tiers_of(
                 *(built, elsewhere, element),
-                prefixes=directions == "both", taken=taken[memory], promised=promised[memory],
+                prefixes=prefixes, taken=taken[memory], promised=promised[memory],
             )  # fmt: skip
             promised[memory] += run_bytes(built, elsewhere)
             placed = upload_partition(built, element, tiers)
             del built  # free its host arrays before the next partition is built
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
-        routes += [upload_route(route, elements[route.owner]) for route in own_routes]
+        for route in own_routes:
+            local = ranks[route.owner] == world.rank
+            routes.append(upload_route(route, elements[route.owner - first]) if local else route)
+    routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
     for element in elements:
         element.wait()  # the element keeps the sources of its copies until it has waited
     return partitions, routes
 
 
-def build_on_ranks(
-    graph: Graph,
-    directions: str,
-    elements: list[Element],
-    numbering: Numbering,
-    out_degree: NDArray[np.uint32],
-    world: World,
-    ranks: list[int],
-) -> tuple[list[Partition], list[Route]]:
-    """Return this rank's partitions, and the routes that begin or end on this rank.
+def _routes_from_other_ranks(
+    routes: list[Route], elements: list[Element], numbering: Numbering, world: World, ranks: Sequence[int]
+) -> list[Route]:
+    """Return the routes from mirrors of other ranks to vertices of this rank, uploaded.
 
     This is a collective operation; all ranks must call it.
     """
-    first, partitions, own_routes = ranks.index(world.rank), [], []
-    for p, element in enumerate(elements, first):
-        built = build_partition(
-            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+    first = ranks.index(world.rank)
+    sent = [(r.mirror_partition, r.owner, r.begin, r.index) for r in routes if ranks[r.owner] != world.rank]
+    return [
+        upload_route(
+            Route.from_index(mirror_partition, owner, begin, index, len(numbering.owned_by(owner))),
+            elements[owner - first],
         )
-        if element.kind != "cpu":
-            _check_row_lengths(_longest_row(built), element)
-        own_routes += routes_of(built, numbering)
-        elsewhere = built.owned * (len(ranks) - 1)
-        tiers = tiers_of(*(built, elsewhere, element), prefixes=directions == "both", taken=0, promised=0)
-        partitions.append(upload_partition(built, element, tiers))
-    ends = world.allgather(
-        [(route.mirror_partition, route.owner, route.begin, route.index) for route in own_routes]
-    )
-    routes = []
-    for rank, others in enumerate(ends):
-        for mirror_partition, owner, begin, index in others:
-            owned = int(numbering.bounds[owner + 1] - numbering.bounds[owner])
-            if ranks[owner] == world.rank:
-                route = Route.from_index(mirror_partition, owner, begin, index, owned)
-                routes.append(upload_route(route, elements[owner - first]))
-            elif rank == world.rank:
-                routes.append(Route.from_index(mirror_partition, owner, begin, index, owned))
-    for element in elements:
-        element.wait()
-    return partitions, routes
+        for of_rank in world.allgather(sent)
+        for mirror_partition, owner, begin, index in of_rank
+        if ranks[owner] == world.rank
+    ]
 
 
 def _descending_degree(
@@ -338,44 +358,3 @@ def _check_row_lengths(longest: int, element: Element) -> None:
             f'{longest:,}; run with on="cpu", or with on="cpu,{element.name}", policy="high"'
         )
         raise ArgumentError(msg)
-
-
-def _share_on_host(elements: list[Element], shares: NDArray[np.float64], edge_bytes: int) -> float:
-    """Return the smallest share of the edges in host memory: the CPU's, and the edges that fit no GPU."""
-    rooms = (element.room() for element in elements)
-    return float(
-        sum(
-            share if room is None else max(0.0, share - room / max(edge_bytes, 1))
-            for room, share in zip(rooms, shares, strict=True)
-        )
-    )
-
-
-def _stored_adjacencies(graph: Graph, directions: str) -> int:
-    """Return the number of adjacencies that the partitions store."""
-    return 2 if graph.directed and directions == "both" else 1
-
-
-def _edge_bytes(graph: Graph, directions: str) -> int:
-    """Return the bytes of the edges of all partitions."""
-    return _adjacency_bytes(graph) * _stored_adjacencies(graph, directions)
-
-
-def _adjacency_bytes(graph: Graph) -> int:
-    """Return the bytes of all targets and weights of one adjacency."""
-    return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
-
-
-def _bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
-    """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
-
-    The share `on_host` of the edges stays in host memory.
-    """
-    edges = _adjacency_bytes(graph)
-    # A direction that the graph does not store is built from the other one, a third at a time.
-    wanted = ("out", "in") if directions == "both" else (directions,)
-    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
-    reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
-    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders.
-    vertices = (_stored_adjacencies(graph, directions) * 8 + 30) * graph.n
-    return int(_edge_bytes(graph, directions) * on_host) + reverse_bytes + vertices

@@ -33,8 +33,10 @@ __all__ = [
     "Partition",
     "PendingEdges",
     "build_partition",
+    "first_neighbour",
     "number_mirrors",
     "number_vertices",
+    "partition_of",
     "up_to_last",
     "work_blocks",
 ]
@@ -277,9 +279,7 @@ def build_partition(
             for g, runs in zip(wanted, blocks, strict=True)
         ]
         vertices, mirror_bounds, position = number_mirrors(p, numbering, needed)
-    # The first vertex of each owner has its highest degree.
-    begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
-    first = max(begins, key=lambda begin: out_degree[vertices[begin]]) if len(owned) else 0
+    first = first_neighbour(vertices, mirror_bounds, out_degree)
     stored = [
         Edges(
             offsets=rows,
@@ -293,18 +293,34 @@ def build_partition(
     ]
     own_degree = np.empty(len(owned), np.uint32)
     kernels.gather_values(read_only(out_degree), read_only(owned), own_degree)
-    connected = max(edges.rows for edges in stored)
     if not graph.directed:
-        return Partition(p, vertices, mirror_bounds, own_degree, connected, stored[0], stored[0])
-    return Partition(
-        p,
-        vertices,
-        mirror_bounds,
-        own_degree,
-        max(connected, up_to_last(own_degree)),
-        stored[0] if out else None,
-        stored[-1] if in_ else None,
-    )
+        return partition_of(p, vertices, mirror_bounds, own_degree, stored[0], stored[0])
+    ends = stored[0] if out else None, stored[-1] if in_ else None
+    return partition_of(p, vertices, mirror_bounds, own_degree, *ends)
+
+
+def partition_of(
+    p: int,
+    vertices: NDArray[np.uint32],
+    mirror_bounds: NDArray[np.int64],
+    out_degree: NDArray[np.uint32],
+    out: Edges | None,
+    in_: Edges | None,
+) -> Partition:
+    """Return a partition, with its connected vertices counted. The arrays are in host memory."""
+    connected = max(edges.rows for edges in (out, in_) if edges is not None)
+    if out is not in_:
+        connected = max(connected, up_to_last(out_degree))
+    return Partition(p, vertices, mirror_bounds, out_degree, connected, out, in_)
+
+
+def first_neighbour(
+    vertices: NDArray[np.uint32], mirror_bounds: NDArray[np.int64], out_degree: NDArray[Any]
+) -> int:
+    """Return the vertex with the most out-edges among the first of all owners: see `PendingEdges.first`."""
+    # The first vertex of each owner has its highest degree.
+    begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
+    return max(begins, key=lambda begin: out_degree[vertices[begin]]) if mirror_bounds[0] else 0
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

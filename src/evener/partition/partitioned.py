@@ -82,6 +82,18 @@ class PartitionedGraph:
         self.world = current_world() if world is None else world
         self.ranks = [self.world.rank] * len(partitions) if ranks is None else list(ranks)
 
+    @classmethod
+    def from_parts(cls, graph: Graph, parts: dict[str, Any]) -> PartitionedGraph:
+        """Return a graph on the partitions of another placement of the same graph."""
+        pg = cls.__new__(cls)
+        vars(pg).update(parts, graph=graph)
+        return pg
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The placement, without the graph."""
+        return {name: value for name, value in vars(self).items() if name != "graph"}
+
     @cached_property
     def statistics(self) -> Statistics:
         """Edges, vertices, mirrors, bytes and β of the partitions."""

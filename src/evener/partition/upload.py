@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import IN_ONE_MEMORY, PREFIX_EDGES, Tiers, whole_rows
-from evener.partition.partition import EDGES_PER_BLOCK
+from evener.partition.partition import EDGES_PER_BLOCK, PendingEdges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.partition.partition import Edges, Partition, PendingEdges
+    from evener.partition.partition import Edges, Partition
 
 __all__ = ["upload_partition"]
 
@@ -45,10 +45,12 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
     def upload_edges(edges: Edges | None, max_prefixes: int) -> Edges | None:
         if edges is None:
             return None
+        if not isinstance(edges.targets, PendingEdges):
+            return edges  # in the memory of the element
         # Kernels read several edges at once, so an aligned run of edges must not span two memories.
         lines = -(-int(edges.count * tiers.host_share) // _EDGES_TOGETHER)
         on_host = min(edges.count, lines * _EDGES_TOGETHER)
-        targets, weights = _write_edges(cast("PendingEdges", edges.targets), element, on_host)
+        targets, weights = _write_edges(edges.targets, element, on_host)
         uploaded = replace(
             edges,
             offsets=element.upload(edges.offsets),

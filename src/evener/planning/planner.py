@@ -13,6 +13,7 @@ from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.estimate import GraphSizes
 from evener.partition.hint import with_placement_hint
+from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.planning.cost_model import CostModel
 from evener.planning.observations import observations
 from evener.planning.plan import Plan, check_choices, choose
@@ -72,6 +73,7 @@ def make_plan(
         raise ArgumentError(msg)
     check_choices(policy, alpha)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
+    forget_kept_on_gpus()  # the plan counts the memory as free
     elements = _all_elements(limit) if on is None else parse_elements(on, gpu_memory=limit)
     cpu_alone = parse_elements("cpu")[0] if on is None else None
     model = cost_model(spec, elements)

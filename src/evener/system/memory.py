@@ -18,8 +18,10 @@ __all__ = [
     "allocation_error",
     "available",
     "format_bytes",
+    "on_device_shortage",
     "on_shortage",
     "parse_bytes",
+    "release_on_devices",
     "require",
     "require_for_run",
     "shortage_error",
@@ -28,6 +30,8 @@ __all__ = [
 
 # Functions that release memory kept for reuse.
 _release: list[Callable[[], None]] = []
+# Functions that release kept memory of GPUs, and return whether there was any.
+_release_on_devices: list[Callable[[], bool]] = []
 # Functions that count the bytes that a run can reuse.
 _reusable: list[Callable[[], int]] = []
 
@@ -164,6 +168,17 @@ def on_shortage(release: Callable[[], None], *, kept: Callable[[], int] | None =
     _release.append(release)
     if kept is not None:
         _reusable.append(kept)
+
+
+def on_device_shortage(release: Callable[[], bool]) -> None:
+    """Register a function that releases kept memory of GPUs and returns whether there was any."""
+    _release_on_devices.append(release)
+
+
+def release_on_devices() -> bool:
+    """Release kept memory of GPUs, and return whether there was any."""
+    released = [release() for release in _release_on_devices]
+    return any(released)
 
 
 def format_bytes(nbytes: int) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -97,6 +98,25 @@ class WorldContract:
             return len(arrived)
 
         assert self.run(size, run) == [size] * size
+
+    def test_messages_of_a_tag_arrive_in_order(self, size: int) -> None:
+        """Each rank gets the arrays of every other rank by tag, the oldest first."""
+
+        def run(world: World) -> bool:
+            others = [rank for rank in range(size) if rank != world.rank]
+            sent = [(tag, np.full(9, 100 * world.rank + 10 * tag + k)) for k in range(2) for tag in (0, 1)]
+            posted = [world.post(rank, tag, array) for rank in others for tag, array in sent]
+            found = []
+            for rank in others:
+                for tag in (1, 0):
+                    for k in range(2):
+                        array = np.empty(9, np.int64)
+                        world.fetch(rank, tag, array)
+                        found.append((array == 100 * rank + 10 * tag + k).all())
+            world.wait(posted)
+            return all(found)
+
+        assert self.run(size, run) == [True] * size
 
     def test_abort_raises_the_error(self, size: int) -> None:
         """The error of one rank ends the ranks that wait for it."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.graph.formats import container, validated
+from evener.graph.formats import array_folder, container, validated
 
 
 @pytest.fixture
@@ -139,15 +139,15 @@ def test_one_that_is_replaced_while_it_is_opened_is_one_of_the_two(same, tmp_pat
     old = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 2.0, 3.0])
     new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
     ev.write(old, tmp_path / "g.evg")
-    open_file, waiting = container._open_file, [moment]
+    open_file, waiting = array_folder._open_file, [moment]
 
-    def replaced_before(folder, name, path):
+    def replaced_before(folder, name, path, noun):
         if name in waiting:
             waiting.remove(name)
             ev.write(new, path)
-        return open_file(folder, name, path)
+        return open_file(folder, name, path, noun)
 
-    monkeypatch.setattr(container, "_open_file", replaced_before)
+    monkeypatch.setattr(array_folder, "_open_file", replaced_before)
     same(ev.read(tmp_path / "g.evg"), new)  # the old one's files are gone before they are opened
     assert not waiting
 
@@ -158,17 +158,17 @@ def test_one_that_is_moved_while_it_is_opened_is_read_whole(same, tmp_path, monk
     new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
     ev.write(old, tmp_path / "g.evg")
     ev.write(new, tmp_path / "h.evg")
-    open_file, waiting = container._open_file, [after]
+    open_file, waiting = array_folder._open_file, [after]
 
-    def moved_after(folder, name, path):
-        file = open_file(folder, name, path)
+    def moved_after(folder, name, path, noun):
+        file = open_file(folder, name, path, noun)
         if name in waiting:
             waiting.remove(name)
             path.rename(tmp_path / "kept.evg")
             (tmp_path / "h.evg").rename(path)
         return file
 
-    monkeypatch.setattr(container, "_open_file", moved_after)
+    monkeypatch.setattr(array_folder, "_open_file", moved_after)
     same(ev.read(tmp_path / "g.evg"), old)
     same(ev.read(tmp_path / "g.evg"), new)
 

@@ -12,6 +12,8 @@ from evener.elements.cuda.scratch import Scratch, pieces_for
 from evener.elements.cuda.staging import COPY_BYTES, Staging
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
+from evener.errors import DeviceOutOfMemory
+from evener.system.memory import release_on_devices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,8 +95,13 @@ class GpuMemory:
         exchanged: bool = False,  # noqa: ARG002 - every array can
     ) -> Any:
         """Return a CuPy array, filled or undefined."""
-        with self._guarded("allocating", length, dtype):
-            array = self._cupy.ndarray(length, dtype)
+        try:
+            with self._guarded("allocating", length, dtype):
+                array = self._cupy.ndarray(length, dtype)
+        except DeviceOutOfMemory:
+            if not release_on_devices():  # kept placements
+                raise
+            return self.allocate(length, dtype, fill)
         if fill is not None and length:
             self.fill(array, fill)
         return array

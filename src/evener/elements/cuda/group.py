@@ -25,7 +25,7 @@ _ALREADY_ENABLED = 704
 
 
 class GpuGroup:
-    """What the launchers of several GPUs need to launch one kernel on all of them.
+    """The mailboxes by which kernels on several GPUs wait for each other, and their launch parameters.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ __all__ = ["MAX_BLOCKS", "Scratch", "pieces_for"]
 
 # Most blocks of a kernel. Each has a place for its results.
 MAX_BLOCKS = 1 << 14
-# Kernels whose results can wait to be read.
-_SLOTS = 1024
+# Results that can wait to be read: those of MAX_PENDING verbs in engine/recorder.py, one for each route.
+_SLOTS = 4096
 # Fewest edges of a piece of a long row: LONG in kernels/cuda/edges.cuh.
 _PIECE_EDGES = 512
 # The two counts of pieces among the counters, in sectors of 4 words.

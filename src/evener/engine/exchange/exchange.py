@@ -144,7 +144,7 @@ class Exchange:
         self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
-        # What to wait for before arrays change that were sent to other ranks; published ones by turn.
+        # Pending messages to other ranks, for `World.wait`; those of published arrays by turn.
         self._posts: list[Any] = []
         self._published_posts: tuple[list[Any], list[Any]] = ([], [])
 

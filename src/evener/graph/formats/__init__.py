@@ -153,7 +153,11 @@ def write(
 
     if not isinstance(graph, Graph):
         partitioned = isinstance(getattr(graph, "graph", None), Graph)
-        remedy = "give its .graph" if partitioned else "use evener.read or Graph.from_edges"
+        remedy = (
+            "use evener.write_partitioned, or give its .graph"
+            if partitioned
+            else "use evener.read or Graph.from_edges"
+        )
         raise ArgumentError(f"write: expected a Graph, found {type_name(graph)}; {remedy}")
     target = check_path(path, "write")
     if ids not in ("keep", "drop"):

@@ -1,8 +1,7 @@
 """Pseudo-random permutation of ``0..n-1`` in parallel: a Feistel network with cycle walking.
 
 The network permutes the numbers of ``2 * half`` bits. A number of `n` or more is permuted again until the
-result is below `n` (Black and Rogaway, CT-RSA 2002). The round function is the finalizer of SplitMix64
-(Steele et al., OOPSLA 2014).
+result is below `n` (Black and Rogaway, CT-RSA 2002). The round function is `mix`.
 """
 
 from __future__ import annotations
@@ -12,20 +11,12 @@ from numba import prange
 
 from evener.kernels.cpu.chunks import CHUNK, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.mixing import mix
 
 __all__ = ["ROUNDS", "shuffle"]
 
 ROUNDS = 4
 _ONE = np.uint64(1)
-_MULTIPLIER_A, _MULTIPLIER_B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_SHIFT_A, _SHIFT_B, _SHIFT_C = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-@inline_step
-def _mix(word):
-    word = (word ^ (word >> _SHIFT_A)) * _MULTIPLIER_A
-    word = (word ^ (word >> _SHIFT_B)) * _MULTIPLIER_B
-    return word ^ (word >> _SHIFT_C)
 
 
 @inline_step
@@ -40,7 +31,7 @@ def _half_bits(n):
 def _permute(place, half, low, keys):
     left, right = place >> half, place & low
     for key in keys:
-        left, right = right, left ^ (_mix(right + key) & low)
+        left, right = right, left ^ (mix(right + key) & low)
     return (left << half) | right
 
 

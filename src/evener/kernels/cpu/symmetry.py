@@ -10,21 +10,12 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.mixing import mix
 
 __all__ = ["asymmetry"]
 
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(32)
-# Multipliers of splitmix64's finaliser (Steele, Lea and Flood 2014).
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_BY_30, _BY_27, _BY_31 = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-@inline_step
-def _mixed(value):
-    value = (value ^ (value >> _BY_30)) * _FIRST
-    value = (value ^ (value >> _BY_27)) * _SECOND
-    return value ^ (value >> _BY_31)
 
 
 @inline_step
@@ -34,7 +25,7 @@ def _row_asymmetry(offsets, targets, marks, row):
     for edge in range(offsets[row], offsets[row + _ONE]):
         head = np.uint64(targets[edge])
         mark = np.uint64(marks[edge]) if len(marks) > 0 else np.uint64(0)
-        total += _mixed(_mixed(tail << _SHIFT | head) + mark) - _mixed(_mixed(head << _SHIFT | tail) + mark)
+        total += mix(mix(tail << _SHIFT | head) + mark) - mix(mix(head << _SHIFT | tail) + mark)
     return total
 
 

@@ -44,6 +44,9 @@ struct GroupTotals {
     Totals all;
 };
 
+// The words of a GroupSum follow the six words of `GridSum`, which fill two memory sectors.
+constexpr u32 GROUP_WORDS = 8;
+
 // Sums over all threads of all GPUs, each below 2^VALUE_BITS. After a sum, all writes of all GPUs before it
 // are visible. If a GPU does not answer, `failed` is true for all threads, and the kernel must end.
 struct GroupSum {
@@ -55,7 +58,7 @@ struct GroupSum {
 
     // All threads construct it together. It contains a grid barrier.
     __device__ GroupSum(Grid grid, Group group)
-        : grid(grid), group(group), sums(grid.sums + 8), round(look(*group.round)), failed(false) {
+        : grid(grid), group(group), sums(grid.sums + GROUP_WORDS), round(look(*group.round)), failed(false) {
         if (first_of_grid())
             for (u32 k = 0; k < SUMS; k++) sums[round % 3 * SUMS + k] = 0;
         grid.sync();

@@ -1,0 +1,211 @@
+"""A folder of `.npy` arrays and a JSON manifest, without pickle and archive.
+
+The manifest ``evener.json`` holds the format version, facts of the format, and for each array its dtype, its
+length and the CRC-32 of each 64 MiB. File names follow from the names of the arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.errors import FormatError
+from evener.graph.formats import validated
+from evener.graph.formats.npy import Header, read_header, write_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["MANIFEST", "ArrayFolder", "FolderFormat", "check_sums", "entry_of", "open_folder", "write_folder"]
+
+MANIFEST = "evener.json"
+
+# Bytes per checksum.
+_CHECKSUM_BYTES = 1 << 26
+_MAX_MANIFEST_BYTES = 1 << 24
+
+
+class FolderFormat(NamedTuple):
+    """A format of such folders.
+
+    Attributes
+    ----------
+    kind : str
+        The value of "format" in the manifest.
+    noun : str
+        What a message calls the folder.
+    version : int
+    dtypes_of : callable
+        Called with the manifest and its path. It checks the facts and the names of the arrays, and returns
+        the permitted dtypes or kinds of each array.
+    """
+
+    kind: str
+    noun: str
+    version: int
+    dtypes_of: Callable[[dict[str, Any], Path], Mapping[str, Sequence[str]]]
+
+
+class ArrayFolder(NamedTuple):
+    """Mapped arrays, the manifest, and the fingerprint of the files."""
+
+    arrays: dict[str, NDArray[Any]]
+    manifest: dict[str, Any]
+    fingerprint: str
+
+
+def open_folder(path: Path, layout: FolderFormat) -> ArrayFolder:
+    """Map the arrays of a folder consistently, even while another program replaces it.
+
+    Raises
+    ------
+    FormatError
+        If the manifest, the header of an array or the length of a file breaks a rule.
+    """
+    while True:
+        # All files are opened relative to one folder handle, so they belong to one folder even if another
+        # program replaces `path`. The replaced folder is then deleted, which may fail this open: try again.
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return _map_folder(folder, path, layout)
+        except (FormatError, OSError):
+            if os.path.samestat(os.fstat(folder), path.stat()):
+                raise
+        finally:
+            os.close(folder)
+
+
+def check_sums(folder: ArrayFolder, path: Path, layout: FolderFormat) -> None:
+    """Check the arrays of a folder against the checksums of its manifest.
+
+    Raises
+    ------
+    FormatError
+        If an array does not match. The message names the array.
+    """
+    for name, array in folder.arrays.items():
+        if _checksums(array) != folder.manifest["arrays"][name]["crc32"]:
+            msg = f"{name}.npy does not match the checksums of the manifest; copy the {layout.noun} again"
+            raise FormatError(msg, path=path)
+
+
+def entry_of(array: NDArray[Any]) -> dict[str, Any]:
+    """Return the entry of an array in the manifest."""
+    array = _little_endian(array)
+    return {"dtype": array.dtype.str, "length": len(array), "crc32": _checksums(array)}
+
+
+def write_folder(
+    folder: Path, layout: FolderFormat, facts: Mapping[str, Any], arrays: Iterable[tuple[str, NDArray[Any]]]
+) -> str:
+    """Write the arrays and the manifest to an empty folder, and return the fingerprint of the files."""
+    entries = {}
+    for name, array in arrays:
+        entries[name] = entry_of(array)
+        write_array(folder / f"{name}.npy", _little_endian(array))
+    manifest = {"format": layout.kind, "version": layout.version, **facts, "arrays": entries}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    files = [MANIFEST, *(f"{name}.npy" for name in entries)]
+    return validated.fingerprint({name: (folder / name).stat() for name in files})
+
+
+def _open_file(folder: int, name: str, path: Path, noun: str) -> IO[bytes]:
+    """Open a file of a folder handle."""
+    try:
+        is_file = stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        is_file = False
+    if not is_file and name == MANIFEST:
+        raise FormatError(f"expected a {noun} folder with {MANIFEST}, but the file is missing", path=path)
+    if not is_file:
+        raise FormatError(
+            f"expected the regular file {name}, but it is missing or of another kind", path=path
+        )
+    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb")
+
+
+def _read_manifest(handle: IO[bytes], file: Path, layout: FolderFormat) -> dict[str, Any]:
+    """Return the manifest, with the format and the version checked."""
+    text = handle.read(_MAX_MANIFEST_BYTES + 1)
+    if len(text) > _MAX_MANIFEST_BYTES:
+        raise FormatError(
+            f"expected a manifest of at most {_MAX_MANIFEST_BYTES} bytes, found more", path=file
+        )
+    try:
+        manifest = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"expected a manifest in JSON: {error}", path=file) from None
+    if not isinstance(manifest, dict) or manifest.get("format") != layout.kind:
+        raise FormatError(f"expected a manifest with format {layout.kind!r}", path=file)
+    if manifest.get("version") != layout.version:
+        found = manifest.get("version")
+        msg = (
+            f"expected format version {layout.version}, found {found!r}; read it with another Evener version"
+        )
+        raise FormatError(msg, path=file)
+    return manifest
+
+
+def _map_folder(folder: int, path: Path, layout: FolderFormat) -> ArrayFolder:
+    """Map the arrays, after the checks of the manifest, of headers and of lengths."""
+    with ExitStack() as files:
+        handles = {MANIFEST: files.enter_context(_open_file(folder, MANIFEST, path, layout.noun))}
+        manifest = _read_manifest(handles[MANIFEST], path / MANIFEST, layout)
+        dtypes = layout.dtypes_of(manifest, path / MANIFEST)
+        for name, entry in manifest["arrays"].items():
+            valid = isinstance(entry, dict) and isinstance(entry.get("dtype"), str)
+            if not (valid and type(entry.get("length")) is int and isinstance(entry.get("crc32"), list)):
+                msg = f"expected dtype, length and crc32 in the entry of {name}"
+                raise FormatError(msg, path=path / MANIFEST)
+        arrays = {}
+        for name, entry in manifest["arrays"].items():
+            file = f"{name}.npy"
+            handles[file] = files.enter_context(_open_file(folder, file, path, layout.noun))
+            arrays[name] = _map_array(handles[file], path, name, entry, dtypes[name])
+        states = {name: os.fstat(handle.fileno()) for name, handle in handles.items()}
+        return ArrayFolder(arrays, manifest, validated.fingerprint(states))
+
+
+def _map_array(
+    handle: IO[bytes], path: Path, name: str, entry: dict[str, Any], dtypes: Sequence[str]
+) -> NDArray[Any]:
+    header = read_header(handle, name=name, size=os.fstat(handle.fileno()).st_size, path=path)
+    if header.shape != (entry["length"],) or header.dtype.str != entry["dtype"]:
+        expected = f"{entry['length']} of {entry['dtype']}"
+        msg = f"expected {expected} for {name} by the manifest, found {_describe(header)}"
+        raise FormatError(msg, path=path)
+    if header.dtype.str not in dtypes and header.dtype.kind not in dtypes:
+        msg = f"expected {' or '.join(dtypes)} for {name}, found {_describe(header)}"
+        raise FormatError(msg, path=path)
+    if math.prod(header.shape) == 0:
+        return np.empty(0, dtype=header.dtype)
+    mapped = np.memmap(handle, dtype=header.dtype, mode="r", offset=header.start, shape=header.shape)
+    return mapped.view(np.ndarray)
+
+
+def _describe(header: Header) -> str:
+    return f"{header.shape} of {header.dtype.str}"
+
+
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def _checksums(array: NDArray[Any]) -> list[str]:
+    view = np.ascontiguousarray(array).view(np.uint8) if len(array) else np.empty(0, np.uint8)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        sums = threads.map(
+            lambda at: zlib.crc32(view[at : at + _CHECKSUM_BYTES].data), range(0, len(view), _CHECKSUM_BYTES)
+        )
+        return [f"{value:08x}" for value in sums]

@@ -1,0 +1,155 @@
+"""Checks of the partitions in a folder, before any kernel reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import FormatError
+from evener.partition.partition import Numbering, first_neighbour
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.graph.graph import Graph
+
+__all__ = ["StoredPartition", "check_lengths", "check_partitions", "numbering_of"]
+
+# Edges that are checked at a time.
+_EDGES_CHECKED = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPartition:
+    """The arrays of a partition in a folder.
+
+    Attributes
+    ----------
+    vertices, mirror_bounds, out_degree : ndarray
+        As in `Partition`.
+    rows : dict of str to Graph
+        The rows of owned vertices in local numbers, for each stored direction.
+    boundary : dict of str to int
+        Number of edges that lead to mirrors.
+    ascending : dict of str to bool
+        Whether rows ascend, as on a GPU, or begin with the first neighbour: see `PendingEdges.first`.
+    """
+
+    vertices: NDArray[np.uint32]
+    mirror_bounds: NDArray[np.int64]
+    out_degree: NDArray[np.uint32]
+    rows: dict[str, Graph]
+    boundary: dict[str, int]
+    ascending: dict[str, bool]
+
+    @property
+    def owned(self) -> int:
+        """Number of owned vertices."""
+        return len(self.out_degree)
+
+
+def numbering_of(partitions: Sequence[StoredPartition], n: int) -> Numbering:
+    """Return the numbering of all vertices."""
+    bounds = np.zeros(len(partitions) + 1, np.uint64)
+    bounds[1:] = np.cumsum([p.owned for p in partitions])
+    vertices = np.concatenate([p.vertices[: p.owned] for p in partitions])
+    owner = np.empty(n, np.uint8 if len(partitions) <= np.iinfo(np.uint8).max + 1 else np.uint16)
+    local = np.empty(n, np.uint32)
+    for number, p in enumerate(partitions):
+        owned = p.vertices[: p.owned]
+        owner[owned] = number
+        local[owned] = np.arange(p.owned, dtype=np.uint32)
+    return Numbering(owner, local, vertices, bounds)
+
+
+def check_lengths(partitions: Sequence[StoredPartition], graph: Graph, path: Path) -> None:
+    """Check that the lengths of all arrays match each other and the graph."""
+    _require(sum(p.owned for p in partitions) == graph.n, f"out-degrees of {graph.n} vertices", path)
+    for number, p in enumerate(partitions):
+        bounds = p.mirror_bounds
+        ascend = bounds[0] == p.owned and bounds[-1] == len(p.vertices) and (np.diff(bounds) >= 0).all()
+        _require(bool(ascend), f"mirror_bounds of partition {number} within its vertices", path)
+        for direction, rows in p.rows.items():
+            offsets, weights = rows.offsets, rows.weights
+            fits = len(offsets) == p.owned + 1 and offsets[0] == 0 and int(offsets[-1]) == len(rows.targets)
+            fits = fits and (weights is None or len(weights) == len(rows.targets))
+            what = f"{number}.{direction}.offsets from 0 to the number of targets"
+            _require(bool(fits) and rows.weight_dtype == graph.weight_dtype, what, path)
+
+
+def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: Path) -> None:
+    """Check all values, after the lengths.
+
+    Raises
+    ------
+    FormatError
+        If a value breaks a rule. The message names the array and the rule.
+    """
+    owned = np.concatenate([p.vertices[: p.owned] for p in partitions])
+    seen = np.zeros(graph.n, np.bool_)
+    inside = bool((owned < graph.n).all())
+    if inside:
+        seen[owned] = True
+    _require(inside and bool(seen.all()), "each vertex of the graph in one partition", path)
+    numbering = numbering_of(partitions, graph.n)
+    degrees = {"out": graph.out_degree()}
+    if graph.directed:
+        degrees["in"] = graph.in_degree()
+    for number, p in enumerate(partitions):
+        own = p.vertices[: p.owned]
+        same = np.array_equal(p.out_degree, degrees["out"][own])
+        _require(same, f"{number}.out_degree as in the graph", path)
+        degree = sum(one[own].astype(np.int64) for one in degrees.values())
+        _require(bool((np.diff(degree) <= 0).all()), f"{number}.vertices in descending degree", path)
+        _check_mirrors(number, p, numbering, graph.n, path)
+        first = first_neighbour(p.vertices, p.mirror_bounds, degrees["out"])
+        for direction in p.rows:
+            lengths = np.diff(p.rows[direction].offsets.astype(np.int64))
+            same = np.array_equal(lengths, degrees[direction][own])
+            _require(same, f"{number}.{direction}.offsets with the degrees of the graph", path)
+            _check_edges(number, p, direction, 0 if p.ascending[direction] else first, graph, path)
+
+
+def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int, path: Path) -> None:
+    """Check that the mirrors of each owner are its vertices, in ascending local numbers."""
+    for owner in range(len(p.mirror_bounds) - 1):
+        mirrors = p.vertices[p.mirror_bounds[owner] : p.mirror_bounds[owner + 1]]
+        valid = (mirrors < n).all() and (owner != number or len(mirrors) == 0)
+        valid = valid and (numbering.owner[mirrors] == owner).all()
+        valid = valid and (np.diff(numbering.local[mirrors].astype(np.int64)) > 0).all()
+        _require(bool(valid), f"mirrors of partition {owner} in ascending order in {number}.vertices", path)
+
+
+def _check_edges(
+    number: int, p: StoredPartition, direction: str, first: int, graph: Graph, path: Path
+) -> None:
+    """Check the targets, their order in each row, the weights, and the number of edges to mirrors."""
+    rows, count = p.rows[direction], len(p.vertices)
+    boundary = 0
+    lightest, heaviest = graph.weight_range
+    for begin in range(0, len(rows.targets), _EDGES_CHECKED):
+        end = begin + _EDGES_CHECKED
+        targets = rows.targets[max(begin - 1, 0) : end]
+        _require(int(targets.max()) < count, f"{number}.{direction}.targets below {count}", path)
+        boundary += int(np.count_nonzero(rows.targets[begin:end] >= p.owned))
+        places = targets - np.uint32(first)  # the targets before the first one become the largest numbers
+        descents = (np.flatnonzero(places[1:] < places[:-1]) + max(begin, 1)).astype(np.uint64)
+        between = rows.offsets[np.searchsorted(rows.offsets, descents)] == descents
+        _require(bool(between.all()), f"{number}.{direction}.targets in ascending order in each row", path)
+        if rows.weights is not None:
+            weights = rows.weights[begin:end]
+            within = ((weights >= lightest) & (weights <= heaviest)).all()
+            _require(bool(within), f"{number}.{direction}.weights as in the graph", path)
+    _require(boundary == p.boundary[direction], f"{p.boundary[direction]} edges to mirrors", path)
+
+
+def _require(valid: Any, what: str, path: Path) -> None:
+    """Raise FormatError unless a rule holds."""
+    if not valid:
+        msg = f"expected {what}, but the arrays break this rule; write the placed graph again"
+        raise FormatError(msg, path=path)

@@ -1,0 +1,90 @@
+"""Placement cache: the last placement of each graph, for later runs of the process.
+
+A kept placement does not refer to its graph, so both are freed together. Only the thread that placed the
+graph reuses it, because a GPU runs one algorithm at a time. A placement is dropped if memory is short, and
+before another graph is placed on a GPU.
+"""
+
+from __future__ import annotations
+
+from threading import RLock, get_ident
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from evener.partition.partitioned import PartitionedGraph
+from evener.system import memory
+
+if TYPE_CHECKING:
+    from evener.graph.graph import Graph
+
+__all__ = ["find_kept", "forget_kept", "forget_kept_on_gpus", "keep"]
+
+
+class _Kept(NamedTuple):
+    """A placement without its graph, and the request that it answers."""
+
+    request: tuple[Any, ...]
+    thread: int
+    parts: dict[str, Any]
+
+    @property
+    def on_gpu(self) -> bool:
+        return any(element.kind != "cpu" for element in self.parts["elements"])
+
+    def serves(self, request: tuple[Any, ...], directions: str, plan: tuple[str, float]) -> bool:
+        """Return true if a call of this thread can use the placement."""
+        # Edges of a direction that the run does not need may have displaced others to host memory.
+        spare = self.parts["directions"] == "both" and not any(p.host_edges for p in self.parts["partitions"])
+        stored = self.parts["directions"] == directions or spare
+        own = self.parts["plan"]
+        planned = own is None or (own.algorithm, own.passes) == plan
+        return stored and planned and self.request == request and self.thread == get_ident()
+
+
+_lock = RLock()
+_kept: WeakKeyDictionary[Graph, _Kept] = WeakKeyDictionary()
+
+
+def find_kept(
+    graph: Graph, request: tuple[Any, ...], directions: str, *, plan: tuple[str, float]
+) -> PartitionedGraph | None:
+    """Return the kept placement of a graph if it serves a request; else free it and return None.
+
+    `plan` is the algorithm and the passes of the run. A placement by a plan serves only the same run.
+    """
+    with _lock:
+        kept = _kept.get(graph)
+        if kept is None:
+            return None
+        if not kept.serves(request, directions, plan):
+            del _kept[graph]
+            return None
+    return PartitionedGraph.from_parts(graph, kept.parts)
+
+
+def keep(pg: PartitionedGraph, request: tuple[Any, ...]) -> None:
+    """Keep a placement for later runs, unless it would leave less host memory than it holds."""
+    elements = zip(pg.elements, pg.partitions, strict=True)
+    on_host = sum(p.nbytes if e.kind == "cpu" else p.host_bytes for e, p in elements)
+    if on_host <= memory.available():
+        with _lock:
+            _kept[pg.graph] = _Kept(request, get_ident(), pg.parts)
+
+
+def forget_kept() -> None:
+    """Free all kept placements."""
+    with _lock:
+        _kept.clear()
+
+
+def forget_kept_on_gpus() -> bool:
+    """Free the kept placements with a partition on a GPU, and return whether there were any."""
+    with _lock:
+        graphs = [graph for graph, kept in _kept.items() if kept.on_gpu]
+        for graph in graphs:
+            del _kept[graph]
+    return bool(graphs)
+
+
+memory.on_shortage(forget_kept)
+memory.on_device_shortage(forget_kept_on_gpus)

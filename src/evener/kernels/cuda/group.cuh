@@ -201,6 +201,37 @@ __device__ inline void over_incoming(Incoming route, u32* flags, const T* values
     }
 }
 
+// Call ``visit(v, value)`` for every flagged mirror that another GPU has of this GPU's vertices, and set the
+// mirror's value to 0. The flags stay as they are. All threads call it together.
+template <typename T, typename Visit>
+__device__ inline void take_incoming(Incoming route, const u32* flags, T* values, Visit visit) {
+    u64 end = route.begin + route.count, last = (end + 31) / 32;
+    for (u64 first = route.begin / 32 + warp_of_grid() * WARP; first < last; first += warps_of_grid() * WARP) {
+        u64 h = first + lane();
+        u32 half = h < last ? look(flags[h]) & range_mask(h, route.begin, end) : 0;
+        over_flagged(first, half, ALL, h * 32, (const T*)values, [&](u64 mirror, T value) {
+            values[mirror] = 0;
+            visit(route.index[mirror - route.begin], value);
+        });
+    }
+}
+
+// Store the flags of the owner's vertices, and the values of its flagged vertices, in their mirrors. All threads
+// call it together.
+template <typename T> __device__ inline void pull_flagged(
+    Mirrored route, const u32* owned_flags, const T* owned, Bits mirror_flags, Array<T> mirrors
+) {
+    volatile const u32* flags = owned_flags;
+    u64 halves = route.words * 2;
+    for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
+        u64 h = first + lane();
+        u32 here = h < halves ? route.held[h] : 0, word = here != 0 ? flags[h] & here : 0;
+        if (here != 0) place_flags(route.held, route.before, h, here, word, route.begin, mirror_flags);
+        u64 mirror = word != 0 ? route.begin + mirrors_before(route.held, route.before, h) : 0;
+        over_flagged(first, word, here, mirror, owned, [&](u64 place, T value) { mirrors[place] = value; });
+    }
+}
+
 // Store the bits of the owner's vertices in the bits of their mirrors. All threads of the grid call it.
 __device__ inline void pull_flags(Mirrored route, const u32* owned, Bits mirror_flags) {
     volatile const u32* flags = owned;

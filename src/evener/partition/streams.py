@@ -30,8 +30,6 @@ def least_loaded(
     degree: NDArray[np.unsignedinteger[Any]],
     shares: NDArray[np.float64],
     most_edges: NDArray[np.float64],
-    *,
-    count_vertices: bool,
 ) -> NDArray[Any]:
     """Return the owners of a stream in which each vertex goes to the element with the least load.
 
@@ -46,13 +44,11 @@ def least_loaded(
     most_edges : ndarray of float64, shape (elements,)
         Edges that fit each element. An element that is nearly full is closed. If no element has room, the
         limits are dropped.
-    count_vertices : bool
-        Whether a vertex counts 2^-20 edges, so that vertices without edges are divided too.
     """
     n, count = len(degree), len(shares)
     bits = max(1, (count - 1).bit_length())
     ratio = np.divide(shares.max(), shares, out=np.zeros(count), where=shares > 0)
-    largest = (float(degree.sum(dtype=np.float64)) + n) * float(ratio.max())
+    largest = float(degree.sum(dtype=np.float64)) * float(ratio.max())
     scale = min(_RATE_BITS, max(0, _LOAD_BITS - bits - int(np.ceil(np.log2(largest + 1)))))
     rate = np.rint(ratio * 2.0**scale).astype(np.uint64)
     unlimited = float(1 << 62)
@@ -63,10 +59,8 @@ def least_loaded(
     tree[(1 << bits) + there] = there
     kernels.build_tree(tree)
     owner = owner_array(n, count)
-    vertex, names = np.uint64(count_vertices), np.uint64(bits)
-    done = int(
-        kernels.assign_to_least_loaded(read_only(degree), rate, vertex, names, room, reserve, tree, owner)
-    )
+    names = np.uint64(bits)
+    done = int(kernels.assign_to_least_loaded(read_only(degree), rate, names, room, reserve, tree, owner))
     if done < n:
         # Closed elements continue with the load of the edges that they have.
         held = np.bincount(owner[:done], degree[:done], minlength=count)[there].astype(np.uint64)
@@ -74,9 +68,7 @@ def least_loaded(
         kernels.build_tree(tree)
         room[:] = np.uint64(1 << 62)
         rest = owner[done:]
-        kernels.assign_to_least_loaded(
-            read_only(degree[done:]), rate, vertex, names, room, reserve, tree, rest
-        )
+        kernels.assign_to_least_loaded(read_only(degree[done:]), rate, names, room, reserve, tree, rest)
     return owner
 
 

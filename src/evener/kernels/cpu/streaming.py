@@ -49,10 +49,10 @@ def _element_with_room(tree, bits, degree, room, reserve):
 
 
 @serial
-def assign_to_least_loaded(degree, rate, vertex, bits, room, reserve, tree, owner):
+def assign_to_least_loaded(degree, rate, bits, room, reserve, tree, owner):
     """Assign each vertex to the element with the least load; return the number of vertices assigned.
 
-    The load of element ``p`` grows by ``degree * rate[p] + vertex`` with each vertex. `tree` (2 * 2**bits)
+    The load of element ``p`` grows by ``degree * rate[p]`` with each vertex. `tree` (2 * 2**bits)
     uint64 is a tournament tree: leaf ``p`` has the key ``load << bits | p``, or `CLOSED`. `room` (P,) uint64
     is the number of edges that still fit each element. An element without room for a vertex is passed over;
     an element with at most `reserve` (P,) edges left is closed. The kernel stops at a vertex that fits no
@@ -69,7 +69,7 @@ def assign_to_least_loaded(degree, rate, vertex, bits, room, reserve, tree, owne
                 return v
         owner[v] = p
         room[p] -= edges
-        key = tree[leaves + p] + ((edges * rate[p] + vertex) << bits)
+        key = tree[leaves + p] + ((edges * rate[p]) << bits)
         at = leaves + p
         while at > _ONE:
             tree[at] = key

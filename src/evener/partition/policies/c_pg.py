@@ -23,7 +23,7 @@ __all__ = ["POLICY"]
 
 
 def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - a policy
-    return least_loaded(vertices.degree, processors.shares, processors.most_edges, count_vertices=False)
+    return least_loaded(vertices.degree, processors.shares, processors.most_edges)
 
 
 POLICY = Policy(_owners, "degrees", profiled=True)

@@ -2,7 +2,7 @@
 
 Vertices are taken in descending degree. Each goes to the element with the least load: its edges divided by
 its share. On equal elements, the most loaded one has at most 4/3 of the edges of the best division (Graham).
-A vertex counts a millionth of an edge, so that vertices without edges are divided too.
+Vertices without edges come last and count one edge, so that they are divided too.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[An
     degree = np.empty(len(order), vertices.degree.dtype)
     kernels.gather_values(read_only(vertices.degree), order, degree)
     unlimited = np.full(len(processors.shares), np.inf)
-    in_order = least_loaded(degree, processors.shares, unlimited, count_vertices=True)
     owner = owner_array(len(order), len(processors.shares))
-    owner[order] = in_order
+    owner[order] = least_loaded(np.maximum(degree, 1), processors.shares, unlimited)
     return owner
 
 

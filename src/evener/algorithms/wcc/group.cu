@@ -8,22 +8,25 @@
 enum PeerArray { LABEL, PAIRS, LENGTH };
 
 // List the pairs of labels that the mirrors of a route have in their own tree and at their owner, if the labels
-// differ: the first one in the lower 32 bits. See `boundary_pairs`.
+// differ: the first one in the lower 32 bits. See `boundary_pairs`. Most mirrors have the same pair, so a warp
+// lists equal pairs once.
 __device__ inline void list_pairs(
     Mirrored route, const u32* label_of_owner, Array<const u32> component, Array<const u32> label,
     Array<u64> pairs, Array<u64> length
 ) {
-    u32 last = 0, last_owner = 0;
-    for (u64 m = thread_of_grid(); m < route.count; m += threads_of_grid()) {
-        u64 mirror = route.begin + m;
-        u32 parent = component[mirror];
-        if (parent == mirror) continue;
-        u32 own = label[component[parent]];
-        u32 owner = ((volatile const u32*)label_of_owner)[route.index[m]];
-        if (own == owner || (own == last && owner == last_owner)) continue;
-        last = own;
-        last_owner = owner;
-        pairs[room_for_one(length)] = (u64)owner << 32 | own;
+    u64 last = 0;
+    for (u64 first = warp_of_grid() * WARP; first < route.count; first += warps_of_grid() * WARP) {
+        u64 m = first + lane(), mirror = route.begin + m;
+        u64 parent = m < route.count ? component[mirror] : mirror, pair = 0;  // 0 if the labels are equal
+        if (parent != mirror) {
+            u32 own = label[component[parent]];
+            u32 owner = ((volatile const u32*)label_of_owner)[route.index[m]];
+            if (own != owner) pair = (u64)owner << 32 | own;
+        }
+        if (pair == last) pair = 0;
+        if (pair != 0) last = pair;
+        u32 equal = __match_any_sync(ALL, pair);
+        if (pair != 0 && __ffs(equal) - 1 == lane()) pairs[room_for_one(length)] = pair;
     }
 }
 

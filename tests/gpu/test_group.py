@@ -61,7 +61,7 @@ def test_shortest_paths_in_a_row(graph, placed):
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_a_search_in_several_launches(monkeypatch, graph, placed, levels):
-    tuning = {kind: replace(one, fused_levels=levels) for kind, one in driver.TUNING.items()}
+    tuning = {kind: replace(one, fused_levels=levels, beta=18) for kind, one in driver.TUNING.items()}
     source = sources_of(graph, 1)[0]
     expected = ev.bfs(placed, source=source)
     monkeypatch.setattr(driver, "TUNING", tuning)

@@ -15,6 +15,7 @@ TIERS = [
     {"__main__", "__init__"},
     {"testing"},
     {"cli"},
+    {"programs"},
     {"algorithms", "results"},
     {"planning"},
     {"engine"},

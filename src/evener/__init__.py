@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.build import partition
     from evener.partition.folder import read_partitioned, write_partitioned
+    from evener.programs.gimv import gimv
     from evener.results.result import Result
 
 _ALGORITHMS = builtin_names()
@@ -75,6 +76,7 @@ __all__ = [
     "VerificationError",
     "__version__",
     "compare_policies",
+    "gimv",
     "partition",
     "plan",
     "read",
@@ -108,6 +110,7 @@ _HOMES = {
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
     "compare_policies": "algorithms.comparison",
+    "gimv": "programs.gimv",
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",

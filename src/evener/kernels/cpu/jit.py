@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CACHE",
+    "OPTIONS",
     "PARALLEL_LOCK",
     "THREAD_SAFE",
     "can_cache",
@@ -75,7 +76,10 @@ def can_cache(
 # True if compiled kernels are cached on disk.
 CACHE = can_cache(Path(__file__).parent)
 
-_parallel = njit(parallel=True, nogil=True, cache=CACHE, fastmath=_FASTMATH, error_model="numpy")
+# The options of all kernels. `nogil` lets several elements run at the same time.
+OPTIONS = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+
+_parallel = njit(**OPTIONS, parallel=True, cache=CACHE)
 
 
 def parallel(function):
@@ -97,7 +101,7 @@ def _locked(kernel):
 
 
 # Compile a kernel that runs on one thread.
-serial = njit(nogil=True, cache=CACHE, fastmath=_FASTMATH, error_model="numpy")
+serial = njit(**OPTIONS, cache=CACHE)
 
 # Compile the body of a parallel loop separately: Numba's parallel passes are slow on large bodies.
-inline_step = njit(nogil=True, cache=CACHE, fastmath=_FASTMATH, error_model="numpy", inline="never")
+inline_step = njit(**OPTIONS, cache=CACHE, inline="never")

@@ -1,0 +1,1 @@
+"""Programs: algorithms that a user writes as Python functions."""

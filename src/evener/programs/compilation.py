@@ -1,0 +1,98 @@
+"""Compilation of GIM-V's kernel with operators, once for all processes that share a cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import types
+
+from evener.kernels.kernel import Kernel
+from evener.programs.kernel_cache import KernelCache
+from evener.programs.kernels_cpu import make_iterate
+
+if TYPE_CHECKING:
+    from evener.programs.operators import Operator
+
+__all__ = ["MESSAGE_PARAMETERS", "VALUE_PARAMETERS", "Operators", "iterate_kernel"]
+
+# Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
+MESSAGE_PARAMETERS = ("degree", "vertex", "n")
+VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
+
+# Ranks of a test are threads, which compile the same operators at the same time.
+_lock = RLock()
+_kernels: dict[str, Kernel] = {}
+# Kernels kept in memory.
+_MAX_KERNELS = 64
+
+
+class Operators(NamedTuple):
+    """The checked operators of a run."""
+
+    combine2: Operator
+    combine_all: Operator
+    assign: Operator
+    until: Operator
+
+
+def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
+    """Return the kernel of an iteration; its code is compiled, or loaded, at its first call.
+
+    Parameters
+    ----------
+    operators : Operators
+    real : bool
+        Whether operators see float64 instead of int64.
+    per_edge : bool
+        Whether `combine2` is called for each edge.
+
+    Raises
+    ------
+    ArgumentError
+        If an operator cannot be compiled or does not return a number.
+    """
+    names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
+    text = "\n".join([_source_key(), f"{real} {per_edge}", *names])
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    with _lock:
+        if key not in _kernels:
+            while len(_kernels) >= _MAX_KERNELS:
+                del _kernels[next(iter(_kernels))]
+            _kernels[key] = _build(operators, key, real=real, per_edge=per_edge)
+        return _kernels[key]
+
+
+def _build(operators: Operators, key: str, *, real: bool, per_edge: bool) -> Kernel:
+    cache = KernelCache(key)
+    if not cache.has_code:
+        _check_types(operators, real=real)
+    iterate = make_iterate(
+        np.float64 if real else np.int64,
+        operators.combine2.adapted(MESSAGE_PARAMETERS),
+        operators.combine_all.adapted(()),
+        operators.assign.adapted(VALUE_PARAMETERS),
+        operators.until.adapted(VALUE_PARAMETERS),
+        per_edge=per_edge,
+    )
+    iterate._cache = cache  # noqa: SLF001 - Numba has no public way
+    return Kernel(cpu=iterate, name="gimv")
+
+
+def _check_types(operators: Operators, *, real: bool) -> None:
+    wide = types.float64 if real else types.int64
+    extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
+    for operator in operators:
+        operator.check_types(wide, extra)
+
+
+@lru_cache(maxsize=1)
+def _source_key() -> str:
+    """Return a key of the code that operators are compiled into."""
+    folder = Path(__file__).parent
+    files = [folder / "kernels_cpu.py", folder / "operators.py", folder.parent / "kernels/cpu/work_queue.py"]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

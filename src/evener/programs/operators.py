@@ -1,0 +1,293 @@
+"""Operators: Python functions of a user, checked and compiled for CPUs.
+
+An operator is a pure function of numbers. Its code may use numbers, modules of mathematics and other pure
+functions from outside. Their values at the time of the check become constants of the compiled code, and part
+of its key in the cache.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import dis
+import hashlib
+import inspect
+import linecache
+import math
+import operator
+import re
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from numba import njit, types
+
+from evener.errors import ArgumentError
+from evener.graph.checks import type_name
+from evener.kernels.compile_clock import compiling
+from evener.kernels.cpu.jit import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Operator", "read_operator"]
+
+_MODULES = (math, cmath, np, operator)
+# Instructions of functions that are not pure, or that Numba cannot run in parallel.
+_FORBIDDEN = {
+    "STORE_GLOBAL": "sets a global variable",
+    "DELETE_GLOBAL": "deletes a global variable",
+    "RAISE_VARARGS": "raises an exception",
+    "YIELD_VALUE": "is a generator",
+    "IMPORT_NAME": "imports a module",
+}
+# Characters of a line of code in a message.
+_MAX_TEXT = 80
+_ADVICE = "an operator is a pure function of numbers"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A checked operator.
+
+    Attributes
+    ----------
+    name : str
+        The argument that gave the function.
+    python : function
+        The function of the user.
+    function : function
+        The same function, with constants in the place of global and enclosing variables.
+    extra : tuple of str
+        Names of the parameters after the first two.
+    reads_first : bool
+        Whether the code reads the first parameter.
+    reorder : bool
+        Whether LLVM may reorder the arithmetic.
+    key : str
+        Identifies the code and the values that it uses.
+    """
+
+    name: str
+    python: FunctionType
+    function: FunctionType
+    extra: tuple[str, ...]
+    reads_first: bool
+    reorder: bool
+    key: str
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The function, which Numba compiles at its first call."""
+        fastmath = OPTIONS["fastmath"] if self.reorder else False
+        return njit(**dict(OPTIONS, fastmath=fastmath, forceinline=True))(self.function)
+
+    def adapted(self, extra: Sequence[str]) -> Any:
+        """Return the compiled function with all the parameters `extra` after the first two."""
+        if tuple(extra) == self.extra:
+            return self.compiled
+        given, taken = (", ".join(["a", "b", *names]) for names in (extra, self.extra))
+        names = {"function": self.compiled, "__name__": __name__}
+        # The names come from fixed lists.
+        adapter = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
+        return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(adapter)
+
+    def check_types(self, wide: types.Type, extra: dict[str, types.Type]) -> None:
+        """Compile the operator for values of type `wide`, and check that it returns a number.
+
+        Raises
+        ------
+        ArgumentError
+            With the line of the operator that cannot be compiled.
+        """
+        signature = (wide, wide, *(extra[name] for name in self.extra))
+        try:
+            with compiling():
+                self.compiled.compile(signature)
+        except Exception as error:  # noqa: BLE001 - Numba has many types of errors
+            raise ArgumentError(_compile_message(self, error)) from None
+        returned = self.compiled.overloads[signature].signature.return_type
+        kinds = (types.Integer, types.Boolean, types.Float)
+        if not isinstance(returned, kinds):
+            found = "None" if isinstance(returned, types.NoneType) else str(returned)
+            msg = f"{self.name}: expected a function that returns a number, found {found} at {_where(self)}"
+            raise ArgumentError(msg)
+        if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
+            msg = (
+                f"{self.name}: returns a floating-point number for integer values at {_where(self)}; use // "
+                "instead of /, or give v0= as floating-point numbers"
+            )
+            raise ArgumentError(msg)
+
+
+def read_operator(name: str, given: Any, extra: Sequence[str], *, reorder: bool = False) -> Operator:
+    """Return the operator of a Python function.
+
+    Parameters
+    ----------
+    name : str
+        The argument that gave the function, for messages.
+    given : function
+        A Python function of two values, and of further parameters with names in `extra`. A built-in function
+        such as ``min`` or a function of ``operator`` takes two values.
+    extra : sequence of str
+    reorder : bool, default False
+        Whether LLVM may reorder the arithmetic, because the function is associative.
+
+    Raises
+    ------
+    ArgumentError
+        For another kind of object, other parameters, or code that is not a pure function of numbers.
+    """
+    given = getattr(given, "py_func", given)  # a function that Numba has compiled
+    if isinstance(given, BuiltinFunctionType | np.ufunc):
+        builtin = given
+        given = lambda a, b: builtin(a, b)  # noqa: E731 - gives a built-in function bytecode
+    if not isinstance(given, FunctionType):
+        msg = f"{name}: expected a Python function, found {type_name(given)}; write it with def or lambda"
+        raise ArgumentError(msg)
+    code = given.__code__
+    own = _parameters(name, given, extra)
+    function, key = _pure(name, given, ())
+    reads = code.co_varnames[0] in code.co_cellvars or any(
+        "LOAD_FAST" in step.opname
+        and (step.argval == code.co_varnames[0] or code.co_varnames[0] in _names(step.argval))
+        for step in dis.get_instructions(code)
+    )
+    return Operator(name, given, function, own, reads, reorder, key)
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _parameters(name: str, function: FunctionType, extra: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the parameters after the first two."""
+    parameters = list(inspect.signature(function).parameters.values())
+    simple = all(
+        one.kind in (one.POSITIONAL_OR_KEYWORD, one.POSITIONAL_ONLY) and one.default is one.empty
+        for one in parameters
+    )
+    names = tuple(one.name for one in parameters[2:])
+    if simple and len(parameters) >= 2 and set(names) <= set(extra):
+        return names
+    more = f", then any of {', '.join(extra)}" if extra else ""
+    found = f"{inspect.signature(function)} at {_line(function.__code__)}"
+    msg = f"{name}: expected two parameters{more}, without defaults; found {found}"
+    raise ArgumentError(msg)
+
+
+def _pure(name: str, function: FunctionType, callers: tuple[CodeType, ...]) -> tuple[FunctionType, str]:
+    """Return the function with constants in the place of outer variables, and the key of its code.
+
+    Raises
+    ------
+    ArgumentError
+        If the function, or a function that it calls, is recursive or not pure.
+    """
+    code = function.__code__
+    if code in callers:
+        msg = f"{name}: recursion at {_line(code)}; write a loop instead"
+        raise ArgumentError(msg)
+    keys = [_code_key(code), repr(sys.version_info[:2]), numba.__version__]
+    outer: dict[str, Any] = {}
+    for used, line in _outer_names(name, code):
+        if used in outer:
+            continue
+        value = _outer_value(function, used)
+        if value is NotImplemented:
+            msg = f"{name}: the name {used!r} is not defined, at {_line(code, line)}"
+            raise ArgumentError(msg)
+        outer[used], key = _constant(name, used, value, code, line, (*callers, code))
+        keys.append(f"{used}={key}")
+    cells = tuple(CellType(outer[free]) for free in code.co_freevars)
+    names = {used: value for used, value in outer.items() if used not in code.co_freevars}
+    names |= {"__builtins__": builtins, "__name__": __name__}
+    pure = FunctionType(code, names, function.__name__, None, cells)
+    return pure, hashlib.sha256("\n".join(keys).encode()).hexdigest()
+
+
+def _constant(
+    name: str, used: str, value: Any, code: CodeType, line: int, callers: tuple[CodeType, ...]
+) -> tuple[Any, str]:
+    """Return an outer value as a constant, compiled if it is a function, and its key."""
+    value = getattr(value, "py_func", value)
+    if isinstance(value, FunctionType):
+        function, key = _pure(name, value, callers)
+        return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(function), key
+    numbers = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(one, bool | int | float | np.number | np.bool_) for one in numbers):
+        return value, f"{type(value).__name__}:{value!r}"
+    if any(value is module for module in _MODULES):
+        return value, value.__name__
+    if isinstance(value, BuiltinFunctionType | np.ufunc | type):
+        return value, f"{getattr(value, '__module__', '')}.{value.__name__}"
+    kind = f"the module {value.__name__}" if isinstance(value, ModuleType) else type_name(value)
+    msg = (
+        f"{name}: uses {used!r} ({kind}) at {_line(code, line)}; {_ADVICE}, which may use "
+        "numbers, functions, math and numpy from outside"
+    )
+    raise ArgumentError(msg)
+
+
+def _outer_names(name: str, code: CodeType) -> Iterator[tuple[str, int]]:
+    """Yield the global and enclosing names that code reads, with the lines; raise for forbidden code."""
+    line = code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = step.positions.lineno if step.positions and step.positions.lineno else line
+        if step.opname in _FORBIDDEN or (step.opname == "STORE_DEREF" and step.argval in code.co_freevars):
+            reason = _FORBIDDEN.get(step.opname, "sets a variable of an enclosing function")
+            msg = f"{name}: {reason} at {_line(code, line)}; {_ADVICE}"
+            raise ArgumentError(msg)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield step.argval, line
+    for free in code.co_freevars:
+        yield free, code.co_firstlineno
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from (pair for pair in _outer_names(name, constant) if pair[0] not in code.co_cellvars)
+
+
+def _outer_value(function: FunctionType, used: str) -> Any:
+    """Return the value of a global or enclosing name; NotImplemented if it has none."""
+    if used in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(used)]
+        try:
+            return cell.cell_contents
+        except ValueError:  # not set yet
+            return NotImplemented
+    return function.__globals__.get(used, getattr(builtins, used, NotImplemented))
+
+
+def _code_key(code: CodeType) -> str:
+    constants = [_code_key(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return repr(
+        (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    )
+
+
+def _line(code: CodeType, line: int | None = None) -> str:
+    """Return the place of a line of code, and its text if the file is there."""
+    number = line or code.co_firstlineno
+    text = linecache.getline(code.co_filename, number).strip()[:_MAX_TEXT]
+    return f"{code.co_filename}, line {number}" + (f": {text}" if text else "")
+
+
+def _where(found: Operator) -> str:
+    return _line(found.function.__code__)
+
+
+def _compile_message(found: Operator, error: Exception) -> str:
+    """Return the first sentence of an error of Numba, with the line of the operator."""
+    code = found.function.__code__
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = re.findall(r'File "[^"]*", line (\d+)', text)
+    at = getattr(getattr(error, "loc", None), "line", None) or (int(lines[-1]) if lines else None)
+    sentences = [line.strip() for line in text.splitlines() if line.strip()]
+    skipped = ("Failed in", "During:", "File ", "There are", "- Resolution", ">>>")
+    reason = next((line for line in sentences if not line.startswith(skipped)), "unsupported code")
+    return f"{found.name}: cannot be compiled: {reason.rstrip('.:')}, at {_line(code, at)}; {_ADVICE}"

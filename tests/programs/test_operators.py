@@ -1,0 +1,165 @@
+"""Operators: checks of user functions, the algebra of `combine_all`, and the cache of compiled kernels."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+from numba.core import event
+
+import evener as ev
+from evener.programs import compilation, kernel_cache
+from evener.programs.algebra import check_algebra
+from evener.programs.operators import read_operator
+
+SEEN = []
+TABLE = np.zeros(3)
+scale = 2.0
+
+
+def _recursive(m, v):
+    return v if m < 1 else _other(m, v)
+
+
+def _other(m, v):
+    return _recursive(m - 1, v)
+
+
+def _appends(m, v):
+    SEEN.append(v)
+    return v
+
+
+def _sets_global(m, v):
+    global scale
+    scale = v
+    return v
+
+
+def _raises(m, v):
+    if v < 0:
+        raise ValueError
+    return v
+
+
+def _yields(m, v):
+    yield v
+
+
+def _imports(m, v):
+    import math
+
+    return math.sqrt(v)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_recursive, r"recursion at .*test_operators.py, line \d+: def _recursive\(m, v\):; write a loop"),
+        (
+            _appends,
+            r"uses 'SEEN' \(list\) at .*: SEEN.append\(v\); an operator is a pure function of numbers",
+        ),
+        (lambda m, v: TABLE[0] + v, r"uses 'TABLE' \(numpy.ndarray\)"),
+        (lambda m, v: ev.ArgumentError is v, "uses 'ev' .the module evener."),
+        (lambda m, v: v + missing, "the name 'missing' is not defined, at "),  # noqa: F821 - on purpose
+        (_sets_global, "sets a global variable at .*: scale = v"),
+        (_raises, "raises an exception at .*: raise ValueError"),
+        (_yields, "is a generator at"),
+        (_imports, "imports a module at .*: import math"),
+        (lambda m: m, r"expected two parameters, then any of degree, n, without defaults; found \(m\)"),
+        (lambda m, v, w: v, r"expected two parameters, .* found \(m, v, w\)"),
+        (lambda m, v=1: v, r"expected two parameters, .* found \(m, v=1\)"),
+        (3, "expected a Python function, found int"),
+    ],
+)
+def test_functions_that_are_not_pure(function, message):
+    with pytest.raises(ev.ArgumentError, match=f"combine2: {message}"):
+        read_operator("combine2", function, ("degree", "n"))
+
+
+def _no_such_method(m, v):
+    x = v + 1
+    return x.root()
+
+
+@pytest.mark.parametrize(
+    ("function", "v0", "message"),
+    [
+        (_no_such_method, 1.0, "cannot be compiled: Unknown attribute 'root' .*, line [0-9]+: return x.root"),
+        (lambda m, v: (m, v), 1.0, "expected a function that returns a number, found UniTuple"),
+        (lambda m, v: None, 1.0, "expected a function that returns a number, found None"),
+        (lambda m, v: v / 2, 1, "returns a floating-point number for integer values at .*; use // instead"),
+    ],
+)
+def test_functions_that_cannot_be_compiled(function, v0, message):
+    graph = ev.Graph.from_edges([0], [1])
+    with pytest.raises(ev.ArgumentError, match=f"combine2: {message}"):
+        ev.gimv(graph, function, min, min, v0)
+
+
+def test_constants_of_an_operator_are_part_of_its_key():
+    def scaled(factor):
+        return read_operator("combine2", lambda m, v: factor * v, ())
+
+    assert scaled(2).key == scaled(2).key
+    assert len({scaled(2).key, scaled(2.0).key, scaled(3).key}) == 3
+
+
+def test_reads_first():
+    """The weight of an edge matters only if the function reads its first parameter."""
+    assert read_operator("combine2", lambda m, v: m + v, ()).reads_first
+    assert not read_operator("combine2", lambda m, v: v, ()).reads_first
+    assert read_operator("combine2", min, ()).reads_first
+
+
+@pytest.mark.parametrize(
+    ("function", "real", "expected"),
+    [
+        (operator.add, True, 0.0),
+        (operator.mul, True, 1.0),
+        (min, True, np.inf),
+        (max, True, -np.inf),
+        (max, False, np.iinfo(np.int64).min),
+        (operator.or_, False, 0),
+        (operator.and_, False, -1),
+        (lambda x, y: np.hypot(x, y), True, 0.0),
+    ],
+)
+def test_identities(function, real, expected):
+    assert check_algebra(function, None, real=real, negative=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "identity", "message"),
+    [
+        (lambda x, y: x - y, None, r"not commutative: combine_all\(.*\) is .*, and .* with .*; the order"),
+        (lambda x, y: (x + y) / 2, None, "not associative on .* from the left it is .* from the right"),
+        (lambda x, y: x + y + 1, None, "no identity that Evener knows; give identity="),
+        (operator.add, 1.0, r"identity=1.0: expected combine_all\(identity, y\) == y, found"),
+        (operator.add, "0", "identity=: expected a number of the type of the values, found '0'"),
+        (lambda x, y: x + y[0], None, r"combine_all\(.*\) fails: IndexError"),
+    ],
+)
+def test_algebra(function, identity, message):
+    with pytest.raises(ev.ArgumentError, match=message):
+        check_algebra(function, identity, real=True, negative=True)
+
+
+def test_kernels_are_loaded_from_the_cache_folder(tmp_path, monkeypatch):
+    """A later process compiles nothing. A user without a cache folder compiles each time."""
+    monkeypatch.setattr(kernel_cache, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compilation, "_kernels", {})
+    graph = ev.Graph.from_edges([0, 1], [1, 0])
+
+    def run():
+        compilation._kernels.clear()
+        with event.install_recorder("numba:compile") as recorder:
+            found = ev.gimv(graph, lambda m, v: 2 * v, max, max, 1.0, until=2)["value"].tolist()
+        return found, len(recorder.buffer) > 0
+
+    assert run() == ([4.0, 4.0], True)
+    assert run() == ([4.0, 4.0], False)
+    monkeypatch.setattr(kernel_cache, "cache_folder", lambda: None)
+    assert run() == ([4.0, 4.0], True)

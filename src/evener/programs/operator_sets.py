@@ -39,9 +39,9 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tol: float = 1e-6) -> dict[
     1
     """
     return {
-        "combine2": lambda m, v, degree: v / degree,  # noqa: ARG005 - a message does not depend on the edge
+        "combine2": lambda m, v, degree: v / degree,
         "combine_all": lambda x, y: x + y,
-        "assign": lambda old, new, n: (1 - damping) / n + damping * new,  # noqa: ARG005 - replaced
+        "assign": lambda old, new, n: (1 - damping) / n + damping * new,
         "v0": np.full(graph.n, 1 / max(graph.n, 1)),
         "until": float(tol),
     }
@@ -63,9 +63,9 @@ def random_walk_with_restart(
     1
     """
     return {
-        "combine2": lambda m, v, degree: v / degree,  # noqa: ARG005 - a message does not depend on the edge
+        "combine2": lambda m, v, degree: v / degree,
         "combine_all": lambda x, y: x + y,
-        "assign": lambda old, new, initial: (1 - restart) * new + restart * initial,  # noqa: ARG005 - replaced
+        "assign": lambda old, new, initial: (1 - restart) * new + restart * initial,
         "v0": _at_source(graph, source, 1.0, 0.0),
         "until": float(tol),
     }
@@ -85,7 +85,7 @@ def connected_components(graph: Graph) -> dict[str, Any]:
         msg = "connected_components: expected an undirected graph, found a directed graph; use evener.wcc"
         raise ArgumentError(msg)
     return {
-        "combine2": lambda m, v: v,  # noqa: ARG005 - a message does not depend on the edge
+        "combine2": lambda m, v: v,
         "combine_all": min,
         "assign": min,
         "v0": np.arange(graph.n),
@@ -104,7 +104,7 @@ def bfs_levels(graph: Graph, source: Any) -> dict[str, Any]:
     [0, 1, 2, 4]
     """
     return {
-        "combine2": lambda m, v: v + 1,  # noqa: ARG005 - a message does not depend on the edge
+        "combine2": lambda m, v: v + 1,
         "combine_all": min,
         "assign": min,
         "v0": _at_source(graph, source, 0, graph.n),
@@ -146,7 +146,7 @@ def dominant_eigenvector(graph: Graph, *, tol: float = 1e-9) -> dict[str, Any]:
     return {
         "combine2": lambda m, v: m * v,
         "combine_all": lambda x, y: x + y,
-        "assign": lambda old, new, total: new / total,  # noqa: ARG005 - replaced
+        "assign": lambda old, new, total: new / total,
         "v0": np.full(graph.n, 1 / max(graph.n, 1)),
         "until": float(tol),
     }

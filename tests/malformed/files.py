@@ -246,6 +246,10 @@ CASES = [
         FORMAT,
         ("all integers",),
     ),
+    *(
+        Case(f"two columns of one name, {name}", make.twice(name), FORMAT, ("'dst'", "found 2", "rename"))
+        for name in ("p.parquet", "a.arrow")
+    ),
     Case(
         "half an Arrow file",
         make.table("a.arrow", {"src": [1] * 99, "dst": [2] * 99}, cut=0.5),
@@ -317,6 +321,20 @@ CASES = [
         make.file("m.mtx", f"{make.BANNER} integer general\n2 2 1\n1 2 1.5\n"),
         FORMAT,
         ("integers", "1.5"),
+    ),
+    *(
+        Case(f"Matrix Market, {name}", make.file("m.mtx", f"{make.BANNER} {text}"), FORMAT, words, line)
+        for name, text, words, line in (
+            ("negative unsigned", "unsigned-integer general\n2 2 1\n1 2 -1\n", ("unsigned", "entry 1"), None),
+            ("skew pattern", "pattern skew-symmetric\n2 2 1\n2 1\n", ("pattern skew",), 1),
+            ("skew diagonal", "integer skew-symmetric\n2 2 1\n2 2 3\n", ("diagonal", "remove"), None),
+            (
+                "skew beyond 64 bits",
+                f"integer skew-symmetric\n2 2 1\n2 1 {-(2**63)}\n",
+                ("negative", "write 'real'"),
+                None,
+            ),
+        )
     ),
     Case("DIMACS without p", make.file("d.gr", "c hi\na 1 2 3\n"), FORMAT, ("problem line",), 2),
     Case("DIMACS count", make.file("d.gr", "p sp 3 2\na 1 2 3\n"), FORMAT, ("2 arcs", "found 1"), 1),

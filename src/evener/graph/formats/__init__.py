@@ -58,8 +58,9 @@ def read(
     format : str, optional
         Name or suffix of the format. The default is the suffix of the path.
     directed : bool, optional
-        True if an edge has one direction. The default is the direction in the file, or true. For formats with
-        rows (`.evg`, `.sg`, `.npz`, `.gr`, METIS), false requires every edge in both directions.
+        True if an edge has one direction. The default is the direction in the file, or true. False stores
+        each edge in both directions. Where files list both (`.evg`, `.sg`, `.npz`, `.mtx`, `.gr`), rows that
+        list both already stay; other rows keep the lightest edge of each pair, as in `Graph.from_scipy`.
     weighted : bool, optional
         True requires weights, and false ignores them. The default reads weights if the file has them.
     n : int, optional

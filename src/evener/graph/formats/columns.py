@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, FormatError, first_clause
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
-__all__ = ["choose_columns", "edges_from_table", "schema_of", "tables"]
+__all__ = ["choose_columns", "choose_places", "edges_from_table", "schema_of", "tables"]
 
 _log = logging.getLogger("evener")
 
 _KEY = b"evener"
+# Column in which pandas stores row labels.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[str]:
@@ -35,7 +38,25 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
     Raises
     ------
     FormatError
-        If the table has no columns with usual names. The message lists its columns.
+        As `choose_places`, or if two columns have a chosen name.
+    ArgumentError
+        As `choose_places`.
+    """
+    chosen = [names[place] for place in choose_places(names, options, path)]
+    for name in chosen:
+        _check_unique(name, names, path)
+    return chosen
+
+
+def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[int]:
+    """Return the places of the columns for tail, head and, if present and wanted, weight.
+
+    Columns that are not chosen may have equal names or none.
+
+    Raises
+    ------
+    FormatError
+        If the table has no columns with usual names, or two with a chosen name.
     ArgumentError
         If the option `columns` has fewer than two or more than three entries, or repeats a column.
     """
@@ -44,24 +65,26 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
         if len(options.columns) not in (2, 3):
             msg = f"columns=: expected two columns, or three with the weight, found {len(options.columns)}"
             raise ArgumentError(msg)
-        chosen = [_column_name(column, names, path, found) for column in options.columns]
-        if (repeated := next((name for name in chosen if chosen.count(name) > 1), None)) is not None:
-            msg = f"columns=: expected different columns for tail, head and weight, found {repeated!r} twice"
+        chosen = [_place_of(column, names, path, found) for column in options.columns]
+        if (repeated := next((place for place in chosen if chosen.count(place) > 1), None)) is not None:
+            name = names[repeated]
+            msg = f"columns=: expected different columns for tail, head and weight, found {name!r} twice"
             raise ArgumentError(msg)
     else:
-        chosen = find_edge_columns(names)
-        if not chosen:
+        usual = find_edge_columns(names)
+        if not usual:
             msg = (
                 f"expected columns named src and dst, source and target, or from and to; found {found}; "
-                f"give columns= with names, or with numbers from 0 if the file has no header row"
+                f"give columns= with names, or with numbers from 0"
             )
             raise FormatError(msg, path=path)
-        if options.weighted is None and len(chosen) == 2 and len(names) > 2:
-            others = ", ".join(repr(name) for name in names if name not in chosen)
+        chosen = [_place_of(name, names, path, found) for name in usual]
+        others = [name for name in names if name and name not in usual and not _INDEX.fullmatch(name)]
+        if options.weighted is None and len(chosen) == 2 and others:
             _log.warning(
                 "%s: the graph has no weights: no column is named weight, only %s; give columns=",
                 path,
-                others,
+                ", ".join(map(repr, others)),
             )
     if options.weighted and len(chosen) < 3:
         msg = f"expected a column named weight, found {found}; give columns="
@@ -69,12 +92,19 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
     return chosen[:2] if options.weighted is False else chosen
 
 
-def _column_name(column: str | int, names: list[str], path: Path, found: str) -> str:
+def _place_of(column: str | int, names: list[str], path: Path, found: str) -> int:
     if isinstance(column, int) and 0 <= column < len(names):
-        return names[column]
+        return column
     if column not in names:
         raise FormatError(f"expected a column {column!r}, found {found}", path=path)
-    return str(column)
+    _check_unique(str(column), names, path)
+    return names.index(str(column))
+
+
+def _check_unique(name: str, names: list[str], path: Path) -> None:
+    if (count := names.count(name)) > 1:
+        msg = f"expected one column named {name!r}, found {count}; rename the others"
+        raise FormatError(msg, path=path)
 
 
 def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -> Edges:

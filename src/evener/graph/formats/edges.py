@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError, OutOfMemoryError
-from evener.graph.formats.rows import check_symmetric
+from evener.graph.formats.rows import check_symmetric, to_undirected
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
         ids=edges.ids if edges.ids is not None else graph.ids if graph.has_custom_ids else None,
         validate=False,
     )
-    if edges.both_directions and not directed:
-        check_symmetric(graph, path)
+    if directed or not edges.both_directions:
+        return graph
+    if edges.directed is not False:  # only the caller says that the edges are undirected
+        return to_undirected(graph)
+    check_symmetric(graph, path)
     return graph
 
 

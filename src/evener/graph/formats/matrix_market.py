@@ -1,13 +1,14 @@
 """Matrix Market coordinate files (`.mtx`): an entry in row i, column j is an edge from i to j, ids from 1.
 
-A symmetric matrix is an undirected graph; the file lists its lower triangle.
+A symmetric matrix is an undirected graph; the file lists its lower triangle. A skew-symmetric matrix is a
+directed graph: an entry v in row i, column j also gives the edge from j to i with weight -v.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from evener.system.files import atomic_write
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
@@ -31,7 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric"
+_BANNER = (
+    "%%MatrixMarket matrix coordinate pattern|integer|unsigned-integer|real general|symmetric|skew-symmetric"
+)
+_FIELDS = ("pattern", "integer", "unsigned-integer", "real")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -50,17 +57,16 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
-    if edges.weights is not None and field == "integer":
-        wrong = first_not_representable(edges.weights, np.int64) if edges.weights.dtype.kind == "f" else None
-        if wrong is not None:
-            msg = f"expected 64-bit integers by the banner, found {edges.weights[wrong]} in entry {wrong + 1}"
-            raise FormatError(msg, path=source.path)
+    if edges.weights is not None and field.endswith("integer"):
+        _check_integers(edges.weights, field, source.path)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     if edges.weights is not None and field == "real":
         edges.weights = edges.weights.astype(np.float64)
     edges.n = n
-    edges.directed = symmetry == "general"
+    edges.directed = symmetry != "symmetric"
+    if symmetry == "skew-symmetric":
+        _add_upper_triangle(edges, source.path)
     if not edges.directed and options.directed:
         # The directed graph has the edges of both triangles.
         graph = build_graph(edges, replace(options, directed=False), source.path)
@@ -80,11 +86,49 @@ def _banner(text: Text) -> tuple[str, str]:
     if layout != "coordinate":
         msg = f"expected a sparse matrix ('coordinate'), found {layout!r}"
         raise FormatError(msg, path=text.source.path, line=1)
-    if field not in ("pattern", "integer", "real") or symmetry not in ("general", "symmetric"):
+    signed = field in ("integer", "real")
+    if field not in _FIELDS or symmetry not in _SYMMETRIES or (symmetry == "skew-symmetric" and not signed):
         msg = f"expected '{_BANNER}', found '{field} {symmetry}'"
         raise FormatError(msg, path=text.source.path, line=1)
     text.skip()
     return field, symmetry
+
+
+def _check_integers(weights: NDArray[Any], field: str, path: Path) -> None:
+    """Raise `FormatError` if a weight does not fit the 64-bit integers of the banner."""
+    if field == "integer" and weights.dtype.kind in "iu":  # a writer may use "integer" for uint64
+        return
+    target = np.int64 if field == "integer" else np.uint64
+    if (wrong := first_not_representable(weights, target)) is not None:
+        kind = field.replace("-", " ")
+        msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]} in entry {wrong + 1}"
+        raise FormatError(msg, path=path)
+
+
+def _add_upper_triangle(edges: Edges, path: Path) -> None:
+    """Add the entry -v in row j, column i for each entry v in row i, column j."""
+    if (loops := edges.src == edges.dst).any():
+        entry = int(loops.argmax()) + 1
+        msg = f"expected no diagonal entry in a skew-symmetric matrix, found one in entry {entry}; remove it"
+        raise FormatError(msg, path=path)
+    edges.src, edges.dst = (np.concatenate(ends) for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
+    if edges.weights is not None:
+        if edges.weights.dtype.kind in "iu" and len(edges.weights):
+            _check_negatives(edges.weights, path)
+        edges.weights = np.concatenate([edges.weights, -edges.weights])
+
+
+def _check_negatives(weights: NDArray[Any], path: Path) -> None:
+    """Raise `FormatError` if -v is no 64-bit integer for a weight v."""
+    lowest = np.iinfo(np.int64).min
+    wrong = weights == lowest if weights.dtype.kind == "i" else weights > np.iinfo(np.int64).max
+    if wrong.any():
+        entry = int(wrong.argmax())
+        msg = (
+            f"expected an integer whose negative fits 64 bits, found {weights[entry]} in entry {entry + 1}; "
+            "write 'real' in the banner"
+        )
+        raise FormatError(msg, path=path)
 
 
 def _sizes(text: Text) -> tuple[int, int, int]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.read_options import ReadOptions
 
-__all__ = ["apply_options", "check_symmetric", "graph_from_rows"]
+__all__ = ["apply_options", "check_symmetric", "graph_from_rows", "to_undirected"]
 
 
 def graph_from_rows(
@@ -89,9 +89,29 @@ def apply_options(
         offsets, targets, weights = rows.offsets, rows.targets, rows.weights
     ids = graph.ids if graph.has_custom_ids else None
     result = Graph(offsets, targets, weights=weights, ids=ids, directed=directed, validate=False)
-    if not directed and not (symmetric and not graph.directed):
-        check_symmetric(result, path)
+    if directed or (symmetric and not graph.directed):
+        return result
+    if graph.directed:
+        return to_undirected(result)
+    check_symmetric(result, path)
     return result
+
+
+def to_undirected(graph: Graph) -> Graph:
+    """Return the undirected graph of rows that list every edge in one or both directions.
+
+    Symmetric rows stay as they are. Other rows get the missing directions, and each pair of vertices keeps
+    its lightest edge, as in `Graph.from_scipy`.
+    """
+    ids = graph.ids if graph.has_custom_ids else None
+    offsets, targets, weights = graph.offsets, graph.targets, graph.weights
+    try:
+        check_rows_symmetric(offsets, targets, weights)
+    except ArgumentError:
+        src = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(offsets).astype(np.intp))
+        rows = csr.from_edges(src, targets, weights, symmetrise=True, n=graph.n, duplicates="drop")
+        offsets, targets, weights = rows.offsets, rows.targets, rows.weights
+    return Graph(offsets, targets, weights=weights, ids=ids, directed=False, validate=False)
 
 
 def check_symmetric(graph: Graph, path: Path) -> None:

@@ -276,7 +276,7 @@ def test_columns_that_are_left_out_are_told(suffix, tmp_path, caplog):
         (
             "src,dst\n1,2\n3\n",
             3,
-            "expected 2 fields, as in the first row; CSV parse error: Expected 2 columns",
+            "expected 2 fields, as in the first row, found 1 in '3'",
         ),
     ],
 )

@@ -69,7 +69,8 @@ def read(
         Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
         The columns of tail, head and, as a third entry, weight, for CSV, Parquet and Arrow. The default is
-        columns with usual names, such as src, dst and weight. With numbers, a CSV file has no header row.
+        columns with usual names, such as src, dst and weight. With numbers, the first row of a CSV file is a
+        heading if it has usual names, or no numbers and a column of numbers below it.
 
     Returns
     -------

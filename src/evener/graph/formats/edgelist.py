@@ -122,7 +122,7 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
         weighted = options.weighted
         if weighted is None:
             weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
-            if len(fields) > 2 and not weighted:
+            if len(fields) > 2 and fields[2] and not weighted:
                 _warn_unread_weights(text.source.path, fields[2])
         if weighted and len(fields) < 3:
             msg = f"expected three fields because of weighted=True, found {len(fields)}"

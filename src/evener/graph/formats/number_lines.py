@@ -53,8 +53,9 @@ class Grammar(NamedTuple):
 
 
 def fields_of(line: bytes) -> list[bytes]:
-    """Return the fields of a line, separated as in the kernel."""
-    return _BETWEEN.split(line.strip())
+    """Return the fields of a line, separated as in the kernel; a comma at the end separates nothing."""
+    fields = _BETWEEN.split(line.strip())
+    return fields[:-1] if len(fields) > 1 and not fields[-1] else fields
 
 
 def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges:

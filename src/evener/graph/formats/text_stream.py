@@ -10,10 +10,11 @@ from evener.errors import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from evener.graph.formats.file import Source, Stream
 
-__all__ = ["Chunk", "Text", "open_text"]
+__all__ = ["Chunk", "Text", "open_text", "refuse_binary"]
 
 # Bytes per read.
 CHUNK_BYTES = 1 << 25
@@ -129,10 +130,14 @@ class Text:
 
     def _refuse_binary(self) -> None:
         text, start, stop = self._chunk
-        head = bytes(memoryview(text)[start : min(stop, start + (1 << 16))])
-        kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
-        if kind or b"\0" in head:
-            raise FormatError(f"expected text, found {kind or 'binary data'}", path=self.source.path)
+        refuse_binary(bytes(memoryview(text)[start : min(stop, start + (1 << 16))]), self.source.path)
+
+
+def refuse_binary(head: bytes, path: Path) -> None:
+    """Raise `FormatError` if the first bytes of a file are no text."""
+    kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
+    if kind or b"\0" in head:
+        raise FormatError(f"expected text, found {kind or 'binary data'}", path=path)
 
 
 @contextmanager

@@ -39,6 +39,7 @@ __all__ = ["FORMAT"]
 _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
+_NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
 # Error of Arrow for a value.
 _CONVERSION = re.compile(r"In CSV column #(\d+): .*error to (\w+): invalid (?:value '(.*)'|UTF8)", re.DOTALL)
 # Bytes of a block for records with line breaks; longer records are read without Arrow.
@@ -56,7 +57,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
     if bare and options.columns is None and head.delimiter in b",\t " and all(map(_is_integer, ends)):
         with open_text(source) as text:
-            return build_graph(read_numbers(text, options, Heading()), options, path)
+            return build_graph(read_numbers(text, options, Heading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
     heading = _has_heading(head.records, texts) if by_position else not bare
     names = texts if heading else [f"f{i}" for i in range(len(texts))]

@@ -1,6 +1,7 @@
 """Edge lists as text, as in SNAP, KONECT and GAP (`.el`, `.wel`): one ``tail head [weight]`` per line.
 
-Comments begin with # or %. Tabs, spaces or commas separate fields. The reader interprets some comments:
+Comments begin with # or %. Tabs, spaces or commas separate fields. If the ids of the first edge are no
+numbers, all ids are names: see `evener.graph.formats.name_lines`. The reader interprets some comments:
 "Directed graph", "Undirected graph" and the number of edges of SNAP, and "sym" and "asym" of KONECT. `write`
 adds comments for vertices without edges, and for the types of weights and ids.
 """
@@ -15,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, FormatError, first_clause
-from evener.graph.arrow import find_edge_columns
+from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
+from evener.graph.formats.name_lines import NUMBER, is_header_row, read_fields
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
@@ -44,6 +45,11 @@ _MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
+_INTEGER = re.compile(rb"[-+]?\d+")
+# An exponent needs a point, because "1e5" may be a name.
+_DECIMAL = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
+_MAX_EXACT = 2.0**53
+_NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
 _ISOLATED_PER_LINE = 1000
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
 
@@ -93,7 +99,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             raise FormatError(msg, path=source.path, line=1)
         first = text.peek()
         fields = lines.fields_of(first) if first is not None else []
-        numbers = not heading.strings and all(_NUMBER.match(f) for f in fields[:2])
+        numbers = not heading.strings and all(_INTEGER.fullmatch(f) for f in fields[:2])
         if numbers:
             edges = read_numbers(text, options, heading)
         elif len(fields) < 2:
@@ -109,8 +115,8 @@ def _warn_unread_weights(path: Path, third: bytes) -> None:
     _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
-def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
-    """Return the edges in the rest of a text, with integer ids."""
+def read_numbers(text: Text, options: ReadOptions, heading: Heading, *, remedy: str = _NAMES) -> Edges:
+    """Return the edges in the rest of a text, with integer ids; `remedy` ends the error for other ids."""
     first = text.peek()
     if first is None:
         edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
@@ -128,7 +134,7 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
             msg = f"expected three fields because of weighted=True, found {len(fields)}"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
         max_id = None if options.n is None else max(options.n - 1, 0)
-        grammar = lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id)
+        grammar = lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy)
         before = text.line
         edges = lines.parse(text, grammar)
         _check_count(text, heading, len(edges.src))
@@ -190,86 +196,49 @@ def _check_count(text: Text, heading: Heading, found: int) -> None:
 
 
 def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> Edges:
-    """Return the edges of a list with string ids; Arrow splits the lines."""
+    """Return the edges of a list with string ids, or with integer ids that have a point."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    table = _read_lines(source)
-    text = pc.utf8_trim_whitespace(table.column(0))
-    comment = pc.or_(pc.starts_with(text, "#"), pc.starts_with(text, "%"))
-    kept = pc.invert(pc.or_(pc.equal(text, ""), comment))
-    line = np.flatnonzero(kept.to_numpy(zero_copy_only=False)) + 1
-    fields = pc.split_pattern_regex(text.filter(kept), r"[ \t]*,[ \t]*|[ \t]+")
-    counts = pc.list_value_length(fields).to_numpy()
-    count = int(counts[0]) if len(counts) else 2
-    wrong = np.flatnonzero((counts != count) | (counts < 2))
-    if len(wrong):
-        msg = f"expected {max(count, 2)} fields, as in the first line, found {counts[wrong[0]]}"
-        raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
-    ends = [pc.list_element(fields, 0), pc.list_element(fields, 1)]
-    if len(line) > 1 and not heading.strings and _is_header_row(fields, ends):
-        msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
+    columns, line = read_fields(source)
+    ends, count = columns[:2], len(columns)
+    if len(line) > 1 and not heading.strings and is_header_row(columns):
+        first = [end[0].as_py() for end in ends]
+        if any(map(NUMBER.fullmatch, first)):
+            msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {_NAMES}"
+        else:
+            msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
-    third = str(pc.list_element(fields, 2)[0]).encode() if count > 2 and len(line) else b""
+    third = str(columns[2][0]).encode() if count > 2 and len(line) else b""
     if third and options.weighted is None and not _NUMBER.match(third):
         _warn_unread_weights(source.path, third)
     if options.weighted or (options.weighted is None and _NUMBER.match(third)):
         if count < 3:
             raise FormatError("expected weights, but the lines have two fields", path=source.path)
-        weights = _parse_weights(pc.list_element(fields, 2), line, source.path, heading)
+        weights = _parse_weights(columns[2], line, source.path, heading)
+    if not heading.strings and len(line) and all(_DECIMAL.fullmatch(str(end[0]).encode()) for end in ends):
+        src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
+        edges = Edges(src, dst, weights, heading.directed, heading.n)
+        if heading.isolated:
+            add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
+        return edges
     extra = pa.chunked_array([heading.isolated], pa.string())
     (src, dst, _), ids = number_strings([*ends, extra], source.path)
     return Edges(src, dst, weights, heading.directed, ids=ids)
 
 
-def _is_header_row(fields: Any, ends: list[Any]) -> bool:
-    """Return whether the first line is a header row with column names."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    first, second = ([str(field) for field in fields[row].as_py()] for row in (0, 1))
-    if all(re.fullmatch(r"\d+", end) for end in second[:2]):
-        return True
-    if len(first) > 2 and not _NUMBER.match(first[2].encode()) and _NUMBER.match(second[2].encode()):
-        return True
-    # Vertices may have these ids, but then another line repeats the id.
-    return bool(find_edge_columns(first[:2])) and not any(
-        pc.any(pc.is_in(end.slice(1), pa.array(first[:2], end.type))).as_py() for end in ends
-    )
-
-
-def _read_lines(source: Source) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    with (
-        source.translate_errors(),
-        pa.input_stream(str(source.path), compression=source.compression) as stream,
-    ):
-        try:
-            return csv.read_csv(
-                stream,
-                read_options=csv.ReadOptions(column_names=["line"]),
-                # No text contains this delimiter, so each line is one field.
-                parse_options=csv.ParseOptions(delimiter="\x01", quote_char=False, ignore_empty_lines=False),
-                convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
-            )
-        except pa.ArrowInvalid as error:
-            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_clause(error)})"
-            raise FormatError(msg, path=source.path, line=_first_invalid_line(source)) from error
-
-
-def _first_invalid_line(source: Source) -> int | None:
-    """Return the number of the first line that is not UTF-8, from 1; or None."""
-    with open_text(source) as text:
-        while (line := text.peek()) is not None:
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return text.line + 1
-            text.skip()
-    return None
+def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
+    """Return ids with a point, as `numpy.savetxt` writes them, as integers."""
+    texts = column.to_pylist()
+    wrong = next((row for row, text in enumerate(texts) if not _DECIMAL.fullmatch(text.encode())), None)
+    if wrong is None:
+        ids = np.array(texts, np.float64)
+        whole = (ids >= 0) & (ids < _MAX_EXACT) & (ids == np.floor(ids))
+        if whole.all():
+            return ids.astype(np.int64)
+        wrong = int((~whole).argmax())
+    msg = f"expected two integer vertex ids from 0 to 2^53, found {texts[wrong]!r}"
+    raise FormatError(f"{msg}; {_NAMES}", path=path, line=int(line[wrong]))
 
 
 def _parse_weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:

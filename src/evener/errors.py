@@ -91,7 +91,7 @@ class OutOfMemoryError(EvenerError, MemoryError):
 
 
 class DeviceError(EvenerError, RuntimeError):
-    """A GPU, its driver or a CUDA library is missing, too old, or has failed."""
+    """A GPU, its driver or a CUDA library is missing, too old, or has failed; or a process lacks threads."""
 
 
 class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError

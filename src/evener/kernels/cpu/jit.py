@@ -8,7 +8,7 @@ import os
 from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
@@ -80,7 +80,7 @@ _parallel = njit(parallel=True, nogil=True, cache=CACHE, fastmath=_FASTMATH, err
 
 
 # The parallel kernels, and whether this process is a forked child that cannot run them.
-_kernels = []
+_kernels: list[Any] = []
 _forked = False
 
 

@@ -38,7 +38,7 @@ class Graph:
     directed : bool
         True if an edge has one direction. If false, the rows must be symmetric.
     ids : ndarray, shape (n,), optional
-        The caller's id of each vertex, ascending: int64 or strings. The default is ``0..n-1``.
+        The caller's id of each vertex, ascending: int64, strings or Python strings. Default: ``0..n-1``.
     validate : bool, default True
         Check all rules of the rows, including symmetry for undirected graphs, and copy writable arrays. If
         false, the graph uses the arrays unchecked and uncopied, and the caller must not modify them.
@@ -337,7 +337,7 @@ class Graph:
     @property
     def has_string_ids(self) -> bool:
         """True if the ids are strings; results then hold vertex numbers instead of ids."""
-        return self._ids is not None and self._ids.dtype.kind == "U"
+        return self._ids is not None and self._ids.dtype.kind in "UO"
 
     @cached_property
     def ids(self) -> NDArray[Any]:

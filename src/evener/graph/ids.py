@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, first_clause
-from evener.graph.arrays import MAX_VERTICES, as_native, first_nan
+from evener.graph.arrays import MAX_VERTICES, as_native, first_nan, string_array
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -326,9 +326,7 @@ def _number_strings(
     order = pc.sort_indices(names).to_numpy()
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
-    longest = int(pc.max(pc.utf8_length(names)).as_py())
-    memory.require(4 * longest * len(order), f"the list of {len(order):,} vertex ids")
-    ids = np.array(names.take(pa.array(order)).to_pylist(), dtype=f"U{max(1, longest)}")
+    ids = string_array(names.take(pa.array(order)).to_pylist())
     codes = [places[chunk.indices.to_numpy(zero_copy_only=False)] for chunk in both.chunks]
     ends = _to_common_dtype(codes[0], codes[1])
     return EdgeArrays(*ends, weights, len(order), ids)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import UnknownVertexError
+from evener.graph.arrays import string_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -72,7 +73,7 @@ def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
         other = next(e for e in elements if not isinstance(e, kinds) or isinstance(e, bool))
         raise _wrong_type(graph, other)
     if graph.has_string_ids:
-        return np.array(elements, dtype=np.str_)
+        return string_array(elements)
     try:
         return np.array(elements, dtype=np.int64)
     except OverflowError:

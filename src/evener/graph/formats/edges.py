@@ -75,7 +75,7 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
         If the graph does not fit the available memory, before it allocates.
     """
     if options.n is not None and edges.ids is not None:
-        found = "string ids" if edges.ids.dtype.kind == "U" else "a list of ids"
+        found = "string ids" if edges.ids.dtype.kind in "UO" else "a list of ids"
         msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
         raise ArgumentError(f"{path}: {msg}")
     directed = next((d for d in (options.directed, edges.directed) if d is not None), True)

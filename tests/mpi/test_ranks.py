@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import evener as ev
@@ -43,6 +45,19 @@ def test_ranks_with_different_graphs():
         MpiError, match="expected the same vertices on all ranks, found 8 on rank 0 and 16 on"
     ):
         run_ranks(2, lambda world: ev.partition(ev.read(f"rmat:{3 + world.rank}"), "cpu:1"))
+
+
+@pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR"])
+def test_ranks_are_the_machines_of_a_comparison(policy):
+    """The parts of two ranks are those that `compare_policies` counts for two machines."""
+    graph = ev.read("rmat:8")
+
+    def place(_):
+        pg = ev.partition(graph, "cpu:1,cpu:1", policy=policy)
+        return [(part.edges, part.vertices) for part in pg.statistics.partitions]
+
+    (found,) = ev.compare_policies(graph, "bfs", on="cpu:1,cpu:1", machines=2, policies=[policy])
+    assert [*itertools.chain(*run_ranks(2, place))] == list(zip(found.edges, found.vertices, strict=True))
 
 
 def test_each_rank_has_its_own_partitions():

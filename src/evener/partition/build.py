@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from evener.partition.partition import Numbering, Partition, build_partition, nu
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
+from evener.partition.processors import all_elements, most_edges
 from evener.partition.route import Route, routes_of, upload_route
 from evener.partition.upload import upload_partition
 from evener.system.memory import parse_bytes, require, translate_errors
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from evener.partition.gpu_build import Built
     from evener.system.world import World
 
-__all__ = ["partition", "place_partitions"]
+__all__ = ["descending_degree_on_host", "partition", "place_partitions"]
 
 # Largest out-degree: partitions store out-degrees as uint32.
 MAX_OUT_DEGREE = (1 << 32) - 1
@@ -66,9 +67,8 @@ def partition(
     graph : Graph
     on : str or sequence of str, optional
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
-    policy : {"random", "high", "low"}
-        Which vertices the first element gets: random ones, or those of highest or of lowest degree
-        (T13 §6.2).
+    policy : str, default "random"
+        How the owners of the vertices are chosen: see the table in the section Notes.
     alpha : float, optional
         Share of the edges on the CPU side, 0 to 1. If all elements are CPUs, the CPU side is the first one.
         The elements of a side divide its edges in proportion to their threads. By default, all elements
@@ -82,11 +82,26 @@ def partition(
         "in", and breadth-first search needs only "out". With "both", a GPU also keeps the first few edges of
         long rows in host memory, for searches.
     seed : int, default 0
-        Seed of the policy "random"; at least 0.
+        Seed of the policies that are random; at least 0.
 
     Returns
     -------
     PartitionedGraph
+
+    Notes
+    -----
+    The policies are:
+
+    - "random", "high", "low": the first element gets random vertices, or those of highest or of lowest degree
+      (T13 §6.2).
+    - "C-PG": each vertex goes to the element with the least load. "C-R" is its random control (G16 §III).
+    - "DP-OH", "DP-OL", "DP-RH", "DP-RL": among the ranks first, then between CPUs and GPUs (G16 §III).
+    - "PD-HO", "PD-LO", "PD-HR", "PD-LR": between CPUs and GPUs first, then among the ranks (G16 §III).
+    - "lpt", "round-robin": longest processing time first, and vertices in turn (S13).
+    - "io", "hash", "chunking", "ldg", "mw", "mi", "metis": others of G16's Table I.
+
+    With one rank, a policy of family DP or PD is "high" or "low", with the CPUs first. "C-R", "round-robin",
+    "hash" and "chunking" give equal parts to all elements and ignore `alpha`.
 
     Raises
     ------
@@ -132,16 +147,21 @@ def partition(
     _check_agreement(
         world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
     )
-    weights, on_cpu, ranks = _all_elements(elements, world)
-    shares = edge_shares(weights, alpha, on_cpu=on_cpu)
+    weights, on_cpu, ranks, rooms = all_elements(elements, world)
+    shares = edge_shares(weights, alpha, on_cpu=on_cpu, policy=policy)
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
     on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
     require(bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
+
+    def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
+        return owners(
+            by_degree, degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
+            most_edges=most_edges(graph, directions, shares, rooms), graph=graph, seed=seed,
+        )  # fmt: skip
+
     with with_placement_hint(graph, elements, directions=directions):
-        partitions, routes, numbering = _build(
-            graph, directions, elements, policy, shares, seed, world, ranks
-        )
+        partitions, routes, numbering = _build(graph, directions, elements, owners_of, world, ranks)
     return PartitionedGraph(
         graph,
         elements,
@@ -159,9 +179,7 @@ def _build(
     graph: Graph,
     directions: str,
     elements: list[Element],
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
+    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
     world: World,
     ranks: Sequence[int],
 ) -> tuple[list[Partition], list[Route], Numbering]:
@@ -175,10 +193,10 @@ def _build(
             built, numbering = whole
             _check_row_lengths(built.longest, gpu)
             return [built.partition], [], numbering
-    by_degree, degree, out_degree = order or _descending_degree(graph)
-    owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
+    by_degree, degree, out_degree = order or descending_degree_on_host(graph)
+    owner = owners_of(by_degree, degree)
     del degree
-    numbering = number_vertices(by_degree, owner, len(shares))
+    numbering = number_vertices(by_degree, owner, len(ranks))
     del by_degree
     partitions, routes = build_partitions(
         graph, directions, elements, numbering, out_degree, world=world, ranks=ranks
@@ -197,13 +215,6 @@ def _check_agreement(world: World, **arguments: object) -> None:
                     f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
                 )
                 raise MpiError(msg)
-
-
-def _all_elements(elements: list[Element], world: World) -> tuple[list[float], list[bool], list[int]]:
-    """Return the weight of each element of all ranks, whether it is a CPU, and its rank."""
-    facts = world.allgather([(element.weight, element.kind == "cpu") for element in elements])
-    ranks = [rank for rank, own in enumerate(facts) for _ in own]
-    return [weight for own in facts for weight, _ in own], [cpu for own in facts for _, cpu in own], ranks
 
 
 def build_partitions(
@@ -316,7 +327,7 @@ def _routes_from_other_ranks(
     ]
 
 
-def _descending_degree(
+def descending_degree_on_host(
     graph: Graph,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
     """Return the vertices in descending degree, their degrees, and their out-degrees.

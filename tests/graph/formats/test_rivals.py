@@ -62,6 +62,22 @@ def test_matrix_market_of_scipy(symmetry, field, tmp_path):
     assert _equal(_matrix(ours), expected)
 
 
+@pytest.mark.parametrize("kind", ["real general", "integer general", "real symmetric", "pattern general"])
+def test_entries_that_repeat_in_a_matrix_market_file_are_summed(kind, same, tmp_path):
+    weight = (lambda _: "") if kind.startswith("pattern") else str
+    entries = [f"2 1 {weight(3)}", f"3 2 {weight(4)}", f"2 1 {weight(-1)}", f"3 3 {weight(7)}"]
+    path = tmp_path / "g.mtx"
+    path.write_text("\n".join([f"%%MatrixMarket matrix coordinate {kind}", "3 3 4", *entries]) + "\n")
+    theirs = scipy.io.mmread(path)
+    if kind.startswith("pattern"):
+        theirs = theirs.astype(bool)
+    for directed in (True, False):
+        ours = ev.read(path, directed=directed)
+        assert ours.directed == directed
+        expected = ev.Graph.from_scipy(theirs, directed=directed)
+        same(ours, expected, weight_dtype=False)
+
+
 def test_unsigned_weights_of_scipy(tmp_path):
     theirs = sparse.coo_array((np.array([7, 2**64 - 1], np.uint64), ([0, 1], [1, 2])), shape=(3, 3))
     scipy.io.mmwrite(tmp_path / "g.mtx", theirs)

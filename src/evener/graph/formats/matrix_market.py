@@ -1,7 +1,8 @@
 """Matrix Market coordinate files (`.mtx`): an entry in row i, column j is an edge from i to j, ids from 1.
 
 A symmetric matrix is an undirected graph; the file lists its lower triangle. A skew-symmetric matrix is a
-directed graph: an entry v in row i, column j also gives the edge from j to i with weight -v.
+directed graph: an entry v in row i, column j also gives the edge from j to i with weight -v. Entries that
+repeat are summed, as in SciPy, unless a comment of `write` says that they are parallel edges.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
+from evener.graph.formats.rows import apply_options, parallel_edges, sum_parallel_edges
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
@@ -37,6 +39,8 @@ __all__ = ["FORMAT"]
 _BANNER = (
     "%%MatrixMarket matrix coordinate pattern|integer|unsigned-integer|real general|symmetric|skew-symmetric"
 )
+# Comment of a file whose entries that repeat are parallel edges.
+_PARALLEL = b"% Entries that repeat are parallel edges"
 _FIELDS = ("pattern", "integer", "unsigned-integer", "real")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
@@ -47,7 +51,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     source.check()
     with open_text(source) as text:
         field, symmetry = _banner(text)
-        n, entries, where = _sizes(text)
+        n, entries, where, parallel = _sizes(text)
         if options.n is not None and options.n != n:
             msg = f"expected n = {options.n} vertices, but the size line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
@@ -67,13 +71,12 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     edges.directed = symmetry != "symmetric"
     if symmetry == "skew-symmetric":
         _add_upper_triangle(edges, source.path)
-    if not edges.directed and options.directed:
-        # The directed graph has the edges of both triangles.
-        graph = build_graph(edges, replace(options, directed=False), source.path)
-        return type(graph)(graph.offsets, graph.targets, weights=graph.weights, directed=True, validate=False)
-    # With directed=False, a general matrix lists both triangles.
-    edges.both_directions = edges.directed
-    return build_graph(edges, options, source.path)
+    kept = replace(options, directed=None, self_loops="keep", duplicates="keep")
+    graph = build_graph(edges, kept, source.path)
+    if not parallel:
+        graph = sum_parallel_edges(graph)
+    # An undirected graph has the edges of both triangles, as the directed graph of a symmetric matrix.
+    return apply_options(graph, options, source.path, symmetric=True)
 
 
 def _banner(text: Text) -> tuple[str, str]:
@@ -131,8 +134,11 @@ def _check_negatives(weights: NDArray[Any], path: Path) -> None:
         raise FormatError(msg, path=path)
 
 
-def _sizes(text: Text) -> tuple[int, int, int]:
+def _sizes(text: Text) -> tuple[int, int, int, bool]:
+    """Return the sizes, the line of the sizes, and whether entries that repeat are parallel edges."""
+    parallel = False
     while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"%")):
+        parallel |= line.rstrip() == _PARALLEL
         text.skip()
     where = text.line + 1
     sizes = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
@@ -145,7 +151,7 @@ def _sizes(text: Text) -> tuple[int, int, int]:
         msg = f"expected a square matrix, found {rows} x {columns}"
         raise FormatError(msg, path=text.source.path, line=where)
     text.skip()
-    return rows, entries, where
+    return rows, entries, where, parallel
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
@@ -160,6 +166,8 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(f"%%MatrixMarket matrix coordinate {field} {symmetry}\n".encode())
+        if parallel_edges(graph).any():
+            sink.write(_PARALLEL + b"\n")
         sink.write(f"{graph.n} {graph.n} {count_edges(graph)}\n".encode())
         for piece in pieces(graph, widen_float32=True):
             # `pieces` gives the smaller vertex as tail; the lower triangle has the smaller vertex as column.

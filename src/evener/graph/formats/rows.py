@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.read_options import ReadOptions
 
-__all__ = ["apply_options", "check_symmetric", "graph_from_rows", "to_undirected"]
+__all__ = [
+    "apply_options",
+    "check_symmetric",
+    "graph_from_rows",
+    "parallel_edges",
+    "sum_parallel_edges",
+    "to_undirected",
+]
 
 
 def graph_from_rows(
@@ -112,6 +119,30 @@ def to_undirected(graph: Graph) -> Graph:
         rows = csr.from_edges(src, targets, weights, symmetrise=True, n=graph.n, duplicates="drop")
         offsets, targets, weights = rows.offsets, rows.targets, rows.weights
     return Graph(offsets, targets, weights=weights, ids=ids, directed=False, validate=False)
+
+
+def parallel_edges(graph: Graph) -> NDArray[np.bool_]:
+    """Return for each edge whether the edge before it has the same tail and head."""
+    same = np.zeros(graph.m, dtype=bool)
+    np.equal(graph.targets[1:], graph.targets[:-1], out=same[1:])
+    starts = graph.offsets[:-1]
+    same[starts[starts < graph.m].astype(np.intp)] = False
+    return same
+
+
+def sum_parallel_edges(graph: Graph) -> Graph:
+    """Return the graph with one edge for parallel edges, whose weight is the sum of their weights."""
+    same = parallel_edges(graph)
+    if not same.any():
+        return graph
+    kept = np.flatnonzero(~same)
+    offsets = np.searchsorted(kept, graph.offsets).astype(np.uint64)
+    weights = None
+    if graph.weights is not None:
+        dtype = np.dtype(np.int64) if graph.weights.dtype.kind == "i" else graph.weights.dtype
+        weights = np.add.reduceat(graph.weights, kept, dtype=dtype)
+    directed = graph.directed
+    return Graph(offsets, graph.targets[kept], weights=weights, directed=directed, validate=False)
 
 
 def check_symmetric(graph: Graph, path: Path) -> None:

@@ -133,6 +133,15 @@ CASES = [
     Case("name for an end is missing", make.file("s.txt", "a,b\nc,\n"), FORMAT, ("2 fields", "found 1"), 2),
     Case("first end is missing", make.file("s.txt", "a,b\n,c\n"), FORMAT, ("empty field",), 2),
     Case("number for an end is missing", make.file("s.txt", "1,2\n3,\n"), FORMAT, ("2 fields",), 2),
+    Case("one name in quotes", make.file("s.txt", '"New York"\n'), FORMAT, ("tail and head",), 1),
+    Case(
+        "CSV, no weights",
+        make.file("c.csv", "1.0,2.0\n"),
+        FORMAT,
+        ("weighted=True",),
+        None,
+        {"weighted": True},
+    ),
     Case("empty quotes", make.file("s.txt", '"a" "b"\n"" "c"\n'), FORMAT, ("empty field",), 2),
     Case("open quote", make.file("s.txt", '"a" "b"\n"c d\n'), FORMAT, ("closing quote",), 2),
     Case(

@@ -69,8 +69,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     elif heading and len(row) == fields - 1 and not names[-1]:
         fields -= 1
     if bare and options.columns is None:
-        weighted = options.weighted is not False and fields > 2 and _is_number(first.fields[2])
-        places = [0, 1, 2] if weighted or options.weighted else [0, 1]
+        weighted = fields > 2 and (options.weighted or _is_number(first.fields[2]))
+        places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
     else:
         places = choose_places(names[:fields], options, path)
     shape = _Shape(head, heading, names, fields, places)

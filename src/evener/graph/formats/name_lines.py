@@ -59,7 +59,10 @@ def read_fields(source: Source) -> tuple[list[Any], NDArray[np.intp]]:
         text = pc.replace_substring_regex(text, r"[ \t]*,$", "")
     fields, separator = _choose_fields(text, line, source.path)
     counts = pc.list_value_length(fields).to_numpy()
-    count = max(int(counts[0]), 2)
+    count = int(counts[0])
+    if count < 2:
+        msg = f"expected tail and head with a separator between them, found {text[0].as_py()[:60]!r}"
+        raise FormatError(msg, path=source.path, line=int(line[0]))
     wrong = np.flatnonzero(counts != count)
     if len(wrong):
         kind = f" separated by {_WORDS[separator]}" if separator else ""

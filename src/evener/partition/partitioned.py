@@ -10,6 +10,8 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
+from evener.partition.block_exchange import BlockExchange
+from evener.partition.blocks import block_bounds
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 from evener.system.world import current_world
@@ -79,6 +81,7 @@ class PartitionedGraph:
         self.plan: Plan | None = None
         self.cost_model: CostModel | None = None
         self._numbering = numbering
+        self._exchange: BlockExchange | None = None
         self.world = current_world() if world is None else world
         self.ranks = [self.world.rank] * len(partitions) if ranks is None else list(ranks)
 
@@ -107,18 +110,30 @@ class PartitionedGraph:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
 
+    @property
+    def block(self) -> range:
+        """The global numbers of the vertices whose values this rank gathers; with one rank, all vertices."""
+        first, end = block_bounds(self.graph.n, self.world.size)[self.world.rank : self.world.rank + 2]
+        return range(int(first), int(end))
+
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """Return the values of all owned vertices in the order of the graph's vertices."""
+        """Return the values of the vertices of this rank's `block`, in the order of the vertices.
+
+        This is a collective operation; all ranks must call it.
+        """
         self._check_parts(parts)
+        if self.world.size > 1:
+            return self._deliver(np.concatenate([part for _, part in self._fetched(parts)]))
         gathered = self._for_each_vertex(parts[0].dtype)
         for vertices, part in self._fetched(parts):
             kernels.scatter_values(vertices, part, np.uint64(len(vertices)), gathered)
-        return self._of_all_ranks(gathered)
+        return gathered
 
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are local numbers of vertices, as the ids of these vertices.
 
-        String ids become positions in ``graph.ids``. No vertex becomes -1.
+        String ids become positions in ``graph.ids``. No vertex becomes -1. This is a collective operation;
+        all ranks must call it.
 
         Raises
         ------
@@ -126,18 +141,27 @@ class PartitionedGraph:
             For a number that is not a local number of its partition.
         """
         self._check_parts(parts, numbers=True)
-        gathered = self._for_each_vertex(np.dtype(np.int64))
+        ranks = self.world.size > 1
+        gathered = np.empty(0, np.int64) if ranks else self._for_each_vertex(np.dtype(np.int64))
         names = _integer_ids(self.graph)
+        numbers = []
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
-            beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
+            vertices, own = element.download(partition.vertices), partition.owned
+            local = element.download(part)
+            if ranks:
+                absent = local[:own] == NO_VERTEX
+                beyond = int((~absent & (local[:own] >= len(vertices))).sum())
+                numbers.append(np.where(absent, NO_VERTEX, vertices.take(local[:own], mode="clip")))
+            else:
+                beyond = kernels.scatter_ids_of_local(vertices, local, names, np.uint64(own), gathered)
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
-        return self._of_all_ranks(gathered)
+        return self._ids_of(self._deliver(np.concatenate(numbers))) if ranks else gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
 
-        With string ids, the numbers do not change. No vertex becomes -1.
+        With string ids, the numbers do not change. No vertex becomes -1. This is a collective operation; all
+        ranks must call it.
 
         Raises
         ------
@@ -145,12 +169,14 @@ class PartitionedGraph:
             For a number that is not a vertex of the graph.
         """
         self._check_parts(parts, numbers=True)
+        if self.world.size > 1:
+            return self._ids_of(self.gather(parts))
         gathered = self._for_each_vertex(np.dtype(np.int64))
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
             beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
             _check_numbers(beyond, self.graph.n, "the graph's numbers")
-        return self._of_all_ranks(gathered)
+        return gathered
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the values of each partition's vertices and mirrors; the inverse of `gather`."""
@@ -161,14 +187,24 @@ class PartitionedGraph:
         """Return the global numbers of the vertices that each partition owns, in host memory."""
         return [self._numbering.owned_by(partition.index) for partition in self.partitions]
 
-    def _of_all_ranks(self, gathered: NDArray[Any]) -> NDArray[Any]:
-        """Add the values of other ranks' vertices. This is a collective operation; all ranks must call it."""
-        if self.world.size > 1:
-            own = {p.index: gathered[self._numbering.owned_by(p.index)] for p in self.partitions}
-            for values in self.world.allgather(own):
-                for p, part in values.items():
-                    gathered[self._numbering.owned_by(p)] = part
-        return gathered
+    def _deliver(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of this rank's block, given the values of its owned vertices.
+
+        This is a collective operation; all ranks must call it.
+        """
+        # Not a cached_property, whose lock all instances share: fake ranks would wait for each other.
+        if self._exchange is None:
+            owned = np.concatenate(self.owned_vertices())
+            self._exchange = BlockExchange(self.world, self.graph.n, owned)
+        return self._exchange.deliver(values)
+
+    def _ids_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return the ids of vertices, or their numbers if ids are strings; -1 for no vertex."""
+        absent = numbers == NO_VERTEX
+        _check_numbers(int((~absent & (numbers >= self.graph.n)).sum()), self.graph.n, "the graph's numbers")
+        ids = _integer_ids(self.graph)
+        known = np.where(absent, 0, numbers).astype(np.int64)
+        return np.where(absent, -1, ids[known] if len(ids) else known)
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""
@@ -191,9 +227,9 @@ class PartitionedGraph:
             raise ArgumentError(msg)
 
     def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
-        """Yield the owned vertices and the part of each partition, in host memory."""
+        """Yield the owned vertices of each partition and their values, in host memory."""
         for vertices, element, part in zip(self.owned_vertices(), self.elements, parts, strict=True):
-            yield vertices, element.download(part)
+            yield vertices, element.download(part)[: len(vertices)]
 
     def __repr__(self) -> str:
         places = ", ".join(e.name for e in self.elements)

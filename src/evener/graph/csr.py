@@ -98,7 +98,12 @@ def from_edges(
 
 @memory.translate_errors("building a graph")
 def from_source(
-    source: EdgeSource, *, symmetrise: bool, self_loops: str = "keep", duplicates: str = "keep"
+    source: EdgeSource,
+    *,
+    symmetrise: bool,
+    self_loops: str = "keep",
+    duplicates: str = "keep",
+    targets: int | None = None,
 ) -> CSR:
     """Return the CSR arrays of an edge source, which generates the edges again for each pass.
 
@@ -110,16 +115,25 @@ def from_source(
         Store each edge in both directions, and a self-loop once.
     self_loops, duplicates : {"keep", "drop"}
         As for `evener.Graph.from_edges`.
+    targets : int, optional
+        The number of vertices that edges lead to, for the rows of some vertices. Default: ``source.n``.
 
     Raises
     ------
     OutOfMemoryError
         If the build needs more memory than is available, before it allocates.
     """
-    return _build(source, symmetrise, self_loops, duplicates, _GENERATED_SHARE)
+    return _build(source, symmetrise, self_loops, duplicates, _GENERATED_SHARE, targets)
 
 
-def _build(source: EdgeSource, symmetrise: bool, self_loops: str, duplicates: str, share: int) -> CSR:  # noqa: FBT001 - private
+def _build(
+    source: EdgeSource,
+    symmetrise: bool,  # noqa: FBT001 - private
+    self_loops: str,
+    duplicates: str,
+    share: int,
+    targets: int | None = None,
+) -> CSR:
     _check_choice("self_loops", self_loops)
     drop = _check_choice("duplicates", duplicates) == "drop"
     max_edges = source.m * (2 if symmetrise else 1)
@@ -135,13 +149,20 @@ def _build(source: EdgeSource, symmetrise: bool, self_loops: str, duplicates: st
     if max_edges == 0:
         empty = np.empty(0, source.weight_dtype) if weighted else None
         return CSR(np.zeros(source.n + 1, np.uint64), np.empty(0, np.uint32), empty, None)
-    return _Builder(source, symmetrise, self_loops == "keep", drop).run(share)
+    return _Builder(source, symmetrise, self_loops == "keep", drop, targets or source.n).run(share)
 
 
 class _Builder:
     """State of one build: the buffers of a slice and the settings of the passes."""
 
-    def __init__(self, source: EdgeSource, symmetrise: bool, loops: bool, drop: bool) -> None:  # noqa: FBT001 - private
+    def __init__(
+        self,
+        source: EdgeSource,
+        symmetrise: bool,  # noqa: FBT001 - private
+        loops: bool,  # noqa: FBT001 - private
+        drop: bool,  # noqa: FBT001 - private
+        targets: int,
+    ) -> None:
         import numba
 
         from evener.kernels.cpu import build as kernels
@@ -152,8 +173,8 @@ class _Builder:
         self.symmetrise, self.loops, self.drop = np.uint64(symmetrise), np.uint64(loops), bool(drop)
         self.weight_dtype = source.weight_dtype or np.dtype(np.float32)
         self.weighted = source.weight_dtype is not None
-        self.bits = max(1, (source.n - 1).bit_length())
-        self.shift = np.uint64(max(0, self.bits - _GROUPS.bit_length() + 1))
+        self.bits = max(1, (targets - 1).bit_length())
+        self.shift = np.uint64(max(0, (source.n - 1).bit_length() - _GROUPS.bit_length() + 1))
         self.groups = ((source.n - 1) >> int(self.shift)) + 1
         slice_length = min(source.m // _SLICES, self.threads * _MAX_SLICE)
         slice_length = min(source.m, max(slice_length, self.threads * _MIN_SLICE))
@@ -339,7 +360,7 @@ def transpose(
 ) -> CSR:
     """Return the CSR arrays of the graph with every edge reversed."""
     return _build(
-        _ReverseEdges(offsets, targets, weights),
+        ReverseEdges(offsets, targets, weights),
         symmetrise=False,
         self_loops="keep",
         duplicates="keep",
@@ -347,7 +368,7 @@ def transpose(
     )
 
 
-class _ReverseEdges:
+class ReverseEdges:
     """The reversed edges of a graph, as an `EdgeSource`."""
 
     def __init__(

@@ -12,6 +12,7 @@ from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
+from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 from evener.system.world import current_world
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.graph.graph import Graph
+    from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.partition import Numbering, Partition
     from evener.partition.route import Route
     from evener.planning.cost_model import CostModel
@@ -53,6 +55,8 @@ class PartitionedGraph:
     policy : str
     directions : str
         "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
+    strength : list of ndarray of float64, or None
+        Sum of the weights of the out-edges of each partition's owned vertices, if the graph is in parts.
     plan : Plan or None
         The plan that chose this placement.
     cost_model : CostModel or None
@@ -65,12 +69,13 @@ class PartitionedGraph:
         elements: list[Element],
         partitions: list[Partition],
         routes: list[Route],
-        numbering: Numbering,
+        numbering: Numbering | DistributedNumbering,
         *,
         policy: str,
         directions: str,
         world: World | None = None,
         ranks: Sequence[int] | None = None,
+        strength: list[NDArray[np.float64]] | None = None,
     ) -> None:
         self.graph = graph
         self.elements = elements
@@ -80,6 +85,7 @@ class PartitionedGraph:
         self.routes = routes
         self.plan: Plan | None = None
         self.cost_model: CostModel | None = None
+        self.strength = strength
         self._numbering = numbering
         self._exchange: BlockExchange | None = None
         self.world = current_world() if world is None else world
@@ -103,8 +109,11 @@ class PartitionedGraph:
         return statistics_of(self.partitions, self.elements)
 
     def place_of(self, vertex: int) -> tuple[int, int]:
-        """Return the owner and the local number of a vertex, given its global number."""
-        return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
+        """Return the owner and the local number of a vertex, given its global number.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return self._numbering.place_of(vertex)
 
     def mirrors_of(self, p: int) -> int:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
@@ -115,6 +124,16 @@ class PartitionedGraph:
         """The global numbers of the vertices whose values this rank gathers; with one rank, all vertices."""
         first, end = block_bounds(self.graph.n, self.world.size)[self.world.rank : self.world.rank + 2]
         return range(int(first), int(end))
+
+    @property
+    def block_ids(self) -> NDArray[Any]:
+        """The ids of the vertices of this rank's `block`, ascending."""
+        block = self.block
+        if not self.graph.has_custom_ids:
+            return np.arange(block.start, block.stop)
+        own = self.graph.block_ids if isinstance(self.graph, DistributedGraph) else None
+        ids: NDArray[Any] = self.graph.ids[block.start : block.stop] if own is None else own
+        return ids
 
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the values of the vertices of this rank's `block`, in the order of the vertices.
@@ -195,16 +214,16 @@ class PartitionedGraph:
         # Not a cached_property, whose lock all instances share: fake ranks would wait for each other.
         if self._exchange is None:
             owned = np.concatenate(self.owned_vertices())
-            self._exchange = BlockExchange(self.world, self.graph.n, owned)
+            bounds = block_bounds(self.graph.n, self.world.size)
+            self._exchange = BlockExchange(self.world, bounds, owned)
         return self._exchange.deliver(values)
 
     def _ids_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the ids of vertices, or their numbers if ids are strings; -1 for no vertex."""
         absent = numbers == NO_VERTEX
         _check_numbers(int((~absent & (numbers >= self.graph.n)).sum()), self.graph.n, "the graph's numbers")
-        ids = _integer_ids(self.graph)
         known = np.where(absent, 0, numbers).astype(np.int64)
-        return np.where(absent, -1, ids[known] if len(ids) else known)
+        return np.where(absent, -1, known if self.graph.has_string_ids else self.graph.ids_of(known))
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
@@ -62,7 +62,7 @@ NARROW_LEVELS = 1 << 10
 
 
 def betweenness(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     *,
     sources: ArrayLike | None = None,
     k: int | None = None,
@@ -78,7 +78,7 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
         Edges are followed from tail to head, each of length 1. Parallel edges count as separate paths; build
         the graph with ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
@@ -130,9 +130,10 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
-    chosen = sources_of(graph_of(graph, "betweenness"), sources, k, seed)
+    given = opened(graph, SPEC)
+    chosen = sources_of(graph_of(given, "betweenness"), sources, k, seed)
     pg = ensure_placed(
-        graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
+        given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
     )
     undirected = not pg.graph.directed
     engine = Engine(
@@ -146,7 +147,7 @@ def betweenness(
         {"centrality": lambda: pg.gather(centrality) * factor},
         columns=SPEC.columns,
         parameters={
-            "sources": None if sources is None and k is None else pg.graph.ids[chosen].tolist(),
+            "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
             "k": k,
             "seed": seed,
             "normalized": normalized,
@@ -380,7 +381,8 @@ def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:
 
 
 def _beyond_float64(graph: Graph, source: int, distance: int) -> str:
+    (name,) = graph.ids_of(np.array([source]))
     return (
         f"the numbers of shortest paths to the vertices at distance {distance} from source "
-        f"{graph.ids[source]} differ by a factor of over 2^1700, beyond float64; omit it from sources="
+        f"{name} differ by a factor of over 2^1700, beyond float64; omit it from sources="
     )

@@ -1,0 +1,95 @@
+"""A graph that each rank reads a part of has the partitions, and gives the answers, of one process."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.testing.ranks import run_ranks
+from expected import ITERATIONS, Truth
+
+ROWS, OWNED_ROWS, MIRRORS = (
+    import_module(f"evener.partition.distributed.{name}") for name in ("rows", "owned_rows", "mirrors")
+)
+
+
+def assert_same_edges(one, other):
+    assert (one is None) == (other is None)
+    if one is not None:
+        for name in ("offsets", "targets", "weights", "blocks", "rows", "boundary"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def assert_same_partitions(found, expected):
+    """The same vertices, mirrors, degrees and edges in each partition."""
+    assert [p.index for p in found] == [p.index for p in expected]
+    for one, other in zip(found, expected, strict=True):
+        for name in ("vertices", "mirror_bounds", "out_degree", "connected"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        assert_same_edges(one.out, other.out)
+        assert_same_edges(one.in_, other.in_)
+
+
+def check(source, ranks, *, on="cpu:1", reading=None, **how):
+    """Place a source on ranks that read parts, and on one process with as many elements."""
+    reading = reading or {}
+    expected = ev.partition(ev.read(source, **reading), [*on.split(",")] * ranks, **how)
+    graph = expected.graph
+
+    def place(_):
+        pg = ev.partition(source, on, **how, **reading)
+        same = (pg.graph.n, pg.graph.m, pg.graph.directed, pg.graph.weight_dtype, pg.graph.weight_range)
+        assert same == (graph.n, graph.m, graph.directed, graph.weight_dtype, graph.weight_range)
+        assert (pg.block_ids == graph.ids[pg.block.start : pg.block.stop]).all()
+        return pg.partitions
+
+    parts = [partition for own in run_ranks(ranks, place) for partition in own]
+    assert_same_partitions(parts, expected.partitions)
+
+
+SPECS = ["rmat:8,weights=1..255", "rmat:7,directed,weights=real", "grid:5x7", "kronecker:11/10,power=4"]
+HOW = {
+    1: {"policy": "random", "directions": "both"},
+    2: {"policy": "high", "directions": "out", "alpha": 0.4, "on": "cpu:1,cpu:1"},
+    3: {"policy": "low", "directions": "in", "alpha": 0.4},
+    4: {"policy": "random", "directions": "both", "seed": 3},
+}
+
+
+@pytest.mark.parametrize("ranks", HOW)
+@pytest.mark.parametrize("spec", SPECS)
+def test_generators(spec, ranks):
+    check(spec, ranks, **HOW[ranks])
+
+
+@pytest.mark.parametrize("spec", ["rmat:7,weights=1..255", "rmat:7,directed,weights=real"])
+def test_answers(spec):
+    """All algorithms on parts of a graph, and on a spec without a call of partition."""
+    graph = ev.read(spec)
+    truth = Truth(graph, int(graph.out_degree().argmax()))
+
+    def run(_):
+        truth.check_placed(ev.partition(spec, "cpu:1", policy="high", alpha=0.3))
+        truth.check_bfs(ev.bfs(spec, source=truth.source))
+        truth.check_sssp(ev.sssp(spec, source=truth.source))
+        truth.check_pagerank(ev.pagerank(spec, tol=0, max_iter=ITERATIONS))
+        truth.check_wcc(ev.wcc(spec))
+
+    run_ranks(3, run)
+
+
+def test_rows_come_in_rounds(monkeypatch):
+    """With little memory for a round, a rank gets its rows in several rounds, and edges in many chunks."""
+    monkeypatch.setattr(ROWS, "CHUNK", 1 << 7)
+    monkeypatch.setattr(OWNED_ROWS, "CHUNK", 1 << 7)
+    monkeypatch.setattr(ROWS, "_ROUND_BYTES", 1 << 10)
+    check("rmat:9,directed,weights=real", 3)
+
+
+def test_runs_that_are_nearly_full_get_all_mirrors(monkeypatch):
+    monkeypatch.setattr(MIRRORS, "LONG_RUN", 16)
+    monkeypatch.setattr(import_module("evener.partition.partition"), "LONG_RUN", 16)
+    check("rmat:8", 3)

@@ -93,3 +93,72 @@ def test_runs_that_are_nearly_full_get_all_mirrors(monkeypatch):
     monkeypatch.setattr(MIRRORS, "LONG_RUN", 16)
     monkeypatch.setattr(import_module("evener.partition.partition"), "LONG_RUN", 16)
     check("rmat:8", 3)
+
+
+TEXTS = {
+    "comments and no last newline": b"# Undirected graph\r\n3 9\r\n# a\r\n9 4\r\n\r\n4 4\r\n3 9\r\n1000 3",
+    "weights of several types": b"0 1 2\n1 2 3.5\n2 0 12345678901234567890\n5 0 1e3\n",
+    "large integers": b"0 1 9007199254740993\n1 2 -4\n2 3 5\n",
+    "ids 0 to n-1": b"# Ids: 0 to 6\n0 1\n5 2\n",
+    "vertices without edges": b"# Without edges: 7 70\n# Weights: uint8\n1 2 200\n2 3 7\n",
+    "sparse ids": b"9000000000000000000 5\n5 77000000000\n77000000000 1\n1 5\n",
+    "heading only": b"# Directed graph\n# Ids: 0 to 2\n",
+    "one line": b"0 1\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(tmp_path, name):
+    """Lines over the borders of parts, and more ranks than lines."""
+    file = tmp_path / "g.txt"
+    file.write_bytes(TEXTS[name])
+    for ranks in (1, 3, 4):
+        check(file, ranks)
+
+
+def test_text_with_options(tmp_path):
+    file = tmp_path / "g.txt"
+    lines = np.random.default_rng(3).integers(0, 300, (2000, 3))
+    np.savetxt(file, lines, fmt="%d")
+    options = {"directed": False, "self_loops": "drop", "duplicates": "drop"}
+    check(file, 3, reading=options)
+    check(file, 2, reading={"n": 400, "weighted": False}, policy="high", alpha=0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"0 1\n" * 50 + b"2 x\n" + b"0 1\n" * 40, r"line 51: expected two integer vertex ids"),
+        (b"0 1\n" * 50 + b"-2 3\n" + b"0 1 7\n", r"line 51: expected a vertex id .* found a negative id"),
+        (b"# Nodes: 3 Edges: 200\n" + b"0 1\n" * 50, r"line 51: expected 200 edges"),
+        (b"# Ids: 0 to 6\n" + b"0 1\n" * 50 + b"0 7\n", r"expected ids below n = 7, found 7"),
+        (b"ann bob\n", r"expected integer ids, because several ranks read"),
+    ],
+)
+def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
+    file = tmp_path / "g.txt"
+    file.write_bytes(text)
+
+    def run(_):
+        with pytest.raises(ev.EvenerError, match=sentence):
+            ev.partition(file, "cpu:1")
+
+    run_ranks(3, run)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("g.mtx", "Matrix Market files cannot be read in parts"),
+        ("g.txt.gz", "gzip data cannot be read in parts"),
+        ("none.txt", "there is no file"),
+    ],
+)
+def test_files_that_ranks_cannot_read_together(tmp_path, name, sentence):
+    ev.write(ev.read("rmat:4"), tmp_path / name.replace("none.txt", "g.txt"))
+
+    def run(_):
+        with pytest.raises(ev.EvenerError, match=sentence):
+            ev.bfs(str(tmp_path / name))
+
+    run_ranks(2, run)

@@ -44,6 +44,8 @@ class EdgeIds:
         Ids of vertices with or without edges.
     listed : bool
         Whether `vertices` of all ranks lists all vertices, so that edges must not name others.
+    n : int, optional
+        The number of vertices, if the ids are ``0..n-1``.
     """
 
     src: NDArray[Any]
@@ -51,6 +53,7 @@ class EdgeIds:
     weights: NDArray[Any] | None
     vertices: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     listed: bool = False
+    n: int | None = None
 
 
 @dataclass

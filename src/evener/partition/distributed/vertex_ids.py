@@ -46,6 +46,10 @@ def number_vertices(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[n
         If an edge names a vertex that is not listed, and the edges must not.
     """
     ends = [edges.src, edges.dst]
+    if edges.n is not None:
+        on_all_ranks(world, lambda: _check_below(edges))
+        src, dst = (read_only(end.astype(np.uint32, copy=False)) for end in ends)
+        return EdgeArrays(src, dst, edges.weights, edges.n), None
     largest = max((int(end.max()) for end in [*ends, edges.vertices] if len(end)), default=-1)
     span, most = world.allreduce((1 + largest, len(edges.src)), "max")
     wide = np.uint64 if span > 1 << 32 else np.uint32
@@ -53,6 +57,14 @@ def number_vertices(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[n
     if span > max(_SPAN_PER_END * 2 * most, _SMALL_SPAN):
         return _by_search(world, edges)
     return _by_bitmap(world, edges, span)
+
+
+def _check_below(edges: EdgeIds) -> None:
+    """Raise if an id is not below the number of vertices."""
+    for end in (edges.src, edges.dst):
+        if len(end) and (largest := int(end.max())) >= (edges.n or 0):
+            msg = f"expected ids below n = {edges.n}, found {largest}; omit n="
+            raise ArgumentError(msg)
 
 
 def _by_bitmap(world: World, edges: EdgeIds, span: int) -> tuple[EdgeArrays, NDArray[np.int64] | None]:

@@ -162,3 +162,30 @@ def test_files_that_ranks_cannot_read_together(tmp_path, name, sentence):
             ev.bfs(str(tmp_path / name))
 
     run_ranks(2, run)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"directed": True, "weighted": False}, {"self_loops": "drop", "duplicates": "drop"}]
+)
+def test_containers(tmp_path, options):
+    """Custom ids, and directed and undirected rows."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7
+    for directed in (True, False):
+        file = tmp_path / "g.evg"
+        ev.write(ev.Graph.from_edges(*ends, np.arange(500), directed=directed), file)
+        check(file, 3, reading=options, alpha=0.3)
+        check(file, 2, reading=options, directions="in", policy="high", on="cpu:1,cpu:1")
+
+
+def test_string_ids_of_a_container(tmp_path):
+    graph = ev.Graph.from_edges(list("anna"), list("xyza"), directed=False)
+    ev.write(graph, tmp_path / "g.evg")
+    distance = ev.bfs(graph, source="n")["distance"]
+
+    def run(_):
+        result = ev.bfs(str(tmp_path / "g.evg"), source="n", on="cpu:1")
+        block = result.partitioned.block
+        assert (result["distance"] == distance[block.start : block.stop]).all()
+
+    check(tmp_path / "g.evg", 2)
+    run_ranks(3, run)

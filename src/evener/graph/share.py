@@ -63,7 +63,7 @@ class StoredRows:
     Attributes
     ----------
     rows : CSR
-        The arrays of the whole graph, with `ids`.
+        The arrays of the whole graph.
     """
 
     rows: CSR
@@ -81,6 +81,8 @@ class EdgeShare:
     symmetrise : bool
         Whether the graph stores the reverse of each edge.
     self_loops, duplicates : {"keep", "drop"}
+    ids : ndarray, optional
+        The id of each vertex, mapped from a file; of `EdgeIds`, the ids follow from the edges.
     """
 
     edges: EdgeSource | EdgeIds | StoredRows
@@ -88,6 +90,7 @@ class EdgeShare:
     symmetrise: bool
     self_loops: str = "keep"
     duplicates: str = "keep"
+    ids: NDArray[Any] | None = None
 
 
 def share_of_recipe(recipe: Recipe, rank: int, size: int) -> EdgeShare:

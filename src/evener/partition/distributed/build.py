@@ -55,7 +55,7 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
     directions : {"both", "out", "in"}
         The rows to build, for a directed graph.
     """
-    block_ids = None
+    block_ids = _block_of(world, share.ids)
     source: Any = share.edges
     if isinstance(source, EdgeIds):
         source, block_ids = number_vertices(world, source)
@@ -67,7 +67,6 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         rows = {"out": pieces}
         if first == "in":
             rows = {"in": _turned(world, ranges, pieces, dtype)}
-        block_ids = _block_of(world, source.rows.ids)
     else:
         n, dtype = source.n, source.weight_dtype
         _check_vertex_count(n)
@@ -95,7 +94,7 @@ def _with_degrees(
     ranges: RowRanges,
     rows: dict[str, list[Piece]],
     dtype: np.dtype[Any] | None,
-    block_ids: NDArray[np.int64] | None,
+    block_ids: NDArray[Any] | None,
     directed: bool,  # noqa: FBT001 - private
     directions: str,
 ) -> DistributedGraph:
@@ -161,12 +160,12 @@ def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[Piece]]:
     return ranges, [Piece(int(begin), CSR(offsets, rows.targets[first:last], weights, None))]
 
 
-def _block_of(world: World, ids: NDArray[Any] | None) -> NDArray[np.int64] | None:
+def _block_of(world: World, ids: NDArray[Any] | None) -> NDArray[Any] | None:
     """Return a copy of the ids of this rank's block."""
     if ids is None:
         return None
     begin, end = block_bounds(len(ids), world.size)[world.rank : world.rank + 2]
-    return np.array(ids[begin:end], np.int64)
+    return np.array(ids[begin:end])
 
 
 def _turned(world: World, ranges: RowRanges, pieces: list[Piece], dtype: np.dtype[Any] | None) -> list[Piece]:

@@ -32,7 +32,7 @@ class DistributedGraph(Graph):
 
     Attributes
     ----------
-    block_ids : ndarray of int64, or None
+    block_ids : ndarray of int64 or strings, or None
         The ids of the vertices of this rank's block; None if the ids are ``0..n-1``.
     ranges : RowRanges
         The vertices whose rows each rank has.
@@ -56,7 +56,7 @@ class DistributedGraph(Graph):
         weight_dtype: np.dtype[Any] | None,
         weight_range: tuple[float, float],
         weight_sample: NDArray[Any],
-        block_ids: NDArray[np.int64] | None,
+        block_ids: NDArray[Any] | None,
         ranges: RowRanges,
         rows: dict[str, list[Piece]],
         out_degrees: NDArray[np.uint64],
@@ -103,8 +103,8 @@ class DistributedGraph(Graph):
 
     @property
     def has_string_ids(self) -> bool:
-        """False: the ids are integers."""
-        return False
+        """True if the ids are strings; results then hold vertex numbers instead of ids."""
+        return self.block_ids is not None and self.block_ids.dtype.kind == "U"
 
     @property
     def nbytes(self) -> int:
@@ -121,7 +121,7 @@ class DistributedGraph(Graph):
         This is a collective operation; all ranks must call it.
         """
         given = as_ids(self, ids)
-        wanted = given.astype(np.int64)
+        wanted = given if self.has_string_ids else given.astype(np.int64)
         if self.block_ids is None:
             numbers = np.where((wanted >= 0) & (wanted < self.n), wanted, -1)
         else:
@@ -137,7 +137,7 @@ class DistributedGraph(Graph):
             raise UnknownVertexError(msg)
         return numbers
 
-    def ids_of(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices, given their numbers; ranks may ask for different vertices.
 
         This is a collective operation; all ranks must call it.

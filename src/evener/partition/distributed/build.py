@@ -71,6 +71,7 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         n, dtype = source.n, source.weight_dtype
         _check_vertex_count(n)
         edges = EdgeChunks([(source, 0)], dtype)
+        del source, share.edges
         both, loops = share.symmetrise, share.self_loops == "keep"
         ranges = row_ranges(world, n, edges, symmetrise=both, loops=loops)
         pieces = build_rows(
@@ -84,7 +85,6 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         )
         rows = {first: pieces}
         del edges
-    del source, share.edges
     return _with_degrees(world, n, ranges, rows, dtype, block_ids, share.directed, directions)
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DistributedNumbers", "number_vertices"]
 
-# Bits for a degree in a key of owner and degree.
-_DEGREE_BITS = 48
+# Span of keys that is always counted in a table.
+_SMALL_SPAN = 1 << 16
 
 
 class DistributedNumbers:
@@ -56,14 +56,18 @@ def number_vertices(
     owner = _owners(graph, position.astype(np.uint32), policy, shares, seed)
     counts = np.sum(world.allgather(np.bincount(owner, minlength=len(shares))), axis=0)
     bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    keys = (owner.astype(np.uint64) << np.uint64(_DEGREE_BITS)) | descending
+    # Owner and class of the degree in one key: few classes give a dense key.
+    every = np.unique(np.concatenate(world.allgather(_classes(descending)[0])))
+    keys = owner.astype(np.uint64) * np.uint64(len(every)) + np.searchsorted(every, descending).astype(
+        np.uint64
+    )
     local = _order(world, keys) - bounds[owner].astype(np.uint64)
     return DistributedNumbers(owner, local.astype(np.uint32), bounds)
 
 
 def _order(world: World, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the position of each vertex in ascending order of keys; vertex numbers decide ties."""
-    distinct, classes, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    distinct, classes, counts = _classes(keys)
     of_ranks = world.allgather((distinct, counts))
     every = np.unique(np.concatenate([own for own, _ in of_ranks]))
     totals, before = np.zeros(len(every), np.uint64), np.zeros(len(every), np.uint64)
@@ -74,8 +78,21 @@ def _order(world: World, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
             before[places] += own_counts.astype(np.uint64)
     following = (np.cumsum(totals) - totals + before)[np.searchsorted(every, distinct)]
     order = np.empty(len(keys), np.uint64)
-    kernels.number_by_class(classes.astype(np.uint32), following, order)
+    kernels.number_by_class(classes, following, order)
     return order
+
+
+def _classes(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the distinct keys, the class of each vertex, and the number of vertices of each class."""
+    lowest = keys.min(initial=np.iinfo(np.uint64).max)
+    if len(keys) and int(keys.max() - lowest) < max(len(keys), _SMALL_SPAN):
+        counts = np.bincount((keys - lowest).astype(np.int64))
+        found = np.flatnonzero(counts)
+        class_of = np.zeros(len(counts), np.uint32)
+        class_of[found] = np.arange(len(found), dtype=np.uint32)
+        return found.astype(np.uint64) + lowest, class_of[keys - lowest], counts[found]
+    distinct, classes, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return distinct, classes.astype(np.uint32), counts
 
 
 def _owners(

@@ -48,7 +48,7 @@ CHUNK = 1 << 20
 _GROUPS = 1 << 14
 # Records of a rank in one round, in bytes, and the largest number of rounds.
 _ROUND_BYTES = 1 << 25
-_MAX_ROUNDS = 4
+_MAX_ROUNDS = 2
 
 
 class Piece(NamedTuple):
@@ -102,7 +102,13 @@ class EdgeChunks:
 
     def __init__(self, sources: list[tuple[EdgeSource, int]], dtype: np.dtype[Any] | None) -> None:
         self._sources, self.weight_dtype = sources, dtype
+        # The records of all ranks by the group of their row, by direction, once they are counted.
+        self.counts: dict[str, NDArray[np.int64]] = {}
         self.chunk_count = sum(-(-source.m // CHUNK) for source, _ in sources)
+
+    def release(self) -> None:
+        """Free the edges, unless others refer to them."""
+        self._sources, self.chunk_count = [], 0
 
     def chunks(self, *, weights: bool) -> Iterator[Chunk]:
         """Yield tails, heads and weights; without weights, the array of weights is empty."""
@@ -134,7 +140,7 @@ def row_ranges(world: World, n: int, edges: EdgeChunks, *, symmetrise: bool, loo
     ranges = empty_ranges(n)
     count = _count_by_group(world, ranges, edges, symmetrise=symmetrise, loops=loops)
     if not symmetrise:
-        count += _count_by_group(world, ranges, edges, symmetrise=False, loops=loops, turned=True)
+        count = count + _count_by_group(world, ranges, edges, symmetrise=False, loops=loops, turned=True)
     return cut_ranges(world, ranges, count)
 
 
@@ -157,13 +163,17 @@ def _count_by_group(
     world: World, ranges: RowRanges, edges: EdgeChunks, *, symmetrise: bool, loops: bool, turned: bool = False
 ) -> NDArray[np.int64]:
     """Return the records of all ranks by the group of their row."""
+    direction = "in" if turned else "out"
+    if direction in edges.counts:
+        return edges.counts[direction]
     counts = np.zeros((numba.get_num_threads(), ranges.group_count), np.uint64)
     flags = np.uint64(ranges.shift), np.uint64(symmetrise), np.uint64(loops)
     for src, dst, _ in edges.chunks(weights=False):
         ends = (dst, src) if turned else (src, dst)
         build_kernels.count_rows(*ends, *flags, counts)
     own = counts.sum(axis=0).astype(np.int64)
-    return np.asarray(np.sum(world.allgather(own), axis=0))
+    edges.counts[direction] = np.asarray(np.sum(world.allgather(own), axis=0))
+    return edges.counts[direction]
 
 
 def build_rows(
@@ -176,7 +186,7 @@ def build_rows(
     duplicates: str,
     turned: bool = False,
 ) -> list[Piece]:
-    """Return the rows of this rank, given the edges that each rank has.
+    """Return the rows of this rank, given the edges that each rank has, and release the edges.
 
     This is a collective operation; all ranks must call it.
 
@@ -216,7 +226,17 @@ def build_rows(
             world, edges, ranges.shift, ranks, rows, received.add, symmetrise=symmetrise, loops=loops,
             turned=turned,
         )  # fmt: skip
-        own = csr.from_source(received, symmetrise=False, duplicates=duplicates, targets=max(ranges.n, 1))
+        if end is cuts[-1]:
+            edges.release()
+        # Rows that are sent to their owners are sorted there.
+        own = csr.from_source(
+            received,
+            symmetrise=False,
+            duplicates=duplicates,
+            targets=max(ranges.n, 1),
+            ordered=dtype is not None,
+        )
+        del received
         pieces.append(Piece(int(rows[me]), own))
     return pieces
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import evener as ev
@@ -189,3 +191,53 @@ def test_string_ids_of_a_container(tmp_path):
 
     check(tmp_path / "g.evg", 2)
     run_ranks(3, run)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".properties"])
+def test_tables_and_graphalytics(tmp_path, suffix):
+    """Custom ids and vertices without edges; then ids 0 to n-1, of a directed graph with weights."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7
+    graph = ev.Graph.from_edges(*ends, directed=False, duplicates="drop")
+    rows = (graph.offsets, graph.targets)
+    more = np.append(graph.offsets, graph.offsets[-1])
+    ids = np.append(graph.ids, 1 << 40)
+    file = tmp_path / f"g{suffix}"
+    ev.write(ev.Graph(more, rows[1], ids=ids, directed=False), file)
+    check(file, 3, alpha=0.3)
+    ev.write(ev.read("rmat:6,directed,weights=real"), tmp_path / f"h{suffix}")
+    check(tmp_path / f"h{suffix}", 2, policy="high")
+
+
+def test_ranks_divide_row_groups(tmp_path):
+    table = pa.table({"from": range(100), "to": [7] * 100, "weight": [1.5] * 100})
+    pq.write_table(table, tmp_path / "g.parquet", row_group_size=9)
+    check(tmp_path / "g.parquet", 4, reading={"duplicates": "drop"})
+    pq.write_table(
+        table.set_column(0, "from", [[-1, *range(99)][::-1]]), tmp_path / "h.parquet", row_group_size=9
+    )
+
+    def run(_):
+        with pytest.raises(ev.FormatError, match="column 'from' has -1 in row 100"):
+            ev.partition(tmp_path / "h.parquet", "cpu:1")
+
+    run_ranks(3, run)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "edges", "sentence"),
+    [
+        ("1\n2\n5\n", "1 2\n5 7\n", "vertex 7, which the vertex file lacks"),
+        ("1\n2\n5\n2\n", "1 2\n", "expected distinct vertex ids"),
+        ("1\n2\n5\nx\n", "1 2\n", r"g\.v, line 4: expected a vertex id"),
+    ],
+)
+def test_malformed_graphalytics(tmp_path, vertices, edges, sentence):
+    (tmp_path / "g.properties").write_text("graph.g.directed = true\n")
+    (tmp_path / "g.v").write_text(vertices)
+    (tmp_path / "g.e").write_text(edges)
+
+    def run(_):
+        with pytest.raises(ev.FormatError, match=sentence):
+            ev.partition(tmp_path / "g.properties", "cpu:1")
+
+    run_ranks(2, run)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from evener.graph.csr import CSR, EdgeSource
@@ -46,6 +48,8 @@ class EdgeIds:
         Whether `vertices` of all ranks lists all vertices, so that edges must not name others.
     n : int, optional
         The number of vertices, if the ids are ``0..n-1``.
+    path : Path, optional
+        The file of the edges, for messages.
     """
 
     src: NDArray[Any]
@@ -54,6 +58,7 @@ class EdgeIds:
     vertices: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     listed: bool = False
     n: int | None = None
+    path: Path | None = None
 
 
 @dataclass

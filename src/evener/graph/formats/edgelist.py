@@ -110,7 +110,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     dtype = heading.weights if options.weighted is not False else None
     if grammar is None:
         weights = np.empty(0, dtype) if options.weighted or dtype else None
-        edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights)
+        edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path=source.path)
     else:
         part = parse_part(world, source, grammar, line=line, offset=offset)
         found = world.allreduce(len(part.edges.src), "sum")
@@ -120,7 +120,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             gapless = part.line_count == len(weights)
             where = range(part.first_line, part.first_line + len(weights)) if gapless else None
             weights = on_all_ranks(world, lambda: _cast_weights(weights, heading, source.path, where))
-        edges = EdgeIds(part.edges.src, part.edges.dst, weights)
+        edges = EdgeIds(part.edges.src, part.edges.dst, weights, path=source.path)
     listed = len(isolated) > 0
     edges.n = options.n if options.n is not None else None if listed else heading.n
     edges.vertices = isolated if world.rank == 0 else isolated[:0]

@@ -144,6 +144,14 @@ class Source:
             finally:
                 stream.close()
 
+    def open(self) -> Any:
+        """Return an open file for Arrow, decompressed; the part of a file is in memory."""
+        import pyarrow as pa
+
+        if self.stop is None:
+            return pa.input_stream(str(self.path), compression=self.compression)
+        return pa.BufferReader(self.read_bytes())
+
     def read_bytes(self) -> bytes:
         """Return all bytes, decompressed."""
         with self.stream() as stream:

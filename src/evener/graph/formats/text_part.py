@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,11 +14,23 @@ from evener.graph.formats.text_stream import MAX_LINE_BYTES, open_text
 from evener.system.agreement import on_all_ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from evener.system.world import World
 
-__all__ = ["TextPart", "parse_part", "part_of", "refuse_compressed", "to_common_dtype"]
+    T = TypeVar("T")
+
+__all__ = [
+    "TextPart",
+    "count_lines",
+    "parse_in_parts",
+    "parse_part",
+    "part_of",
+    "refuse_compressed",
+    "to_common_dtype",
+]
 
 # Bytes per read in the search for the end of a line.
 _BLOCK = 1 << 16
@@ -95,26 +107,58 @@ def parse_part(
         On all ranks, the first error of the file, with the number of its line.
     """
     part = part_of(world, source, offset=offset)
-    edges, count, cut = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32)), 0, False
-    if grammar.weighted:
-        edges.weights = np.empty(0, np.int32)
+
+    def parse() -> tuple[tuple[Edges, int, bool], int]:
+        if not part.size:
+            nothing = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
+            nothing.weights = np.empty(0, np.int32) if grammar.weighted else None
+            return (nothing, 0, False), 0
+        with open_text(part, empty=True) as text:
+            edges = lines.parse(text, grammar)
+            return (edges, text.line, text.cut), text.line
+
+    edges, count, cut = parse_in_parts(world, parse, line=line)
+    counts = [line, *world.allgather(count)]
+    cut = any(world.allgather(cut))
+    return TextPart(edges, sum(counts[: world.rank + 1]) + 1, count, sum(counts), cut)
+
+
+def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:
+    """Return what this rank parses of a file, which begins with `line` lines that no rank parses.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    world : World
+    parse : callable
+        Returns what it parses and the number of lines. Its errors count lines from the begin of the part.
+    line : int
+
+    Raises
+    ------
+    EvenerError
+        On all ranks, the first error in the order of the file, with the number of its line.
+    """
     error: EvenerError | None = None
+    count = 0
     try:
-        if part.size:
-            with open_text(part, empty=True) as text:
-                edges = lines.parse(text, grammar)
-                count, cut = text.line, text.cut
+        value, count = parse()
     except EvenerError as own:
         error = own
-    outcomes = world.allgather((error, count, cut))
-    before = [line + sum(own for _, own, _ in outcomes[:rank]) for rank in range(world.size + 1)]
-    for first, (found, _, _) in zip(before, outcomes, strict=False):
+    for found, lines_of_rank in world.allgather((error, count)):
         if isinstance(found, FormatError) and found.line is not None:
-            raise FormatError(found.reason, path=found.path, line=first + found.line)
+            raise FormatError(found.reason, path=found.path, line=line + found.line)
         if found is not None:
             raise found
-    cut = any(own for *_, own in outcomes)
-    return TextPart(edges, before[world.rank] + 1, count, before[-1], cut)
+        line += lines_of_rank
+    return value
+
+
+def count_lines(part: Source) -> int:
+    """Return the number of lines in a part of a file."""
+    data = part.read_bytes()
+    return data.count(b"\n") + (len(data) > 0 and not data.endswith(b"\n"))
 
 
 def to_common_dtype(world: World, weights: NDArray[Any] | None) -> NDArray[Any] | None:

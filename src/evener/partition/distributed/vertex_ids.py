@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from evener.errors import ArgumentError
+from evener.errors import FormatError
 from evener.graph.arrays import read_only
 from evener.graph.ids import EdgeArrays, distinct
 from evener.kernels.cpu import numbering as kernels
@@ -42,8 +42,8 @@ def number_vertices(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[n
 
     Raises
     ------
-    ArgumentError
-        If an edge names a vertex that is not listed, and the edges must not.
+    FormatError
+        If an edge names a vertex that is not listed, if a vertex is listed twice, or if an id is too large.
     """
     ends = [edges.src, edges.dst]
     if edges.n is not None:
@@ -53,6 +53,8 @@ def number_vertices(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[n
     largest = max((int(end.max()) for end in [*ends, edges.vertices] if len(end)), default=-1)
     span, most = world.allreduce((1 + largest, len(edges.src)), "max")
     wide = np.uint64 if span > 1 << 32 else np.uint32
+    if span > 1 << 63:
+        raise FormatError(f"expected ids below 2^63, found {span - 1}", path=edges.path)
     edges.src, edges.dst = (end.astype(wide, copy=False) for end in ends)
     if span > max(_SPAN_PER_END * 2 * most, _SMALL_SPAN):
         return _by_search(world, edges)
@@ -64,7 +66,7 @@ def _check_below(edges: EdgeIds) -> None:
     for end in (edges.src, edges.dst):
         if len(end) and (largest := int(end.max())) >= (edges.n or 0):
             msg = f"expected ids below n = {edges.n}, found {largest}; omit n="
-            raise ArgumentError(msg)
+            raise FormatError(msg, path=edges.path)
 
 
 def _by_bitmap(world: World, edges: EdgeIds, span: int) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
@@ -86,6 +88,7 @@ def _by_bitmap(world: World, edges: EdgeIds, span: int) -> tuple[EdgeArrays, NDA
     n = int(counts.sum(dtype=np.int64))
     if edges.listed:
         _check_listed(world, edges, bitmap)
+        _check_distinct(world, edges, n)
     if n == span:
         return EdgeArrays(read_only(edges.src), read_only(edges.dst), edges.weights, n), None
     ranks = np.zeros(words, np.uint32)
@@ -108,6 +111,13 @@ def _ids_of_block(
     return ids[begin - base : end - base] + 64 * first
 
 
+def _check_distinct(world: World, edges: EdgeIds, n: int) -> None:
+    """Raise on all ranks if a vertex is listed twice."""
+    listed = world.allreduce(len(edges.vertices), "sum")
+    if listed != n:
+        raise FormatError(f"expected distinct vertex ids, found {listed - n} repeated", path=edges.path)
+
+
 def _check_listed(world: World, edges: EdgeIds, bitmap: NDArray[np.uint64]) -> None:
     """Raise on all ranks if an edge names a vertex that is not listed."""
 
@@ -117,13 +127,13 @@ def _check_listed(world: World, edges: EdgeIds, bitmap: NDArray[np.uint64]) -> N
                 ids = end[start : start + _SORT_CHUNK].astype(np.uint64)
                 marked = bitmap[ids >> np.uint64(6)] >> (ids & np.uint64(63)) & np.uint64(1)
                 if not marked.all():
-                    raise _unlisted(ids[marked == 0][0])
+                    raise _unlisted(edges, ids[marked == 0][0])
 
     on_all_ranks(world, check)
 
 
-def _unlisted(vertex: Any) -> ArgumentError:
-    return ArgumentError(f"an edge names vertex {vertex}, which the vertex file lacks")
+def _unlisted(edges: EdgeIds, vertex: Any) -> FormatError:
+    return FormatError(f"an edge names vertex {vertex}, which the vertex file lacks", path=edges.path)
 
 
 def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
@@ -147,6 +157,8 @@ def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
     ids = distinct(ids) if len(ids) else ids
     counts = world.allgather(len(ids))
     n, first = sum(counts), sum(counts[: world.rank])
+    if edges.listed:
+        _check_distinct(world, edges, n)
     # Ask for the number of each id that this rank uses.
     asked = world.alltoall(np.split(own, np.searchsorted(own, splitters)))
     answers = [_numbers(ids, wanted, first) for wanted in asked]
@@ -154,7 +166,7 @@ def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
 
     def check() -> None:
         if (missing := np.flatnonzero(numbers == _ABSENT)).size:
-            raise _unlisted(own[missing[0]])
+            raise _unlisted(edges, own[missing[0]])
 
     on_all_ranks(world, check)
     src, dst = (_looked_up(end, own, numbers) for end in (edges.src, edges.dst))

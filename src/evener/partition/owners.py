@@ -18,15 +18,15 @@ from evener.kernels.cpu import partition as kernels
 from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["PIECE", "cut_positions", "edge_shares", "owners"]
+__all__ = ["edge_shares", "owners"]
 
 
 # Vertices per partial sum of degrees.
-PIECE = 1 << 14
+_PIECE = 1 << 14
 
 
 def edge_shares(
@@ -117,38 +117,17 @@ def _cuts(
     If no vertex has an edge, the shares count vertices.
     """
     n = len(order)
-    sums = np.empty(-(-n // PIECE), dtype=np.uint64)
-    kernels.sum_degrees(order, degree, PIECE, sums)
-    if not sums.any():
-        return _cuts(order, read_only(np.ones(n, np.uint64)), up_to)
-    return cut_positions(sums, lambda first: degree[order[first : first + PIECE]], up_to, n)
-
-
-def cut_positions(
-    sums: NDArray[np.uint64],
-    degrees_from: Callable[[int], NDArray[np.unsignedinteger[Any]]],
-    up_to: NDArray[np.float64],
-    n: int,
-) -> list[int]:
-    """Return the positions in an order of the vertices where these shares of the edges end.
-
-    Parameters
-    ----------
-    sums : ndarray of uint64
-        Sum of the degrees of each `PIECE` vertices in the order, not all 0.
-    degrees_from : callable
-        Called with the first position of a piece. Returns the degrees of the vertices of the piece.
-    up_to : ndarray of float64
-    n : int
-        Number of vertices.
-    """
+    sums = np.empty(-(-n // _PIECE), dtype=np.uint64)
+    kernels.sum_degrees(order, degree, _PIECE, sums)
     ends = np.cumsum(sums)
+    if ends[-1] == 0:
+        return _cuts(order, read_only(np.ones(n, np.uint64)), up_to)
     cuts = []
     for share in up_to:
         wanted = share * float(ends[-1])
         piece = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
-        first = piece * PIECE
-        own = degrees_from(first)
+        first = piece * _PIECE
+        own = degree[order[first : first + _PIECE]]
         edges_up_to = ends[piece] - sums[piece] + np.cumsum(own)
         # The vertex at a cut goes to the side with more of its edges.
         astride = min(int(np.searchsorted(edges_up_to, wanted)), len(own) - 1)

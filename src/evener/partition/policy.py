@@ -33,14 +33,10 @@ class Policy(NamedTuple):
     degrees_only : bool
         Whether the order depends on the positions in `by_degree` only. The planner then applies `order` to
         the degrees. Otherwise the planner expects the same mixture of degrees on every element.
-    places : callable, optional
-        Called with positions in descending degree (ndarray of uint32), the number of vertices and a seed.
-        Returns the place of each position in the order. Without it, no rank can hold a part of a graph only.
     """
 
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]]
     degrees_only: bool
-    places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]] | None = None
 
 
 def policy_names() -> list[str]:

@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError
-from evener.graph.arrays import read_only
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.owners import PIECE, cut_positions
-from evener.partition.policy import find_policy
+from evener.partition.distributed.places import PIECE, cut_positions, places_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,14 +100,7 @@ def _owners(
     dtype = np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16
     if len(shares) == 1 or n == 0:
         return np.zeros(len(position), dtype)
-    places_of = find_policy(policy).places
-    if places_of is None:
-        msg = (
-            f"policy=: {policy!r} needs the whole graph on every rank; read the graph with evener.read, or "
-            'use "random", "high" or "low"'
-        )
-        raise ArgumentError(msg)
-    places = places_of(read_only(position), n, seed)
+    places = places_of(policy, position, n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
     sums = np.zeros(-(-n // PIECE), np.uint64)

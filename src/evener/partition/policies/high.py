@@ -17,8 +17,4 @@ def _order(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # n
     return by_degree
 
 
-def _places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    return positions
-
-
-POLICY = Policy(_order, degrees_only=True, places=_places)
+POLICY = Policy(_order, degrees_only=True)

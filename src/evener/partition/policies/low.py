@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from evener.partition.policy import Policy
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["POLICY"]
@@ -18,8 +17,4 @@ def _order(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # n
     return by_degree[::-1]
 
 
-def _places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    return np.uint32(max(n, 1) - 1) - positions
-
-
-POLICY = Policy(_order, degrees_only=True, places=_places)
+POLICY = Policy(_order, degrees_only=True)

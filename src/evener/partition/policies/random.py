@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.graph.arrays import read_only
-from evener.kernels.cpu.permutation import ROUNDS, shuffle, shuffled_places
+from evener.kernels.cpu.permutation import ROUNDS, shuffle
 from evener.partition.policy import Policy
 
 if TYPE_CHECKING:
@@ -16,20 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["POLICY"]
 
 
-def _keys(seed: int) -> NDArray[np.uint64]:
-    return read_only(np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64))
-
-
 def _order(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
+    keys = np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64)
     order = np.empty(len(by_degree), np.uint32)
-    shuffle(read_only(by_degree), _keys(seed), order)
+    shuffle(read_only(by_degree), read_only(keys), order)
     return order
 
 
-def _places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:
-    places = np.empty(len(positions), np.uint32)
-    shuffled_places(read_only(positions), n, _keys(seed), places)
-    return places
-
-
-POLICY = Policy(_order, degrees_only=False, places=_places)
+POLICY = Policy(_order, degrees_only=False)

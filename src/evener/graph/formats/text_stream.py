@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "Text", "open_text"]
 
-# Bytes per read.
-CHUNK_BYTES = 1 << 25
+# Bytes per read, and per read of a small part of a file.
+CHUNK_BYTES, MIN_CHUNK_BYTES = 1 << 25, 1 << 22
 
 # Bytes of the longest line; each buffer begins with space for a partial line.
 MAX_LINE_BYTES = 1 << 20
@@ -62,6 +62,8 @@ class Text:
         self._reader = reader
         compressed = source.compression is not None
         room = CHUNK_BYTES if compressed else min(CHUNK_BYTES, source.size + 1)
+        if source.stop is not None:  # several ranks may share a memory
+            room = min(room, max(MIN_CHUNK_BYTES, source.size >> 4))
         self._spare = bytearray(MAX_LINE_BYTES + room + 1)
         self._partial_line = b""
         self._next_read = reader.submit(self._fill, bytearray(MAX_LINE_BYTES + room + 1))

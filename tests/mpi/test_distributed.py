@@ -11,7 +11,7 @@ import pytest
 
 import evener as ev
 from evener.testing.ranks import run_ranks
-from expected import ITERATIONS, Truth
+from expected import ITERATIONS, Truth, whole
 
 ROWS, OWNED_ROWS, MIRRORS = (
     import_module(f"evener.partition.distributed.{name}") for name in ("rows", "owned_rows", "mirrors")
@@ -67,20 +67,37 @@ def test_generators(spec, ranks):
     check(spec, ranks, **HOW[ranks])
 
 
-@pytest.mark.parametrize("spec", ["rmat:7,weights=1..255", "rmat:7,directed,weights=real"])
-def test_answers(spec):
-    """All algorithms on parts of a graph, and on a spec without a call of partition."""
-    graph = ev.read(spec)
+def check_answers(source, graph):
+    """All algorithms on parts of a graph, and on a path or spec without a call of partition."""
     truth = Truth(graph, int(graph.out_degree().argmax()))
+    jumps = {int(graph.ids[3]): 2.0, int(graph.ids[-1]): 1.0}
+    expected = ev.pagerank(graph, personalization=jumps)["rank"]
 
     def run(_):
-        truth.check_placed(ev.partition(spec, "cpu:1", policy="high", alpha=0.3))
-        truth.check_bfs(ev.bfs(spec, source=truth.source))
-        truth.check_sssp(ev.sssp(spec, source=truth.source))
-        truth.check_pagerank(ev.pagerank(spec, tol=0, max_iter=ITERATIONS))
-        truth.check_wcc(ev.wcc(spec))
+        pg = ev.partition(source, "cpu:1", policy="high", alpha=0.3)
+        truth.check_placed(pg)
+        np.testing.assert_allclose(whole(ev.pagerank(pg, personalization=jumps), "rank"), expected, rtol=1e-5)
+        truth.check_bfs(ev.bfs(source, source=truth.source))
+        truth.check_sssp(ev.sssp(source, source=truth.source))
+        truth.check_pagerank(ev.pagerank(source, tol=0, max_iter=ITERATIONS))
+        truth.check_wcc(ev.wcc(source))
+        with pytest.raises(ev.UnknownVertexError, match="vertex -1 is not in the graph"):
+            ev.bfs(pg, source=-1)
+        with pytest.raises(ev.ArgumentError, match="give the path or spec again"):
+            ev.partition(pg.graph, "cpu:1")
 
     run_ranks(3, run)
+
+
+def test_answers():
+    check_answers("rmat:7,weights=1..255", ev.read("rmat:7,weights=1..255"))
+
+
+def test_answers_with_ids(tmp_path):
+    ends = np.random.default_rng(3).integers(0, 60, (2, 300)) * 7 + 3
+    graph = ev.Graph.from_edges(*ends, np.linspace(0.5, 3, 300))
+    ev.write(graph, tmp_path / "g.txt")
+    check_answers(str(tmp_path / "g.txt"), graph)
 
 
 def test_rows_come_in_rounds(monkeypatch):

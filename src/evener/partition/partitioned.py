@@ -160,21 +160,15 @@ class PartitionedGraph:
             For a number that is not a local number of its partition.
         """
         self._check_parts(parts, numbers=True)
-        ranks = self.world.size > 1
-        gathered = np.empty(0, np.int64) if ranks else self._for_each_vertex(np.dtype(np.int64))
+        if self.world.size > 1:
+            return self._ids_of(self._deliver(np.concatenate(list(self._global_numbers(parts)))))
+        gathered = self._for_each_vertex(np.dtype(np.int64))
         names = _integer_ids(self.graph)
-        numbers = []
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices, own = element.download(partition.vertices), partition.owned
-            local = element.download(part)
-            if ranks:
-                absent = local[:own] == NO_VERTEX
-                beyond = int((~absent & (local[:own] >= len(vertices))).sum())
-                numbers.append(np.where(absent, NO_VERTEX, vertices.take(local[:own], mode="clip")))
-            else:
-                beyond = kernels.scatter_ids_of_local(vertices, local, names, np.uint64(own), gathered)
+            vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
+            beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
-        return self._ids_of(self._deliver(np.concatenate(numbers))) if ranks else gathered
+        return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
@@ -217,6 +211,16 @@ class PartitionedGraph:
             bounds = block_bounds(self.graph.n, self.world.size)
             self._exchange = BlockExchange(self.world, bounds, owned)
         return self._exchange.deliver(values)
+
+    def _global_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> Iterator[NDArray[np.uint32]]:
+        """Yield the global numbers of each partition's values, which are local numbers."""
+        for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
+            vertices = element.download(partition.vertices)
+            local = element.download(part)[: partition.owned]
+            absent = local == NO_VERTEX
+            beyond = int((~absent & (local >= len(vertices))).sum())
+            _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
+            yield np.where(absent, NO_VERTEX, vertices.take(local, mode="clip"))
 
     def _ids_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the ids of vertices, or their numbers if ids are strings; -1 for no vertex."""

@@ -113,6 +113,11 @@ class DistributedGraph(Graph):
         arrays = [array for piece in pieces for array in piece.rows if array is not None]
         return sum(array.nbytes for array in [*arrays, self.out_degrees, self.degrees])
 
+    def release(self) -> None:
+        """Free the arrays of this rank's range, which a placed graph does not need."""
+        self.rows, self.strength = {}, None
+        self.out_degrees = self.degrees = np.empty(0, np.uint64)
+
     # ---- ids ------------------------------------------------------------------------------------
 
     def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:

@@ -114,6 +114,7 @@ def build_partitions(
             vertices = np.concatenate([own[p], found.vertices])
             partitions[p] = _partition(p, graph, owned, begin, end, found, vertices, first)
             mirrors[p] = found.local
+    graph.release()
     return partitions, DistributedNumbering(graph, numbers, own, mirrors)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.distributed.rows import CHUNK, degrees_of
@@ -69,8 +70,16 @@ def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Seque
     """Send all rows of a graph to the ranks of their owners, and return those of this rank.
 
     The graph has no rows afterwards. This is a collective operation; all ranks must call it.
+
+    Raises
+    ------
+    ArgumentError
+        If the graph has no rows, because it was placed before.
     """
     world = graph.world
+    if not graph.rows:
+        msg = "partition: the edges of this graph were placed before and freed; give the path or spec again"
+        raise ArgumentError(msg)
     bounds, rank_of = numbers.bounds, np.array(ranks)
     starts = bounds[[ranks.index(rank) for rank in range(world.size)]]
     to = rank_of[numbers.owner].astype(np.uint16)

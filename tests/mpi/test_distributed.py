@@ -56,7 +56,7 @@ HOW = {
     1: {"policy": "random", "directions": "both"},
     2: {"policy": "high", "directions": "out", "alpha": 0.4, "on": "cpu:1,cpu:1"},
     3: {"policy": "low", "directions": "in", "alpha": 0.4},
-    4: {"policy": "random", "directions": "both", "seed": 3},
+    4: {"policy": "C-R", "directions": "both", "seed": 3},
 }
 
 

@@ -141,13 +141,16 @@ def _send(
         columns = [(own_targets, targets)] + ([] if weights is None else [(own_weights, weights)])
         for source, target in columns:
             packed = np.empty(int(starts[-1]), source.dtype)
-            kernels.copy_rows(lengths, begins[:-1][order], starts[:-1], read_only(source), packed)
+            bits = f"u{source.itemsize}"  # one compilation for all types of one width
+            own_bits, packed_bits = read_only(source.view(bits)), packed.view(bits)
+            kernels.copy_rows(lengths, begins[:-1][order], starts[:-1], own_bits, packed_bits)
             received = world.alltoall(np.split(packed, cuts[:-1]))
             for rank, part in enumerate(received):
                 at = places[rank][done[rank] : done[rank] + int(numbers[rank][0])]
                 own = offsets[at + np.uint32(1)] - offsets[at]
                 ends = np.cumsum(own)
-                kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], read_only(part), target)
+                part_bits, target_bits = read_only(part.view(bits)), target.view(bits)
+                kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], part_bits, target_bits)
         done = [before + int(count[0]) for before, count in zip(done, numbers, strict=True)]
     return Rows(offsets, targets, weights)
 

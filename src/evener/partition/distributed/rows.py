@@ -329,7 +329,9 @@ def _exchange(
         if len(records) < ends[-1]:
             records = np.empty(most, np.uint64)
             record_weights = np.empty(most if weighted else 0, nothing.dtype)
-        kernels.pack_records(src, dst, weights, *flags, ranks, first_rows, cursors, records, record_weights)
+        # Kernels move the bits of weights, so one compilation serves all types of one width.
+        own_bits, packed_bits = (own.view(f"u{own.itemsize}") for own in (weights, record_weights))
+        kernels.pack_records(src, dst, own_bits, *flags, ranks, first_rows, cursors, records, packed_bits)
         cuts = ends.astype(np.int64)
         received = world.alltoall(np.split(records[: cuts[-1]], cuts[:-1]))
         own_weights = [nothing] * size

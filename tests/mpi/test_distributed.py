@@ -66,6 +66,26 @@ def test_generators(spec, ranks):
     check(spec, ranks, **HOW[ranks])
 
 
+@pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR", "hash", "lpt"])
+def test_policies_of_degrees(policy):
+    """Ranks that hold parts choose the owners that ranks with the whole graph choose."""
+    spec, how = "rmat:7,directed", {"on": "cpu:1,cpu:1", "policy": policy, "seed": 2}
+    graph = ev.read(spec)
+    whole = run_ranks(2, lambda _: ev.partition(graph, **how).partitions)
+    parts = run_ranks(2, lambda _: ev.partition(spec, **how).partitions)
+    for found, expected in zip(parts, whole, strict=True):
+        assert_same_partitions(found, expected)
+
+
+def test_policies_of_edges_are_refused():
+    def run(_):
+        sentence = "ldg needs all edges of the graph, and each rank knows only .*; use one of C-PG, "
+        with pytest.raises(ev.ArgumentError, match=sentence):
+            ev.partition("rmat:5", "cpu:1", policy="ldg")
+
+    run_ranks(2, run)
+
+
 def check_answers(source, graph):
     """All algorithms on parts of a graph, and on a path or spec without a call of partition."""
     truth = Truth(graph, int(graph.out_degree().argmax()))

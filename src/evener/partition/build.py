@@ -6,13 +6,11 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
-from evener.kernels.cpu import partition as kernels
+from evener.partition.degrees import descending_degree_on_host
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.mirrors import build_partitions as build_own_partitions
 from evener.partition.distributed.numbers import number_vertices as number_own_vertices
@@ -35,6 +33,7 @@ from evener.system.world import current_world
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
@@ -47,10 +46,7 @@ if TYPE_CHECKING:
         list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
     ]
 
-__all__ = ["descending_degree_on_host", "partition"]
-
-# Largest out-degree: partitions store out-degrees as uint32.
-MAX_OUT_DEGREE = (1 << 32) - 1
+__all__ = ["partition"]
 
 
 @translate_errors("placing a graph")
@@ -186,7 +182,7 @@ def partition(
 
     with with_placement_hint(graph, elements, directions=directions) if whole else nullcontext():
         if isinstance(graph, DistributedGraph):
-            numbers = number_own_vertices(graph, policy=policy, shares=shares, seed=seed)
+            numbers = number_own_vertices(graph, owners_of, policy=policy, shares=shares, seed=seed)
             placed = _build_own(graph, directions, elements, numbers, ranks)
         else:
             placed = *_build(graph, directions, elements, owners_of, world, ranks), None
@@ -275,28 +271,3 @@ def build_partitions(
     on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
     prefixes = directions == "both"
     return place_partitions(elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks)
-
-
-def descending_degree_on_host(
-    graph: Graph,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the vertices in descending degree, their degrees, and their out-degrees.
-
-    The degree of a vertex of a directed graph counts in-edges and out-edges.
-    """
-    degree = graph.out_degree()
-    if (largest := int(degree.max(initial=0))) > MAX_OUT_DEGREE:
-        msg = (
-            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
-            'build the graph with duplicates="drop"'
-        )
-        raise ArgumentError(msg)
-    out_degree = degree.astype(np.uint32)
-    if graph.directed:
-        degree += graph.in_degree()
-    by_degree = np.empty(graph.n, dtype=np.uint32)
-    degrees = int(degree.max(initial=0)) + 2
-    require(8 * degrees, "sorting vertices by their degrees")
-    first = np.zeros(degrees, dtype=np.uint64)
-    kernels.order_by_degree(degree, first, by_degree)
-    return by_degree, degree, out_degree

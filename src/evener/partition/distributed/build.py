@@ -13,6 +13,7 @@ from evener.graph.csr import CSR
 from evener.graph.share import EdgeIds, StoredRows
 from evener.kernels.cpu import check
 from evener.partition.blocks import block_bounds
+from evener.partition.degrees import MAX_OUT_DEGREE
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import (
     EdgeChunks,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["build_graph"]
 
-# Largest out-degree: partitions store out-degrees as uint32.
-_MAX_OUT_DEGREE = (1 << 32) - 1
 # Weights of a rank in the sample.
 _SAMPLE = 1 << 12
 
@@ -112,9 +111,9 @@ def _with_degrees(
         degree[other], sums = count_opposite(world, ranges, pieces, dtype if other == "out" else None)
         strength = sums if other == "out" else strength
     largest = world.allreduce(int(degree["out"].max(initial=0)), "max")
-    if largest > _MAX_OUT_DEGREE:
+    if largest > MAX_OUT_DEGREE:
         msg = (
-            f"expected at most {_MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
+            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
             'read the graph with duplicates="drop"'
         )
         raise ArgumentError(msg)

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.distributed.places import places_of
+from evener.partition.degrees import by_descending_degree
+from evener.partition.distributed.places import has_places, places_of
 from evener.partition.orders import PIECE, cut_positions, owner_array
+from evener.partition.policy import check_needs
+from evener.system.memory import require
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from evener.partition.distributed.graph import DistributedGraph
@@ -23,6 +28,8 @@ __all__ = ["DistributedNumbers", "number_vertices"]
 
 # Span of keys that is always counted in a table.
 _SMALL_SPAN = 1 << 16
+# Bytes per vertex of the graph: two copies of its degree, its place in two orders, and its owner.
+_BYTES_OF_OWNERS = 8 + 8 + 4 + 4 + 2
 
 
 class DistributedNumbers:
@@ -41,17 +48,40 @@ class DistributedNumbers:
 
 
 def number_vertices(
-    graph: DistributedGraph, *, policy: str, shares: NDArray[np.float64], seed: int
+    graph: DistributedGraph,
+    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    *,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
 ) -> DistributedNumbers:
     """Return the owners and local numbers of the vertices of this rank's range.
 
     This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : DistributedGraph
+    owners_of : callable
+        Returns the owners of all vertices, given the vertices in descending degree and the degrees. It is
+        called for policies that do not cut an order.
+    policy : str
+    shares : ndarray of float64, shape (elements,)
+    seed : int
+
+    Raises
+    ------
+    ArgumentError
+        If the policy needs the edges of the whole graph.
     """
     world, degree = graph.world, graph.degrees
     highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
     descending = highest - degree
     position = _order(world, descending)
-    owner = _owners(graph, position.astype(np.uint32), policy, shares, seed)
+    if has_places(policy) or len(shares) == 1:
+        owner = _owners(graph, position.astype(np.uint32), policy, shares, seed)
+    else:
+        owner = _owners_from_degrees(graph, owners_of, policy)
     counts = np.sum(world.allgather(np.bincount(owner, minlength=len(shares))), axis=0)
     bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     # Owner and class of the degree in one key: few classes give a dense key.
@@ -91,6 +121,19 @@ def _classes(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.u
         return found.astype(np.uint64) + lowest, class_of[keys - lowest], counts[found]
     distinct, classes, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return distinct, classes.astype(np.uint32), counts
+
+
+def _owners_from_degrees(
+    graph: DistributedGraph,
+    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    policy: str,
+) -> NDArray[Any]:
+    """Return the owner of each vertex of this rank's range, from the degrees of all vertices."""
+    check_needs(policy, "degrees")
+    require(_BYTES_OF_OWNERS * graph.n, "choosing the owners of all vertices")
+    degree = np.concatenate(graph.world.allgather(graph.degrees))
+    first, last = graph.ranges.bounds[graph.world.rank : graph.world.rank + 2]
+    return owners_of(by_descending_degree(degree), degree)[first:last]
 
 
 def _owners(

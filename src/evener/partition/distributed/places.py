@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.kernels.cpu.permutation import shuffled_places
 from evener.partition.orders import shuffle_keys
@@ -14,7 +13,7 @@ from evener.partition.orders import shuffle_keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["places_of"]
+__all__ = ["has_places", "places_of"]
 
 
 def _descending(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - as _shuffled
@@ -34,19 +33,11 @@ def _shuffled(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.ui
 _PLACES = {"high": _descending, "low": _ascending, "random": _shuffled, "C-R": _shuffled}
 
 
-def places_of(policy: str, positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:
-    """Return the places of vertices in the order of a policy, given their positions in descending degree.
+def has_places(policy: str) -> bool:
+    """Return whether a rank finds the owners of its vertices without the degrees of all vertices."""
+    return policy in _PLACES
 
-    Raises
-    ------
-    ArgumentError
-        If the order of the policy depends on more than the positions.
-    """
-    if policy not in _PLACES:
-        able = ", ".join(_PLACES)
-        msg = (
-            f"policy=: {policy} needs the whole graph on every rank, and each rank has a part; use one of "
-            f"{able}, or read the graph with evener.read"
-        )
-        raise ArgumentError(msg)
+
+def places_of(policy: str, positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:
+    """Return the places of vertices in the order of a policy, given their positions in descending degree."""
     return _PLACES[policy](positions, n, seed)

@@ -375,10 +375,10 @@ class ReverseEdges:
         """Write the targets and the rows of edges ``start:stop``."""
         import numba
 
-        from evener.kernels.cpu.rows import expand_rows
+        from evener.kernels.cpu import build as kernels
 
         src[:] = self.targets[start:stop]
-        expand_rows(self.offsets, np.uint64(start), dst, numba.get_num_threads())
+        kernels.expand_rows(self.offsets, np.uint64(start), dst, numba.get_num_threads())
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
         """Write the weights of edges ``start:stop``."""

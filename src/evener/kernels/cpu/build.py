@@ -16,6 +16,7 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
     "count_rows",
+    "expand_rows",
     "place_buckets",
     "scatter_records",
     "slice_bound",
@@ -354,3 +355,32 @@ def place_buckets(halves, record_weights, starts, rows, sizes, positions, target
                 weights, offsets,
             )  # fmt: skip
             b = take_chunk(counter, ONE)
+
+
+# ---- rows of edges ------------------------------------------------------------------------------------
+
+
+@inline_step
+def _expand_part(offsets, start, first, last, out):
+    """Write the rows of edges ``start + first : start + last``: bisection, then a linear scan."""
+    low, high = ZERO, np.uint64(len(offsets)) - ONE
+    while low < high:
+        middle = (low + high) >> ONE
+        if offsets[middle + ONE] <= start + first:
+            low = middle + ONE
+        else:
+            high = middle
+    row = low
+    for e in range(first, last):
+        while offsets[row + ONE] <= start + e:
+            row += ONE
+        out[e] = np.uint32(row)
+
+
+@parallel
+def expand_rows(offsets, start, out, parts):
+    """Write the row of each edge, from edge `start` on, to `out`."""
+    for p in prange(parts):
+        _expand_part(
+            offsets, start, slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts), out
+        )

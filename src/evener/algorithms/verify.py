@@ -19,6 +19,8 @@ from evener.algorithms.registry import find
 from evener.algorithms.verification import Answer, Claim
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
+from evener.results.result import Result
+from evener.system.world import run_on_all_ranks
 
 __all__ = [
     "Answer",
@@ -34,6 +36,9 @@ __all__ = [
 
 def verify(result: Answer) -> None:
     """Verify an answer.
+
+    With the result of several ranks, this is a collective operation and must be called by all ranks. Rank 0
+    gathers and verifies the answer.
 
     Parameters
     ----------
@@ -66,4 +71,8 @@ def verify(result: Answer) -> None:
         if not isinstance(found := getattr(result, name), Mapping):
             msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
-    verifier(result)
+    if isinstance(result, Result) and result.world.size > 1:
+        whole = result.gather()
+        run_on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
+    else:
+        verifier(result)

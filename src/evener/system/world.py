@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
 
+from evener.errors import EvenerError
 from evener.system.mpi import mpi_world
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     Operation = Literal["sum", "min", "max"]
 
-__all__ = ["SingleProcess", "World", "current_world", "enter_world"]
+__all__ = ["SingleProcess", "World", "current_world", "enter_world", "run_on_all_ranks"]
+
+T = TypeVar("T")
 
 
 class World(Protocol):
@@ -134,6 +137,29 @@ class SingleProcess:
     def abort(self, error: BaseException) -> NoReturn:
         """Raise the error."""
         raise error
+
+
+def run_on_all_ranks(world: World, work: Callable[[], T]) -> list[T]:
+    """Call a function on every rank, and return the values of all ranks; raise on all if one raises.
+
+    This is a collective operation and must be called by all ranks.
+
+    Raises
+    ------
+    EvenerError
+        The first error of a rank, on all ranks.
+    """
+    try:
+        done: T | EvenerError = work()
+    except EvenerError as error:
+        if world.size == 1:
+            raise
+        done = error
+    values = world.allgather(done)
+    for value in values:
+        if isinstance(value, EvenerError):
+            raise value
+    return values
 
 
 _SINGLE_PROCESS = SingleProcess()

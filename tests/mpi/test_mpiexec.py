@@ -2,43 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 import time
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-LAUNCHER = shutil.which(
-    "mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-)
-HERE = Path(__file__).parent
+from mpi.launcher import mpiexec
 
-pytestmark = pytest.mark.skipif(
-    LAUNCHER is None or find_spec("mpi4py") is None,
-    reason='no MPI launcher with mpi4py; pip install "evener[mpi]"',
-)
-
-
-def mpiexec(ranks, program, *words):
-    """Run Python code on several ranks, and return what happened."""
-    path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [LAUNCHER, "-n", str(ranks), sys.executable, "-c", program, *words],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def launcher_works():
-    """Skip these tests where the launcher cannot start two processes, for example without a host name."""
-    done = mpiexec(2, "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2")
-    if done.returncode:
-        pytest.skip(f"mpiexec cannot start two ranks here: {done.stderr.strip()[-200:]}")
+pytestmark = pytest.mark.usefixtures("launcher")
 
 
 PARITY = """
@@ -105,3 +75,34 @@ world.barrier()
     assert done.stderr.count("ValueError: rank one has a problem") == 1
     assert "rank 1 of 3 failed:" in done.stderr
     assert time.monotonic() - began < 60
+
+
+ALL_FAIL = """
+from evener.system.world import current_world
+current_world()
+raise ValueError("every rank has this problem")
+"""
+
+
+def test_an_error_of_all_ranks_is_printed_once():
+    done = mpiexec(3, ALL_FAIL)
+    assert done.returncode == 1
+    assert done.stderr.count("ValueError: every rank has this problem") == 1
+    assert done.stderr.startswith("Traceback")
+
+
+TWO_FAIL = """
+import sys
+from evener.system.world import current_world
+world = current_world()
+if world.rank:
+    raise MemoryError("no memory on this host")
+world.barrier()
+"""
+
+
+def test_ranks_with_the_same_error_print_it_once():
+    done = mpiexec(3, TWO_FAIL)
+    assert done.returncode != 0
+    assert done.stderr.count("MemoryError: no memory on this host") == 1
+    assert done.stderr.startswith("ranks 1 and 2 of 3 failed:\nTraceback")

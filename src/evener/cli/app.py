@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from evener.algorithms import registry
 from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.cli import graph_commands, machine_commands
+from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
     PLACEMENT_OPTIONS,
     READ_OPTIONS,
@@ -28,6 +29,7 @@ from evener.cli.options import (
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
+from evener.system.world import current_world, run_on_all_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+# Commands that all ranks of an MPI job run together.
+_ON_RANKS = ("run", "verify", "bench", "plan", "devices")
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
@@ -58,6 +62,8 @@ def _start(
         say(f"evener {__version__}")
     elif context.invoked_subcommand is None:
         say(context.get_help())
+    elif context.invoked_subcommand not in _ON_RANKS:
+        refuse_ranks(context.invoked_subcommand)
 
 
 class _PerAlgorithm(TyperGroup):
@@ -91,7 +97,12 @@ def run(
     *,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Table: .parquet, .csv, .tsv, .arrow."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Table: .parquet, .csv, .tsv, .arrow; or a folder, with / at its end.",
+        ),
     ] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Report of the run: .html.")] = None,
     trace: Annotated[
@@ -111,9 +122,18 @@ def run(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, output_files, render, runs
 
-    output_files.check_outputs(graph, table=output, report=report, trace=trace)
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    if energy:
+        refuse_ranks("run --energy")
+    world = current_world()
+
+    def check() -> None:
+        if world.rank == 0:
+            output_files.check_outputs(graph, table=output, report=report, trace=trace)
+
+    run_on_all_ranks(world, check)
+    place = runs.with_elements(place)
     with job.shown():
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
         arguments = {**with_vertices(spec, opened, arguments), **place}
@@ -163,8 +183,11 @@ def verify(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, render, runs
 
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    if results is not None:
+        refuse_ranks("verify with a table of results")
+    place = runs.with_elements(place)
     with job.shown():
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
         answer: Answer
@@ -201,8 +224,9 @@ def bench(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import benchmark, notes, render, runs
 
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    place = runs.with_elements(place)
     with job.shown():
         _, placed, place = runs.open_placed(job, graph, read_options(given), place)
         timed = benchmark.repeat(job, spec, placed, arguments, place, repeats=repeats)

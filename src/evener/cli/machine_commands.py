@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evener.algorithms import registry
+from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
     PLACEMENT_OPTIONS,
     READ_OPTIONS,
@@ -21,6 +22,10 @@ from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
 from evener.partition.policy import policy_names
+from evener.system.world import current_world
+
+if TYPE_CHECKING:
+    from evener.system.world import World
 
 __all__ = ["add_to"]
 
@@ -32,7 +37,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def devices(*, as_json: Json = False) -> None:
-    """Print the elements of this machine: CPU cores and GPUs. Without a usable GPU, print the reason."""
+    """Print the elements of this machine: CPU cores and GPUs. Without a usable GPU, print the reason.
+
+    On several ranks, print the elements of each rank, and the measured routes between ranks.
+    """
     import numba
 
     from evener.cli import render
@@ -40,6 +48,10 @@ def devices(*, as_json: Json = False) -> None:
     from evener.elements.cuda.discovery import all_gpus, missing, versions
     from evener.system import memory
 
+    world = current_world()
+    if world.size > 1:
+        _show_ranks(world, as_json=as_json)
+        return
     cores, available = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
     gpus, known = all_gpus(), versions()
@@ -67,6 +79,29 @@ def devices(*, as_json: Json = False) -> None:
         say(f"No GPU can be used: {missing()}.")
 
 
+def _show_ranks(world: World, *, as_json: bool) -> None:
+    """Print the elements of each rank, and the routes between ranks."""
+    from evener.cli import render
+    from evener.elements import usable_cores
+    from evener.elements.cuda.discovery import all_gpus
+    from evener.system import memory
+    from evener.system.probe import measure_routes
+
+    usable = [gpu for gpu in all_gpus() if not gpu.problem]
+    own = [("cpu", usable_cores(), memory.available()), *((gpu.element, 1, gpu.free_bytes) for gpu in usable)]
+    of_ranks = world.allgather((world.host, own))
+    routes = measure_routes(world)
+    rows = [(rank, host, *element) for rank, (host, found) in enumerate(of_ranks) for element in found]
+    if as_json:
+        heads = ("rank", "host", "name", "threads", "available_bytes")
+        elements = [dict(zip(heads, row, strict=True)) for row in rows]
+        say(render.as_json({"elements": elements, "routes": [route._asdict() for route in routes]}))
+        return
+    say(render.ranks(rows))
+    say()
+    say(render.routes(routes))
+
+
 @takes(PLACEMENT_OPTIONS, READ_OPTIONS)
 def plan(
     context: typer.Context,
@@ -90,6 +125,7 @@ def plan(
     place = placement_options(given)
     if algorithm is not None:
         registry.find(algorithm)
+        refuse_ranks("plan --for")
     elif place.get("policy") == "auto":
         known = ", ".join(policy_names())
         msg = f"--policy: expected one of {known} without --for, found auto; add --for ALGORITHM"
@@ -99,8 +135,9 @@ def plan(
     from evener.elements.cuda.discovery import missing
     from evener.partition.build import partition
 
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    place = runs.with_elements(place)
     with job.shown():
         opened = runs.open_graph(job, graph, read_options(given))
         if algorithm is not None:

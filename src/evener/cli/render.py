@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
     from evener.results.result import Result
+    from evener.system.probe import RankRoute
 
 __all__ = [
     "as_json",
@@ -38,7 +39,9 @@ __all__ = [
     "gpus",
     "partitions",
     "planned",
+    "ranks",
     "result_json",
+    "routes",
     "say",
     "show_result",
     "show_timings",
@@ -89,6 +92,28 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
     wrong = [f"{gpu.element} cannot be used: {gpu.problem}." for gpu in found if gpu.problem]
     versions = f"{driver} supports CUDA {known.driver_cuda}; {others}."
     return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
+
+
+def ranks(rows: Iterable[tuple[int, str, str, int, int | None]]) -> str:
+    """Return a table of the elements of ranks: rank, machine, element, threads, free memory."""
+    heads = ("rank", "machine", "element", "threads", "free memory")
+    return columns(
+        heads,
+        [(*row[:4], "-" if row[4] is None else format_bytes(row[4])) for row in rows],
+        left=3,
+    )
+
+
+def routes(found: Sequence[RankRoute]) -> str:
+    """Return a table with a row and a column for each rank: transport, latency and bandwidth."""
+    cells = {
+        pair: f"{one.transport}, {seconds_text(one.latency)}, {format_bytes(int(one.bandwidth))}/s"
+        for one in found
+        for pair in ((one.first, one.second), (one.second, one.first))
+    }
+    known = range(1 + max(rank for pair in cells for rank in pair))
+    rows = [(f"rank {a}", *(cells.get((a, b), "-") for b in known)) for a in known]
+    return columns(("", *(f"rank {rank}" for rank in known)), rows, left=1)
 
 
 def show_result(
@@ -156,7 +181,8 @@ def _outcome(spec: AlgorithmSpec, result: Result) -> str:
     if kind == "group" and best:
         facts.append(f"largest {name} {best[0][1]:,} vertices")
     if kind == "distance":
-        reached = np.count_nonzero((result[name] >= 0) & (result[name] != np.inf))
+        own = np.count_nonzero((result[name] >= 0) & (result[name] != np.inf))
+        reached = result.world.allreduce(int(own), "sum")
         facts.append(f"{reached:,} of {result.graph.n:,} vertices reached")
         facts += [f"largest {name} {_cell(best[0][1])}"] if best else []
     return ", ".join(facts)

@@ -23,6 +23,7 @@ from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.route import Route, routes_of, upload_route
+from evener.partition.shared_gpus import note_shared_gpus
 from evener.partition.upload import upload_partition
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
@@ -127,6 +128,7 @@ def partition(
     seed = check_seed(seed)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
+    note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
     _check_agreement(

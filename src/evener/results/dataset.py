@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.results.result import Result
     from evener.system.world import World
 
-__all__ = ["is_dataset", "is_dataset_name", "write_dataset"]
+__all__ = ["check_dataset", "is_dataset_name", "write_dataset"]
 
 _PART = re.compile(r"part-\d{5,}\.parquet")
 
@@ -29,7 +29,17 @@ def is_dataset_name(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
 
 
-def is_dataset(folder: Path) -> bool:
+def check_dataset(path: Path) -> None:
+    """Raise FileError if a path is a file, or a folder with other files than those of a data set."""
+    if path.exists() and not path.is_dir():
+        msg = f"cannot write {path}/: {path} is a file; give a new name"
+        raise FileError(msg)
+    if path.is_dir() and not _is_dataset(path):
+        msg = f"cannot write {path}: the folder holds other files; give a new name"
+        raise FileError(msg)
+
+
+def _is_dataset(folder: Path) -> bool:
     """Return whether a folder has files of a data set and no other files."""
     return all(_PART.fullmatch(file.name) for file in folder.iterdir())
 
@@ -50,7 +60,7 @@ def write_dataset(result: Result, path: Path) -> None:
     with contextlib.ExitStack() as stack:
 
         def begin() -> str:
-            writing = atomic_write_folder(path, may_replace=is_dataset)
+            writing = atomic_write_folder(path, may_replace=_is_dataset)
             return str(stack.enter_context(writing)) if world.rank == 0 else ""
 
         folder = Path(run_on_all_ranks(world, begin)[0])

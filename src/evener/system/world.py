@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from evener.errors import EvenerError
-from evener.system.mpi import mpi_world
+from evener.system.mpi import launched_rank, mpi_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Operation = Literal["sum", "min", "max"]
 
-__all__ = ["SingleProcess", "World", "current_world", "enter_world", "run_on_all_ranks"]
+__all__ = ["SingleProcess", "World", "current_world", "enter_world", "prints", "run_on_all_ranks"]
 
 T = TypeVar("T")
 
@@ -32,10 +32,16 @@ class World(Protocol):
         The number of this process, from 0.
     size : int
         The number of processes.
+    host : str
+        The name of this rank's machine.
+    local_rank : int
+        The number of this rank among the ranks of its machine.
     """
 
     rank: int
     size: int
+    host: str
+    local_rank: int
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
@@ -97,16 +103,14 @@ class World(Protocol):
         """Wait until posted arrays may change."""
         ...
 
-    def abort(self, error: BaseException) -> NoReturn:
-        """End the run on all ranks because of an error on this rank, and raise it here."""
-        ...
-
 
 class SingleProcess:
     """The world of a single process. Every operation returns at once."""
 
     rank = 0
     size = 1
+    host = "this machine"
+    local_rank = 0
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none
         """Return the value."""
@@ -133,10 +137,6 @@ class SingleProcess:
 
     def wait(self, posted: list[Any]) -> None:
         """Do nothing."""
-
-    def abort(self, error: BaseException) -> NoReturn:
-        """Raise the error."""
-        raise error
 
 
 def run_on_all_ranks(world: World, work: Callable[[], T]) -> list[T]:
@@ -176,6 +176,12 @@ def current_world() -> World:
         If the process was started as one of several ranks, and MPI cannot be used.
     """
     return _entered.get() or mpi_world() or _SINGLE_PROCESS
+
+
+def prints() -> bool:
+    """Return whether this process prints: rank 0 does."""
+    world = _entered.get()
+    return (launched_rank() if world is None else world.rank) == 0
 
 
 def enter_world(world: World) -> None:

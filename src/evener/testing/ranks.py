@@ -80,6 +80,8 @@ class _Rank:
     def __init__(self, meeting: _Meeting, rank: int) -> None:
         self.rank = rank
         self.size = meeting.size
+        self.host = "this machine"
+        self.local_rank = rank
         self._meeting = meeting
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
@@ -109,10 +111,6 @@ class _Rank:
 
     def barrier(self) -> None:
         self._meeting.exchange(self.rank, "barrier", None)
-
-    def abort(self, error: BaseException) -> NoReturn:
-        self._meeting.fail(self.rank, error)
-        raise error
 
 
 class _Meeting:

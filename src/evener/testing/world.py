@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     from evener.system.world import World
 
@@ -127,14 +128,3 @@ class WorldContract:
 
         expected = [[[10 * r + rank] * (r * rank) for r in range(size)] for rank in range(size)]
         assert self.run(size, run) == expected
-
-    def test_abort_raises_the_error(self, size: int) -> None:
-        """The error of one rank ends the ranks that wait for it."""
-
-        def run(world: World) -> None:
-            if world.rank == world.size - 1:
-                world.abort(ZeroDivisionError("on the last rank"))
-            world.barrier()
-
-        with pytest.raises(ZeroDivisionError, match="on the last rank"):
-            self.run(size, run)

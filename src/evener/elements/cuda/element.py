@@ -81,6 +81,7 @@ class CudaElement(GpuMemory):
         self._driver = driver
         self._max_memory = max_memory
         self._device = cupy.cuda.Device(index)
+        self.bus_id = str(self._device.pci_bus_id)
         self._kernels: dict[str | Kernel, Launcher] = {}
         self._timed = False
         with self._guarded("starting"):

@@ -45,10 +45,8 @@ large = np.full(3_000_000, world.rank, np.uint64)
 posted = [world.post(other, 7, large), world.post(other, 8, np.arange(3))]
 posted.append(world.post(other, 7, large[:5] + 1))
 small, first, second = np.empty(3, np.int64), np.empty(3_000_000, np.uint64), np.empty(5, np.uint64)
-world.fetch(other, 8, small)
-world.fetch(other, 7, first)
-world.fetch(other, 7, second)
-world.wait(posted)
+expected = [world.expect(other, 8, small), world.expect(other, 7, first), world.expect(other, 7, second)]
+world.wait(posted + expected)
 assert small.tolist() == [0, 1, 2] and (first == other).all() and (second == other + 1).all()
 assert world.allreduce((world.rank, 0.5, 2**62), "sum") == (1, 1.0, 2**63)
 assert world.allreduce(world.rank, "max") == 1

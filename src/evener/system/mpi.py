@@ -194,13 +194,13 @@ class MpiWorld:
         """Begin to send an array to another rank."""
         return self._messages.Isend([array, self._mpi.BYTE], rank, tag), array
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
-        """Receive an array that another rank posted."""
-        self._messages.Recv([array, self._mpi.BYTE], rank, tag)
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        """Begin to receive an array that another rank posts."""
+        return self._messages.Irecv([array, self._mpi.BYTE], rank, tag), array
 
-    def wait(self, posted: list[Any]) -> None:
-        """Wait until posted arrays may change."""
-        self._mpi.Request.Waitall([request for request, _ in posted])
+    def wait(self, messages: list[Any]) -> None:
+        """Wait until posted arrays may change, and expected arrays have arrived."""
+        self._mpi.Request.Waitall([request for request, _ in messages])
 
     def fail(self, message: str, status: int, program: str = "") -> None:
         """Report the failure of this rank. Return if all ranks have failed; else end all ranks.

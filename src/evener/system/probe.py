@@ -73,7 +73,7 @@ def _one_way(world: World, other: int, message: NDArray[np.uint8], times: int, *
         since = perf_counter()
         if leads:
             world.wait([world.post(other, _TAG, message)])
-        world.fetch(other, _TAG, message)
+        world.wait([world.expect(other, _TAG, message)])
         if not leads:
             world.wait([world.post(other, _TAG, message)])
         taken.append((perf_counter() - since) / 2)

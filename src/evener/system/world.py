@@ -95,12 +95,15 @@ class World(Protocol):
         """Begin to send an array to another rank, and return what `wait` needs. It must not change before."""
         ...
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
-        """Receive an array that another rank posted with this tag: the oldest one, into `array`."""
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        """Begin to receive an array that another rank posts with this tag, and return what `wait` needs.
+
+        Arrays arrive in the order in which they were posted. The posted array may be shorter than `array`.
+        """
         ...
 
-    def wait(self, posted: list[Any]) -> None:
-        """Wait until posted arrays may change."""
+    def wait(self, messages: list[Any]) -> None:
+        """Wait until posted arrays may change, and expected arrays have arrived."""
         ...
 
 
@@ -131,11 +134,11 @@ class SingleProcess:
         """Raise an error: there is no other rank."""
         raise NotImplementedError
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
         """Raise an error: there is no other rank."""
         raise NotImplementedError
 
-    def wait(self, posted: list[Any]) -> None:
+    def wait(self, messages: list[Any]) -> None:
         """Do nothing."""
 
 

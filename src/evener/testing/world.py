@@ -106,16 +106,13 @@ class WorldContract:
         def run(world: World) -> bool:
             others = [rank for rank in range(size) if rank != world.rank]
             sent = [(tag, np.full(9, 100 * world.rank + 10 * tag + k)) for k in range(2) for tag in (0, 1)]
+            routes = [(rank, tag, k) for rank in others for tag in (1, 0) for k in range(2)]
+            arrays = [np.empty(9 + k, np.int64) for _, _, k in routes]  # as long as the message, or longer
+            expected = [world.expect(*route[:2], array) for route, array in zip(routes, arrays, strict=True)]
             posted = [world.post(rank, tag, array) for rank in others for tag, array in sent]
-            found = []
-            for rank in others:
-                for tag in (1, 0):
-                    for k in range(2):
-                        array = np.empty(9, np.int64)
-                        world.fetch(rank, tag, array)
-                        found.append((array == 100 * rank + 10 * tag + k).all())
-            world.wait(posted)
-            return all(found)
+            world.wait(expected[::-1] + posted)
+            pairs = zip(routes, arrays, strict=True)
+            return all((array[:9] == 100 * rank + 10 * tag + k).all() for (rank, tag, k), array in pairs)
 
         assert self.run(size, run) == [True] * size
 

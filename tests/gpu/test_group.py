@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+import graphs
 from evener.elements.cuda import group
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.launch import Launcher
@@ -20,6 +21,8 @@ from sanitizer_sizes import sized
 pytestmark = pytest.mark.skipif(gpus() < 2, reason="there is one GPU, and a group has several")
 
 driver = import_module("evener.algorithms.bfs.bfs")
+betweenness = import_module("evener.algorithms.betweenness.betweenness")
+betweenness_group = import_module("evener.algorithms.betweenness.group")
 
 ON = [f"cuda:{index}" for index in range(gpus())]
 
@@ -58,7 +61,7 @@ def test_shortest_paths_in_a_row(graph, placed):
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_a_search_in_several_launches(monkeypatch, graph, placed, levels):
-    tuning = {kind: replace(one, fused_levels=levels) for kind, one in driver.TUNING.items()}
+    tuning = {kind: replace(one, fused_levels=levels, beta=18) for kind, one in driver.TUNING.items()}
     source = sources_of(graph, 1)[0]
     expected = ev.bfs(placed, source=source)
     monkeypatch.setattr(driver, "TUNING", tuning)
@@ -68,10 +71,84 @@ def test_a_search_in_several_launches(monkeypatch, graph, placed, levels):
     ev.verify(found)
 
 
-@pytest.mark.parametrize("run", [ev.bfs, ev.sssp])
+SEARCHED = {
+    "rmat": lambda: graphs.rmat(sized(12, 9)),
+    "grid": lambda: graphs.grid(*sized((48, 48), (8, 8))),
+    "star": lambda: graphs.star(4096),
+    "path": lambda: graphs.chain(sized(3000, 40)),
+}
+
+
+def check_betweenness(graph, count=4):
+    """A group finds the centralities that one GPU finds."""
+    sources = sources_of(graph, count)
+    expected = ev.betweenness(ev.partition(graph, "cuda:0"), sources=sources)
+    found = ev.betweenness(ev.partition(graph, ON), sources=sources)
+    np.testing.assert_allclose(found["centrality"], expected["centrality"], rtol=1e-9, atol=1e-15)
+    assert found.edges == expected.edges
+    return found
+
+
+# Each push cost selects the steps: by their edges, only pushes, only pulls.
+@pytest.mark.usefixtures("placed")
+@pytest.mark.parametrize("push_cost", [betweenness.PUSH_COST, 0, 1e9])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("name", SEARCHED)
+def test_betweenness_of_a_group(monkeypatch, name, directed, push_cost):
+    monkeypatch.setattr(betweenness, "PUSH_COST", push_cost)
+    check_betweenness(graphs.build(SEARCHED[name](), directed=directed))
+
+
+@pytest.mark.usefixtures("placed")
+@pytest.mark.parametrize("push_cost", [betweenness.PUSH_COST, 0, 1e9])
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_betweenness_in_several_launches(monkeypatch, levels, push_cost):
+    monkeypatch.setattr(betweenness, "PUSH_COST", push_cost)
+    monkeypatch.setattr(betweenness_group, "LEVELS", levels)
+    found = check_betweenness(graphs.build(graphs.grid(12, 5), directed=False), count=2)
+    phases = [span.phase for span in found.timeline]
+    assert min(phases.count("paths"), phases.count("dependencies")) > 2 * len(ON)
+
+
+def test_betweenness_in_a_row(graph, placed):
+    """Many sources share the arrays of a run."""
+    sources = sources_of(graph, sized(200, 20))
+    expected = ev.betweenness(ev.partition(graph, "cuda:0"), sources=sources)["centrality"]
+    found = ev.betweenness(placed, sources=sources)["centrality"]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.usefixtures("placed")
+@pytest.mark.parametrize("push_cost", [0, 1e9])
+def test_a_group_counts_more_paths_than_float64_can(monkeypatch, push_cost):
+    """Each joint has 4 times as many paths as the joint before, over 2^1024 in the end."""
+    monkeypatch.setattr(betweenness, "PUSH_COST", push_cost)
+    src, dst, joints, _ = graphs.diamonds(700, 4)
+    graph = ev.Graph.from_edges(src, dst)
+    found = ev.betweenness(ev.partition(graph, ON), sources=[0], normalized=False)["centrality"] / graph.n
+    np.testing.assert_allclose(found[joints[1:]], 5.0 * (700 - joints[1:]), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("placed")
+def test_a_group_refuses_too_many_paths_beside_too_few():
+    src, dst, _, middles = graphs.diamonds(950, 4)
+    path = 1 + middles.max() + np.arange(2 * 950)
+    graph = ev.Graph.from_edges(np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path]))
+    with pytest.raises(ev.ArgumentError, match=r"from source 0 differ by a factor of over 2\^1700"):
+        ev.betweenness(ev.partition(graph, ON), sources=[0])
+
+
+RUNS = {
+    "bfs": lambda pg: ev.bfs(pg, source=1)["distance"],
+    "sssp": lambda pg: ev.sssp(pg, source=1)["distance"],
+    "betweenness": lambda pg: ev.betweenness(pg, sources=[1])["centrality"],
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_a_silent_gpu(monkeypatch, placed, run):
     """The GPUs that wait give up, and later runs work."""
-    expected = run(placed, source=1)["distance"]
+    expected = run(placed)
     launch = Launcher._launch
 
     def only_on_the_first(self, ready):
@@ -82,8 +159,8 @@ def test_a_silent_gpu(monkeypatch, placed, run):
         patched.setattr(group, "PATIENCE", 0.3)
         patched.setattr(Launcher, "_launch", only_on_the_first)
         with pytest.raises(ev.DeviceError, match="got no answer from another GPU"):
-            run(placed, source=1)
-    assert (run(placed, source=1)["distance"] == expected).all()
+            run(placed)
+    np.testing.assert_allclose(run(placed), expected, rtol=1e-9)
 
 
 BUSY = """

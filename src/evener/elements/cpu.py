@@ -126,6 +126,16 @@ class CpuElement:
             self.run(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
         return array
 
+    def allocate_several(
+        self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None
+    ) -> list[NDArray[Any]]:
+        """Return NumPy arrays, which may be exchanged."""
+        arrays = [self.allocate(length, dtype, exchanged=True) for length, dtype in wanted]
+        if byte is not None:
+            for array in arrays:
+                array.view(np.uint8)[:] = byte
+        return arrays
+
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
         """Return `count` views of one array of zeros."""
         step = padded_words(length)

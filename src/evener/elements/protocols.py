@@ -66,6 +66,15 @@ class Memory(Protocol):
         """
         ...
 
+    def allocate_several(
+        self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None
+    ) -> list[NDArray[Any]]:
+        """Return arrays of these lengths and types, with this value of each byte; undefined without `byte`.
+
+        The arrays may share one allocation.
+        """
+        ...
+
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
         """Return `count` arrays of uint64 zeros, each of shape (length,), from one allocation."""
         ...

@@ -47,7 +47,7 @@ class ElementGroup:
     mirrored : PartitionedArray
         For each element a table of its mirrors: owner, first mirror, count, first vertex if the owner's
         vertices are contiguous (else 2^64 - 1), words of the bitmap, addresses of
-        `Route.owner_bitmap` and `Route.rank`; uint64.
+        `Route.owner_bitmap`, `Route.rank` and `Route.index`; uint64.
     """
 
     def __init__(self, elements: Sequence[Element], routes: Sequence[Route], launches: Any) -> None:
@@ -60,15 +60,20 @@ class ElementGroup:
             first = _NOT_CONTIGUOUS if route.first is None else route.first
             mirrored[route.mirror_partition] += [
                 route.owner, route.begin, len(route), first, len(route.owner_bitmap),
-                _address(route.owner_bitmap), _address(route.rank),
+                _address(route.owner_bitmap), _address(route.rank), _address(route.index),
             ]  # fmt: skip
         self.incoming = self._upload(incoming)
         self.mirrored = self._upload(mirrored)
+        # The last table of addresses, because a run often gets the memory of the one before.
+        self._table: list[int] = []
+        self._uploaded = self._upload([self._table for _ in elements])
 
     def addresses(self, arrays: Sequence[PartitionedArray]) -> PartitionedArray:
         """Return a table of the addresses of each array on each element, for kernels of this run."""
         table = [_address(part) for array in arrays for part in array.parts]
-        return self._upload([table] * len(self._elements))
+        if table != self._table:
+            self._table, self._uploaded = table, self._upload([table] * len(self._elements))
+        return self._uploaded
 
     def prepare(self, functions: Sequence[Any], args: Sequence[Sequence[Any]]) -> list[Callable[[], Any]]:
         """Return a function for each element that launches its kernel.

@@ -111,6 +111,18 @@ class ElementContract:
         element.run(array.fill, 5)
         assert element.download(array).tolist() == [5] * 7
 
+    def test_allocate_several(self, element: Element) -> None:
+        """Arrays of one block have their types, lengths and bytes, and do not overlap."""
+        wanted: list[tuple[int, str]] = [(3, "uint8"), (0, "uint64"), (65, "uint32"), (1, "float64")]
+        filled = element.allocate_several([(3, "int32"), (2, "uint16")], 255)
+        assert [element.download(array).tolist() for array in filled] == [[-1] * 3, [65535] * 2]
+        arrays = element.allocate_several(wanted)
+        assert [(len(array), str(array.dtype)) for array in arrays] == wanted
+        for k, array in enumerate(arrays):
+            element.run(array.__setitem__, slice(None), k)
+        found = [element.download(array).tolist() for array in arrays]
+        assert found == [[k] * length for k, (length, _) in enumerate(wanted)]
+
     def test_zeros(self, element: Element) -> None:
         """Arrays of one allocation do not overlap."""
         for length in (0, 1, 16, 65):

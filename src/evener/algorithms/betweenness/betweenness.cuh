@@ -1,4 +1,4 @@
-// Betweenness: device functions shared by the kernels of whole levels and of narrow levels.
+// Betweenness: device functions shared by all kernels.
 
 #pragma once
 
@@ -6,6 +6,8 @@
 
 // Smallest path count with full precision and a finite inverse.
 constexpr double MIN_COUNT = 0x1p-960;
+// Numbers per level in `level_table`: vertices, out-edges, in-edges, scale.
+constexpr u32 COLUMNS = 4;
 
 // The term of a count in the sum of its level: infinity if the count is below MIN_COUNT.
 __device__ inline double in_range(double count) { return count >= MIN_COUNT ? count : infinite(); }

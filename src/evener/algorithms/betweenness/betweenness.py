@@ -3,7 +3,7 @@
 Idea: forward, a level-synchronous search counts the shortest paths to each vertex. Backward, from the
 farthest level on, each vertex adds its dependency to the previous level. Each step pushes from the vertices
 with values or pulls to the vertices that may receive them, along fewer edges. A single element runs many
-narrow levels on one thread or block.
+narrow levels on one thread or block. A group of GPUs runs many levels in one launch: see `group.py`.
 
 Encoding: `value` float64, the paths of a vertex forward and ``(1 + dependency) / paths`` backward; `arriving`
 float64, the sums that a level receives; `order` the reached vertices level by level; `bounds` the begin of
@@ -22,6 +22,8 @@ import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of
 from evener.algorithms.betweenness import SPEC
+from evener.algorithms.betweenness.group import GroupSearch
+from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
 from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
@@ -47,10 +49,6 @@ single_block_kernels = KernelFile(__package__, "single_block")
 
 # Cost of pushing along an edge, where threads may conflict, over the cost of pulling along it.
 PUSH_COST = 4
-
-# If the paths of a level exceed MANY, the paths of the next level are scaled by SHRINK and stay below 2^964.
-MANY = 2.0**900
-SHRINK = 2.0**-64
 
 # Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
 SOURCES_BY_LEVEL = 16
@@ -99,7 +97,7 @@ def betweenness(
     -------
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
-        16 sources, the timeline has a superstep for each level or for many narrow levels. For more sources,
+        16 sources, the timeline has a superstep for each level or for many levels. For more sources,
         it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts the edges of the
         reached vertices once for both cycles.
 
@@ -160,7 +158,7 @@ def betweenness(
     return finish_run(result)
 
 
-class _State:
+class SearchState:
     """The arrays of a run, allocated once for all sources."""
 
     def __init__(self, engine: Engine, n: int) -> None:
@@ -176,15 +174,16 @@ class _State:
         # Four numbers per narrow level: see `_count_paths`.
         self.levels = engine.local_array(4 * NARROW_LEVELS, "float64")
 
-    def bounds_for(self, engine: Engine, levels: int) -> PartitionedArray:
-        """Return `bounds` with room for this many levels and the levels of one more call."""
-        if self._capacity < min(levels + NARROW_LEVELS + 1, self._max_bounds):
-            self._capacity = min(2 * self._capacity, self._max_bounds)
+    def bounds_for(self, engine: Engine, levels: int, more: int) -> PartitionedArray:
+        """Return `bounds` with room for this many levels and `more` levels of one more call."""
+        needed = levels + more + 1
+        if self._capacity < min(needed, self._max_bounds):
+            self._capacity = min(max(2 * self._capacity, needed), self._max_bounds)
             self.bounds = engine.lengthen(self.bounds, self._capacity, kept=levels + 1)
         return self.bounds
 
 
-class _Pace:
+class Pace:
     """Begins a superstep at each level or, for many sources, at each run of sources."""
 
     def __init__(self, engine: Engine, sources: int) -> None:
@@ -212,11 +211,17 @@ class _Pace:
 def _accumulate(
     engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:
-    state = _State(engine, pg.graph.n)
-    pace = _Pace(engine, len(chosen))
+    state = SearchState(engine, pg.graph.n)
+    pace = Pace(engine, len(chosen))
+    on_group = None
+    if engine.group is not None:
+        on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
     edges = 0
     for done, source in enumerate(chosen.tolist()):
         pace.source(done, edges)
+        if on_group is not None:
+            edges += on_group.run(source, pace)
+            continue
         levels = _count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
         edges += int(levels[:, 1].sum())
@@ -224,7 +229,7 @@ def _accumulate(
 
 
 def _count_paths(
-    engine: Engine, state: _State, pg: PartitionedGraph, source: int, pace: _Pace
+    engine: Engine, state: SearchState, pg: PartitionedGraph, source: int, pace: Pace
 ) -> NDArray[np.float64]:
     """Count the paths, level by level.
 
@@ -248,7 +253,7 @@ def _count_paths(
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
     single = engine.single
     while out_edges and unexplored:
-        bounds = state.bounds_for(engine, level + 1)
+        bounds = state.bounds_for(engine, level + 1, NARROW_LEVELS)
         # Vertices cost time too, so both counts must be small.
         if single and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)
@@ -262,7 +267,7 @@ def _count_paths(
             levels.append(found)
             level += narrow_levels
             if not paths < math.inf:
-                raise ArgumentError(_beyond_float64(pg.graph, source, level))
+                raise ArgumentError(beyond_float64(pg.graph, source, level))
             if narrow_levels:
                 awake = int(found[-1, 0])
             unexplored -= int(found[:, 2].sum())
@@ -291,7 +296,7 @@ def _count_paths(
             visited, state.frontier, value, order, bounds, count_next_active=True,
         )  # fmt: skip
         if not paths < math.inf:
-            raise ArgumentError(_beyond_float64(pg.graph, source, level))
+            raise ArgumentError(beyond_float64(pg.graph, source, level))
         state.frontier, state.arrived = state.arrived, state.frontier
         if awake:
             levels.append([(awake, out_edges, in_edges, scale)])
@@ -300,7 +305,7 @@ def _count_paths(
     return np.concatenate(levels)
 
 
-def _add_dependencies(engine: Engine, state: _State, levels: NDArray[np.float64], pace: _Pace) -> None:
+def _add_dependencies(engine: Engine, state: SearchState, levels: NDArray[np.float64], pace: Pace) -> None:
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
     value, arriving, visited, order, bounds = (
@@ -377,10 +382,3 @@ def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:
     if normalized:
         return n / sources / ((n - 1) * (n - 2))
     return n / sources / (1 if graph.directed else 2)
-
-
-def _beyond_float64(graph: Graph, source: int, distance: int) -> str:
-    return (
-        f"the numbers of shortest paths to the vertices at distance {distance} from source "
-        f"{graph.ids[source]} differ by a factor of over 2^1700, beyond float64; omit it from sources="
-    )

@@ -6,9 +6,6 @@
 #include "betweenness.cuh"
 #include "single_block.cuh"
 
-// Numbers per level in `level_table`: vertices, out-edges, in-edges, scale.
-constexpr u32 COLUMNS = 4;
-
 // Build the levels after `level` while a level has at most `max_edges` out-edges.
 //
 // The kernel also stops when `level_table` is full. It writes a row of `level_table` for each level.

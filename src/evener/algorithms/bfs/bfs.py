@@ -153,7 +153,7 @@ def _search(
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search from a vertex number."""
     if engine.group is not None:
-        return search_on_group(engine, engine.group, graph, number, TUNING["cuda"], bottom_up=bottom_up)
+        return search_on_group(engine, engine.group, graph, number, TUNING["group"], bottom_up=bottom_up)
     search = _Search(engine, graph, number, bottom_up=bottom_up)
     fused = engine.single and search.tuning.fused
     if fused:

@@ -58,7 +58,11 @@ class Tuning:
     fused_levels: int = 1024
 
 
-TUNING = {"cpu": Tuning(), "cuda": Tuning(alpha=60, fused=True)}
+TUNING = {
+    "cpu": Tuning(),
+    "cuda": Tuning(alpha=60, fused=True),
+    "group": Tuning(alpha=60, beta=1 << 14),  # GPUs that read each other's memory
+}
 
 
 def should_go_bottom_up(

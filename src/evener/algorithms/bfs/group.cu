@@ -91,7 +91,6 @@ __global__ void PARALLEL(256, 6) search(
     const Mirrored* routes = (const Mirrored*)mirrored.at;
     u64 route_count = mirrored.length * sizeof(u64) / sizeof(Mirrored);
     if (first_of_grid()) {
-        if (level == 0) offer_bounds[0] = 0;
         offer_bounds[1] = look(offer_bounds[0]);
         if (level == 0 && source != NO_VERTEX) start(vertices, source, distance, parent, visited, queue, length);
     }

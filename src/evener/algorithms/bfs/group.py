@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.kernels.kernel import KernelFile
-from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from evener.algorithms.bfs.direction import Tuning
@@ -26,12 +25,14 @@ def search_on_group(
     engine: Engine, group: ElementGroup, graph: Graph, number: int, tuning: Tuning, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search from the vertex `number`."""
-    distance, parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
-    offered = engine.array("uint32")
-    visited, before, frontier, next_frontier = engine.bitmaps(4)
-    offers, offer_bounds = engine.mirror_array("uint64", 1), engine.local_array(3, "uint64")
-    queue, next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-    length, next_length = engine.counters(2)
+    # Distances of -1, and NO_VERTEX as the parents.
+    distance, parent = engine.several_arrays(("owned", "int32"), ("owned", "uint32"), byte=0xFF)
+    visited, frontier, next_frontier, length, next_length, offer_bounds = engine.several_arrays(
+        *3 * [("bits", "uint64")], (1, "uint64"), (1, "uint64"), (3, "uint64"), byte=0
+    )
+    before, offered, offers, queue, next_queue = engine.several_arrays(
+        ("bits", "uint64"), ("all", "uint32"), ("mirrors", "uint64"), ("owned", "uint32"), ("owned", "uint32")
+    )
     peers = group.addresses([frontier, next_frontier, offers, offer_bounds])
     offsets, targets, _ = engine.out
     up_offsets, up_targets, up_rows = (

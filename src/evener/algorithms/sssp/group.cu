@@ -34,9 +34,10 @@ __device__ inline BucketSize receive_distances(
 // Relax up to `max_buckets` buckets of width `delta`, in the order of their distances, on all GPUs of a group.
 //
 // Each GPU relaxes its part of a bucket. Then the owners of the mirrors with lower distances put their vertices
-// into the bucket or flag them as pending, until no mirror has a lower distance. `peers` is a table of the
-// addresses of `pending` and `distance` on each GPU. The kernel stops when a bucket leaves vertices over on a
-// GPU.
+// into the bucket or flag them as pending, until no mirror has a lower distance. A GPU may still receive when
+// another one already relaxes its queue: a mirror's flag is set after its distance, and cleared before the
+// distance is read. `peers` is a table of the addresses of `pending` and `distance` on each GPU. The kernel
+// stops when a bucket leaves vertices over on a GPU.
 //
 // Returns (vertices, edges, left, waiting) of this GPU, as `relax_buckets`. The number of vertices is
 // GROUP_FAILED if a GPU did not answer.
@@ -82,7 +83,8 @@ __global__ void PARALLEL(256) relax_together(
             );
             u64 of_block = over_block(own.edges, Sum());
             if (threadIdx.x == 0 && of_block > 0) atomicAdd(bucket_edges.at, of_block);
-            if (group_sum.sum(own.vertices).all.first == 0 || group_sum.failed) break;
+            if (left > 0) break;
+            grid.sync();
         }
         if (group_sum.failed) break;
     }

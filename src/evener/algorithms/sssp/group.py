@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.engine.group import ElementGroup
 
-__all__ = ["settle_on_group"]
+__all__ = ["GROUP_EDGES_TO_SWEEP_AGAIN", "GROUP_WIDTH", "settle_on_group"]
 
 kernels = KernelFile(__package__, "group")
 
 # Buckets that one launch settles.
 BUCKETS = 64
+# Default width of a bucket over that of one element, because GPUs wait for each other in each bucket.
+GROUP_WIDTH = 2
+# EDGES_TO_SWEEP_AGAIN of a group. A sweep costs less than the many waits of buckets.
+GROUP_EDGES_TO_SWEEP_AGAIN = 20
 
 
 def settle_on_group(

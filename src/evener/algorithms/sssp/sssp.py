@@ -35,7 +35,7 @@ from evener.algorithms.arguments import (
 from evener.algorithms.bfs.bfs import run_bfs
 from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
-from evener.algorithms.sssp.group import settle_on_group
+from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
@@ -182,14 +182,14 @@ def sssp(
             host_state=SPEC.host_state,
             as_distance=_unreached_infinite,
         )
-    width = _bucket_width(pg.graph) if delta is None else float(delta)
     undirected = not pg.graph.directed
     engine = Engine(pg, "sssp", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state)
+    width = delta or _bucket_width(pg.graph) * (GROUP_WIDTH if engine.group is not None else 1)
     start = engine.at_vertex(number)
     fits = weights.dtype.kind in "iu" and heaviest < FAR
-    tree = _search(engine, start, pg.graph.m, width, FAR if fits else np.float64(np.inf))
+    tree = _search(engine, start, pg.graph.m, float(width), FAR if fits else np.float64(np.inf))
     if fits and tree.beyond:
-        tree = _search(engine, start, pg.graph.m, width, np.float64(np.inf))
+        tree = _search(engine, start, pg.graph.m, float(width), np.float64(np.inf))
     distance, parent = tree.distance, tree.parent
     result = Result(
         "sssp",
@@ -215,11 +215,12 @@ def _search(
     engine.superstep("begin")
     engine.compute(kernels.begin, source, state.distance, state.pending)
     settle: Callable[..., bool] = _settle_single if engine.single else _settle_together
+    again = EDGES_TO_SWEEP_AGAIN
     if engine.group is not None:
-        settle = partial(settle_on_group, group=engine.group)
+        settle, again = partial(settle_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
     budget = engine.equal_share(m // EDGES_TO_SWEEP)
     while settle(engine, state, delta, far, budget):
-        _sweep(engine, m, state.distance, state.parent, state.pending)
+        _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         budget = _NO_LIMIT
     return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
@@ -296,13 +297,18 @@ def _settle_single(
 
 
 def _sweep(
-    engine: Engine, m: int, distance: PartitionedArray, parent: PartitionedArray, pending: PartitionedArray
+    engine: Engine,
+    m: int,
+    few: int,
+    distance: PartitionedArray,
+    parent: PartitionedArray,
+    pending: PartitionedArray,
 ) -> None:
-    """Search all in-edges for shorter paths, until few edges lead out of the improved vertices."""
+    """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
     edges = m
-    while edges > m // EDGES_TO_SWEEP_AGAIN:
+    while edges > few:
         floor = distance.dtype.type(_nearest(engine, distance, pending))
         engine.superstep("sweep", active=engine.owned, edges=m)
         engine.pull(distance)

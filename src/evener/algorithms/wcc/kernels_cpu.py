@@ -4,8 +4,8 @@ Arrays for L owned vertices and M mirrors:
 
 - `component` (L + M,) uint32: the parent of a vertex in its tree, which has a smaller number. A root is its
   own parent. A tree is flat if the parent of every vertex is the root.
-- `label` (L + M,) uint32: the smallest global vertex number in the tree. After the exchange, a mirror has the
-  label of its vertex in the owner's partition.
+- `label` (L + M,) uint32: the smallest global number of the owned vertices in the tree. Mirrors have no label
+  before the exchange. After it, a mirror has the label of its vertex in the owner's partition.
 - `giant` (1,) uint64: a vertex of the tree with the majority of the vertices.
 - `pairs` (P, 2) uint32: pairs of labels of one component, of all partitions.
 - `joined` (n,) uint32: the parent of each label in a forest over global vertex numbers. A parent is smaller
@@ -31,7 +31,7 @@ __all__ = [
     "edges_between",
     "find_giant",
     "join",
-    "link_one",
+    "link_first",
     "link_rest",
     "min_labels",
 ]
@@ -47,18 +47,20 @@ _SAMPLE = np.uint64(1 << 10)
 
 
 @inline_step
-def _begin_chunk(vertices, component, label, first, last):
+def _begin_chunk(vertices, owned, component, label, first, last):
     for v in range(first, last):
         component[v] = v
+    for v in range(first, min(last, owned)):
         label[v] = vertices[v]
 
 
 @parallel
-def begin(vertices, component, label):
-    """Make each vertex and mirror a tree of its own, labelled with its global number."""
+def begin(vertices, owned, component, label):
+    """Make each vertex and mirror a tree of its own, and label each vertex with its global number."""
     for r in prange(chunk_count(len(component), _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        _begin_chunk(vertices, component, label, first, min(first + _CHUNK, np.uint64(len(component))))
+        last = min(first + _CHUNK, np.uint64(len(component)))
+        _begin_chunk(vertices, np.uint64(owned), component, label, first, last)
 
 
 @inline_step
@@ -79,22 +81,21 @@ def _link(component, u, v):
 
 
 @inline_step
-def _link_one_worker(offsets, targets, rows, k, component, counter):
+def _link_first_worker(offsets, targets, rows, count, component, counter):
     first = take_chunk(counter, _CHUNK)
     while first < rows:
         for v in range(first, min(first + _CHUNK, rows)):
-            e = offsets[v] + k
-            if e < offsets[v + _ONE]:
+            for e in range(offsets[v], min(offsets[v] + count, offsets[v + _ONE])):
                 _link(component, v, targets[e])
         first = take_chunk(counter, _CHUNK)
 
 
 @parallel
-def link_one(offsets, targets, rows, k, component):
-    """Link each vertex with its `k`-th neighbour. The first neighbours have the highest degrees."""
+def link_first(offsets, targets, rows, count, component):
+    """Link each vertex with its first `count` neighbours, which have the highest degrees."""
     counter = new_counter()
     for _ in prange(WORKERS):
-        _link_one_worker(offsets, targets, np.uint64(rows), np.uint64(k), component, counter)
+        _link_first_worker(offsets, targets, np.uint64(rows), np.uint64(count), component, counter)
 
 
 @inline_step
@@ -109,11 +110,15 @@ def _compress_chunk(component, first, last):
 
 
 @parallel
-def compress(component):
-    """Flatten the trees: make the root the parent of every vertex."""
-    for r in prange(chunk_count(len(component), _CHUNK)):
+def compress(connected, component):
+    """Make the root the parent of every vertex below `connected`; the others have no edges.
+
+    The parent of a mirror is the mirror itself or an owned vertex, because owned vertices have smaller
+    numbers. So mirrors are at most two steps from the root.
+    """
+    for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        _compress_chunk(component, first, min(first + _CHUNK, np.uint64(len(component))))
+        _compress_chunk(component, first, min(first + _CHUNK, np.uint64(connected)))
 
 
 @inline_step
@@ -175,7 +180,7 @@ def _edges_between_worker(offsets, targets, rows, root, component, label, giant_
 def edges_between(offsets, targets, rows, giant, component, label, giant_label):
     """Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.
 
-    The trees must be flat, and no owned vertex has this label. Rows from `rows` on are ignored.
+    The trees must be flat. No owned neighbour of the tree has this label. Rows from `rows` on are ignored.
     """
     found = _ZERO
     if rows > 0:
@@ -204,11 +209,14 @@ def _min_labels_chunk(component, label, first, last):
 
 
 @parallel
-def min_labels(component, label):
-    """Set the label of each root to the smallest label in its tree. The trees must be flat."""
-    for r in prange(chunk_count(len(component), _CHUNK)):
+def min_labels(connected, component, label):
+    """Set the label of each root to the smallest label of the owned vertices in its tree.
+
+    The trees must be flat, and vertices from `connected` on have no edges.
+    """
+    for r in prange(chunk_count(connected, _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        _min_labels_chunk(component, label, first, min(first + _CHUNK, np.uint64(len(component))))
+        _min_labels_chunk(component, label, first, min(first + _CHUNK, np.uint64(connected)))
 
 
 @inline_step
@@ -240,10 +248,12 @@ def _pairs_chunk(component, label, pairs, length, first, end):
     last = np.uint32(0)
     last_owner = np.uint32(0)
     for v in range(first, end):
-        root = component[v]
-        own = label[root]
+        parent = component[v]
+        if parent == v:
+            continue
+        own = label[component[parent]]
         owner = label[v]
-        if own == owner or (own == last and owner == last_owner) or root == v:
+        if own == owner or (own == last and owner == last_owner):
             continue
         last = own
         last_owner = owner
@@ -258,23 +268,23 @@ def _pairs_chunk(component, label, pairs, length, first, end):
 
 
 @parallel
-def boundary_pairs(owned, giant, component, label, pairs, length):
+def boundary_pairs(owned, component, label, pairs, length):
     """List the pairs of labels that mirrors have in their own tree and at their owner, if the labels differ.
 
     `pairs` (M, 2) receives ``length[0]`` pairs, which may repeat. A mirror that is a root is skipped: its
-    tree has no other vertex, because owned vertices have smaller numbers. So the root of any other mirror is
-    an owned vertex, whose label is that of the tree.
+    tree has no other vertex, because owned vertices have smaller numbers. The trees must be flat, except for
+    mirrors.
 
     Returns
     -------
-    (int, int)
-        The number of pairs, and the label of ``giant[0]``; 0 without vertices.
+    int
+        The number of pairs.
     """
     mirrors = np.uint64(len(label)) - np.uint64(owned)
     for r in prange(chunk_count(mirrors, _CHUNK)):
         first = np.uint64(owned) + np.uint64(r) * _CHUNK
         _pairs_chunk(component, label, pairs, length, first, min(first + _CHUNK, np.uint64(len(label))))
-    return length[_ZERO], np.uint64(label[giant[_ZERO]]) if owned > 0 else _ZERO
+    return length[_ZERO]
 
 
 @inline_step

@@ -27,6 +27,7 @@ import numpy as np
 from evener.algorithms.arguments import ensure_placed
 from evener.algorithms.recording import finish_run
 from evener.algorithms.wcc import SPEC
+from evener.algorithms.wcc.group import label_on_group
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -110,39 +111,71 @@ def wcc(
 
 
 def _label(engine: Engine, graph: Graph) -> PartitionedArray:
+    if engine.group is not None:
+        component, label, giant, ends = label_on_group(engine, engine.group, graph, LINKED_FIRST)
+    else:
+        component, label, giant = _label_trees(engine, graph)
+        if not engine.has_mirrors:
+            return label
+        ends = _join(engine, graph, component, label, giant)
+    if met := _giants_met(engine, giant, component, label, ends):
+        _join_pairs(engine, graph, giant, component, label, engine.upload_to_all(np.array(met, np.uint32)))
+    return label
+
+
+def _label_trees(engine: Engine, graph: Graph) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
+    """Return the trees of each partition, their labels, and a vertex of each giant tree."""
     component, label = engine.array("uint32"), engine.array("uint32")
-    giant, length = engine.counters(2)
+    giant = engine.counter()
     offsets, targets, _ = engine.out
 
     engine.superstep("link", active=engine.owned, edges=graph.m)
-    engine.compute(kernels.begin, engine.vertices, component, label)
-    for k in range(LINKED_FIRST):
-        engine.compute(kernels.link_one, offsets, targets, engine.out_rows, k, component)
-        engine.compute(kernels.compress, component)
+    engine.compute(kernels.begin, engine.vertices, engine.owned, component, label)
+    engine.compute(kernels.link_first, offsets, targets, engine.out_rows, LINKED_FIRST, component)
+    engine.compute(kernels.compress, engine.connected, component)
     engine.compute(kernels.find_giant, component, engine.out_rows, giant)
     engine.compute(kernels.link_rest, offsets, targets, engine.owned, LINKED_FIRST, giant, component)
     if graph.directed:
         engine.compute(kernels.link_rest, *engine.in_[:2], engine.owned, 0, giant, component)
-    engine.compute(kernels.compress, component)
+    engine.compute(kernels.compress, engine.connected, component)
 
     # label = min of the numbers in the tree
-    engine.compute(kernels.min_labels, component, label)
+    engine.compute(kernels.min_labels, engine.connected, component, label)
     engine.compute(kernels.broadcast_labels, engine.connected, component, label, publish=label)
-    if engine.has_mirrors:
-        engine.superstep("merge", active=engine.owned)
-        pairs = engine.mirror_array("uint32", 2)
-        lengths, giants = engine.compute(
-            kernels.boundary_pairs, engine.owned, giant, component, label, pairs, length,
-            pull_before=label, reduce=list,
-        )  # fmt: skip
-        pairs = engine.gather_to_all(pairs, [lengths[partition.index] for partition in engine.partitions])
-        joined = engine.local_array(graph.n, "uint32")
-        trees = (engine.connected, giant, component, label)
-        ends = engine.compute(kernels.join, *trees, pairs, joined, reduce=list)
-        if met := _giants_met(engine, giant, component, label, giants, ends):
-            pairs = engine.upload_to_all(np.array(met, np.uint32))
-            engine.compute(kernels.join, *trees, pairs, joined)
-    return label
+    return component, label, giant
+
+
+def _join(
+    engine: Engine,
+    graph: Graph,
+    component: PartitionedArray,
+    label: PartitionedArray,
+    giant: PartitionedArray,
+) -> list[int]:
+    """Join the trees of all partitions at their mirrors. Return the label of each giant tree."""
+    engine.superstep("merge", active=engine.owned)
+    pairs, length = engine.mirror_array("uint32", 2), engine.counter()
+    lengths = engine.compute(
+        kernels.boundary_pairs, engine.owned, component, label, pairs, length, pull_before=label, reduce=list
+    )
+    own = [lengths[partition.index] for partition in engine.partitions]
+    return _join_pairs(engine, graph, giant, component, label, engine.gather_to_all(pairs, own))
+
+
+def _join_pairs(
+    engine: Engine,
+    graph: Graph,
+    giant: PartitionedArray,
+    component: PartitionedArray,
+    label: PartitionedArray,
+    pairs: PartitionedArray,
+) -> list[int]:
+    """Replace labels by the smallest ones that pairs join them to. Return the label of each giant tree."""
+    joined = engine.local_array(graph.n, "uint32")
+    ends: list[int] = engine.compute(
+        kernels.join, engine.connected, giant, component, label, pairs, joined, reduce=list
+    )
+    return ends
 
 
 def _giants_met(
@@ -150,13 +183,11 @@ def _giants_met(
     giant: PartitionedArray,
     component: PartitionedArray,
     label: PartitionedArray,
-    giants: list[int],
     ends: list[int],
 ) -> list[tuple[int, int]]:
     """Return pairs of labels of giant trees that are joined by skipped edges only.
 
-    `giants` and `ends` are the labels of the giant trees before and after the partitions were joined. Mirrors
-    still have the former labels.
+    `ends` are the labels of the giant trees after the partitions were joined at their mirrors.
     """
     if len(set(ends)) == 1:
         return []
@@ -165,14 +196,16 @@ def _giants_met(
     }
     apart = {(p, q) for own in engine.gather(engine.scalar(neighbours)) for p, q in own if ends[p] != ends[q]}
     met: list[tuple[int, int]] = []
+    if apart:
+        engine.pull(label)
     # Each partition looks for the giant of the next partition, then of the one after it, and so on.
-    for step in range(1, len(giants) if apart else 0):
-        others = [(p + step) % len(giants) for p in range(len(giants))]
+    for step in range(1, len(ends) if apart else 0):
+        others = [(p + step) % len(ends) for p in range(len(ends))]
         own = [(partition.index, others[partition.index]) for partition in engine.partitions]
         rows = [count if pair in apart else 0 for count, pair in zip(engine.out_rows, own, strict=True)]
         edges = engine.compute(
             kernels.edges_between, *engine.out[:2], engine.per_partition(rows), giant, component, label,
-            engine.per_partition([giants[q] for _, q in own]), reduce=list,
+            engine.per_partition([ends[q] for _, q in own]), reduce=list,
         )  # fmt: skip
         met += [(ends[p], ends[q]) for p, q in enumerate(others) if edges[p]]
     return met

@@ -16,7 +16,7 @@ from evener.errors import DeviceOutOfMemory
 from evener.system.memory import release_on_devices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -28,6 +28,8 @@ __all__ = ["GpuMemory"]
 
 # Share of the free memory that Evener fills. CuPy's pool loses some of the rest to fragmentation.
 _USABLE_SHARE = 0.95
+# Bytes; the alignment of arrays in one block.
+_ALIGNMENT = 256
 
 
 @cache
@@ -105,6 +107,19 @@ class GpuMemory:
         if fill is not None and length:
             self.fill(array, fill)
         return array
+
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None) -> list[Any]:
+        """Return CuPy arrays in one block of memory."""
+        begins, end = [], 0
+        for length, dtype in wanted:
+            begins.append(end)
+            end += -(-length * np.dtype(dtype).itemsize // _ALIGNMENT) * _ALIGNMENT
+        block = self.allocate(end, np.uint8).data
+        if byte is not None:
+            with self._guarded("filling arrays"):
+                block.memset_async(byte, end)
+        arrays = zip(wanted, begins, strict=True)
+        return [self._cupy.ndarray(length, dtype, block + begin) for (length, dtype), begin in arrays]
 
     def fill(self, array: Any, value: object) -> None:
         """Set all elements of an array to one value."""

@@ -21,12 +21,14 @@ __device__ inline u64 row_of_batch(u64 batch) {
 }
 
 // Rows of more than LONG edges. Warps defer them and process them in pieces at the end. A kernel constructs
-// the object at its start. A launch defers each row at most once, so the list does not wrap around.
+// the object at its start, and defers each row at most once for each direction of edges, so the list does not
+// wrap around.
 struct LongRows {
     Pieces pieces;
     Grid grid;
+    u64 done;
 
-    __device__ LongRows(Pieces pieces, Grid grid) : pieces(pieces), grid(grid) {
+    __device__ LongRows(Pieces pieces, Grid grid) : pieces(pieces), grid(grid), done(0) {
         if (first_of_grid()) *pieces.count_of_next_launch = 0;
     }
 
@@ -54,15 +56,16 @@ struct LongRows {
 
     // Call ``visit(v, begin, end)`` for the edges ``begin:end`` of each piece, with all lanes of a warp. All
     // blocks call it. It contains one grid barrier, so earlier writes are visible to all threads.
-    template <typename Visit> __device__ void over(Array<const u64> offsets, Visit visit) const {
+    template <typename Visit> __device__ void over(Array<const u64> offsets, Visit visit) {
         grid.sync();
         u64 ready = look(*pieces.count);
-        for (u64 t = warp_of_grid(); t < ready; t += warps_of_grid()) {
+        for (u64 t = done + warp_of_grid(); t < ready; t += warps_of_grid()) {
             u64 piece = look(pieces.list[t]);
             u32 v = (u32)(piece >> 32);
             u64 begin = offsets[v] + (piece & 0xFFFFFFFFu) * PIECE;
             visit(v, begin, least(begin + PIECE, offsets[(u64)v + 1]));
         }
+        done = ready;
     }
 };
 

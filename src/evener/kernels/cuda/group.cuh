@@ -64,12 +64,10 @@ struct GroupSum {
         grid.sync();
     }
 
-    // The sums of three values. All threads call it together.
-    __device__ GroupTotals sum(u64 first, u64 second = 0, u64 third = 0) {
+    // The sums of up to three values. All threads call it together.
+    template <typename... Values> __device__ GroupTotals sum(Values... values) {
         u64* own = next_turn();
-        add(own, first);
-        add(own + 1, second);
-        add(own + 2, third);
+        add(own, values...);
         meet(own, false);
         u64* all = sums + 3 * SUMS;
         return {{look(own[0]), look(own[1]), look(own[2])}, {look(all[0]), look(all[1]), look(all[2])}};
@@ -78,7 +76,7 @@ struct GroupSum {
     // The maximum of a value of 64 bits. All threads call it together.
     __device__ u64 maximum(u64 value) {
         u64* own = next_turn();
-        value = over_block(value, Max());
+        value = over_block(value, Max());  // it synchronizes the block
         if (threadIdx.x == 0 && value > 0) atomicMax(own, value);
         meet(own, true);
         return look(sums[3 * SUMS]);
@@ -93,14 +91,24 @@ struct GroupSum {
             for (u32 k = 0; k < SUMS; k++) sums[round % 3 * SUMS + k] = 0;
         return own;
     }
-    __device__ void add(u64* place, u64 value) const {
-        value = over_block(value, Sum());
-        if (threadIdx.x == 0 && value > 0) atomicAdd(place, value);
+    // Add the block's sums to the words from `place` on.
+    template <typename... Values> __device__ void add(u64* place, Values... values) const {
+        constexpr u32 COUNT = sizeof...(Values);
+        __shared__ u64 of_warp[SUMS][WARP];
+        u64 sum[COUNT] = {across((u64)values, Sum())...};
+        if (lane() == 0)
+            for (u32 k = 0; k < COUNT; k++) of_warp[k][threadIdx.x / WARP] = sum[k];
+        __syncthreads();
+        if (threadIdx.x >= WARP) return;
+        for (u32 k = 0; k < COUNT; k++) {
+            u64 value = across(lane() < blockDim.x / WARP ? of_warp[k][lane()] : 0, Sum());
+            if (threadIdx.x == 0 && value > 0) atomicAdd(place + k, value);
+        }
     }
-    // Wait for all threads of all GPUs, and combine the words of the GPUs.
+    // Wait for all threads of all GPUs, and combine the words of the GPUs. The block has synchronized since its
+    // last write.
     __device__ void meet(u64* own, bool maximum) {
         u64* all = sums + 3 * SUMS;
-        __syncthreads();
         if (threadIdx.x == 0) {
             fence_gpu();
             // As in `Grid::sync`, but the first block arrives last, after the exchange with the other GPUs.
@@ -118,7 +126,7 @@ struct GroupSum {
             fence_gpu();
         }
         __syncthreads();
-        failed = failed || look(all[SUMS]) != 0;
+        failed |= look(all[SUMS]) != 0;
     }
     // One thread sends this GPU's words to the others and combines them with theirs. A maximum is sent in two
     // words of 32 bits.
@@ -138,14 +146,14 @@ struct GroupSum {
         for (u32 q = 0; q < group.size; q++) {
             if (q == group.rank) continue;
             u64 word[SUMS];
-            for (u32 k = 0; k < SUMS; k++) {
-                while (((word[k] = group.words(group.rank, round, q)[k]) ^ tag) >> VALUE_BITS != 0) {
-                    if (nanoseconds() <= deadline) continue;
-                    silent = 1;
-                    break;
-                }
-                if (!maximum) total[k] += word[k] & mask;
-            }
+            bool arrived;
+            do {
+                arrived = true;
+                for (u32 k = 0; k < SUMS; k++) word[k] = group.words(group.rank, round, q)[k];
+                for (u32 k = 0; k < SUMS; k++) arrived = arrived && (word[k] ^ tag) >> VALUE_BITS == 0;
+            } while (!arrived && nanoseconds() <= deadline);
+            if (!arrived) silent = 1;
+            for (u32 k = 0; k < SUMS && !maximum; k++) total[k] += word[k] & mask;
             if (maximum) total[0] = most(total[0], (word[0] & mask) << 32 | (word[1] & mask));
         }
         fence_system();
@@ -176,6 +184,7 @@ struct Mirrored {
     u64 words;          // of the bitmap
     u32* held;          // a bitmap of the owner's vertices with a mirror here, in the owner's memory
     const u32* before;  // mirrors before each word of the bitmap, in the owner's memory
+    const u32* index;   // the owner's number of each mirror, in the owner's memory
 };
 constexpr u64 NOT_CONTIGUOUS = ~0ull;
 
@@ -194,10 +203,41 @@ __device__ inline void over_incoming(Incoming route, u32* flags, const T* values
         u64 h = first + lane();
         u32 mask = h < last ? range_mask(h, route.begin, end) : 0;
         u32 half = mask != 0 ? look(flags[h]) & mask : 0;
-        if (half != 0) atomicAnd_system(flags + h, ~mask);
+        if (half != 0) half = atomicAnd_system(flags + h, ~mask) & mask;
         over_flagged(first, half, ALL, h * 32, values, [&](u64 mirror, T value) {
             visit(route.index[mirror - route.begin], value);
         });
+    }
+}
+
+// Call ``visit(v, value)`` for every flagged mirror that another GPU has of this GPU's vertices, and set the
+// mirror's value to 0. The flags stay as they are. All threads call it together.
+template <typename T, typename Visit>
+__device__ inline void take_incoming(Incoming route, const u32* flags, T* values, Visit visit) {
+    u64 end = route.begin + route.count, last = (end + 31) / 32;
+    for (u64 first = route.begin / 32 + warp_of_grid() * WARP; first < last; first += warps_of_grid() * WARP) {
+        u64 h = first + lane();
+        u32 half = h < last ? look(flags[h]) & range_mask(h, route.begin, end) : 0;
+        over_flagged(first, half, ALL, h * 32, (const T*)values, [&](u64 mirror, T value) {
+            values[mirror] = 0;
+            visit(route.index[mirror - route.begin], value);
+        });
+    }
+}
+
+// Store the flags of the owner's vertices, and the values of its flagged vertices, in their mirrors. All threads
+// call it together.
+template <typename T> __device__ inline void pull_flagged(
+    Mirrored route, const u32* owned_flags, const T* owned, Bits mirror_flags, Array<T> mirrors
+) {
+    volatile const u32* flags = owned_flags;
+    u64 halves = route.words * 2;
+    for (u64 first = warp_of_grid() * WARP; first < halves; first += warps_of_grid() * WARP) {
+        u64 h = first + lane();
+        u32 here = h < halves ? route.held[h] : 0, word = here != 0 ? flags[h] & here : 0;
+        if (here != 0) place_flags(route.held, route.before, h, here, word, route.begin, mirror_flags);
+        u64 mirror = word != 0 ? route.begin + mirrors_before(route.held, route.before, h) : 0;
+        over_flagged(first, word, here, mirror, owned, [&](u64 place, T value) { mirrors[place] = value; });
     }
 }
 

@@ -56,7 +56,7 @@ class Truth:
 
     def check_ranks(self, pg):
         """Without weights and, if the graph has any, with them."""
-        for weights in (False,) if pg.graph.weights is None else (True, False):
+        for weights in (False,) if pg.graph.weight_dtype is None else (True, False):
             self.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS, weights=weights))
 
     def check_pagerank(self, result):

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import evener as ev
 from mpi.launcher import mpiexec
 
 pytestmark = pytest.mark.usefixtures("launcher")
@@ -33,6 +34,32 @@ if world.rank == 0:
 def test_five_algorithms(ranks):
     done = mpiexec(ranks, PARITY, str(ranks))
     assert (done.returncode, done.stdout) == (0, "all equal\n"), done.stderr
+
+
+PARTS = """
+import sys
+import evener as ev
+from expected import Truth
+
+graph = ev.read(sys.argv[1])
+truth = Truth(graph, int(graph.out_degree().argmax()))
+truth.check_placed(ev.partition(sys.argv[1], "cpu:1", policy="high", alpha=0.3))
+try:
+    ev.partition(sys.argv[2], "cpu:1")
+except ev.FormatError as error:
+    assert "line 301: expected two integer vertex ids" in str(error), error
+else:
+    raise AssertionError("a malformed line was accepted")
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_parts_of_a_file(tmp_path, ranks):
+    """Each rank reads a part, and all ranks raise the error of one of them."""
+    ev.write(ev.read("rmat:8,directed,weights=real"), tmp_path / "g.txt")
+    (tmp_path / "h.txt").write_text("0 1\n" * 300 + "2 x\n")
+    done = mpiexec(ranks, PARTS, str(tmp_path / "g.txt"), str(tmp_path / "h.txt"))
+    assert done.returncode == 0, done.stderr
 
 
 MESSAGES = """

@@ -70,10 +70,35 @@ def test_rank_0_gathers(graph):
     ev.verify(whole)
 
 
+@pytest.mark.parametrize("ids", ["numbers", "integers", "strings"])
+def test_a_graph_that_no_rank_holds(tmp_path, graph, ids):
+    """Ids of the block, of the top, of tables and of the gathered result."""
+    path = tmp_path / "graph.evg"
+    if ids == "integers":
+        graph = ev.Graph.from_edges([5, 9, 9, 40], [9, 40, 41, 77], directed=False)
+    if ids == "numbers":
+        graph = ev.read("grid:4x5")
+    ev.write(graph, path)
+
+    def run(_):
+        result = ev.wcc(str(path), on="cpu:1")
+        whole, top = result.gather(), result.top(3)
+        result.report(tmp_path / "run.html")
+        tables = result.to_arrow(), None if whole is None else whole.to_arrow()
+        return result.ids.tolist(), top, *tables
+
+    expected = ev.wcc(graph)
+    own, tops, tables, wholes = zip(*run_ranks(RANKS, run), strict=True)
+    assert [one for part in own for one in part] == graph.ids.tolist()
+    assert set(map(tuple, tops)) == {tuple(expected.top(3))}
+    assert pyarrow.concat_tables(tables) == expected.to_arrow() == wholes[0]
+
+
 def test_a_wrong_value_on_one_rank_is_an_error_on_all(graph):
     def spoil(result, world):
+        component = result["component"]
         if world.rank == 2:
-            result["component"][0] = 3
+            component[0] = 3
         with pytest.raises(VerificationError) as error:
             ev.verify(result)
         return str(error.value)

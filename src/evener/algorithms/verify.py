@@ -19,8 +19,9 @@ from evener.algorithms.registry import find
 from evener.algorithms.verification import Answer, Claim
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
+from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
-from evener.system.world import run_on_all_ranks
+from evener.system.agreement import on_all_ranks
 
 __all__ = [
     "Answer",
@@ -72,7 +73,13 @@ def verify(result: Answer) -> None:
             msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
     if isinstance(result, Result) and result.world.size > 1:
+        if isinstance(result.graph, DistributedGraph):
+            msg = (
+                f"verify: expected a graph that rank 0 holds, found a graph in parts on {result.world.size} "
+                "ranks; read it on every rank with evener.read"
+            )
+            raise ArgumentError(msg)
         whole = result.gather()
-        run_on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
+        on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
     else:
         verifier(result)

@@ -29,7 +29,8 @@ from evener.cli.options import (
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
-from evener.system.world import current_world, run_on_all_ranks
+from evener.system.agreement import on_all_ranks
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,10 +133,11 @@ def run(
         if world.rank == 0:
             output_files.check_outputs(graph, table=output, report=report, trace=trace)
 
-    run_on_all_ranks(world, check)
+    on_all_ranks(world, check)
     place = runs.with_elements(place)
     with job.shown():
-        opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
+        in_parts = None if verify else spec.directions  # rank 0 needs the whole graph to verify
+        opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
         result = measured(job, spec, placed, arguments)

@@ -139,7 +139,8 @@ def plan(
     check_agreement(job.words, graph)
     place = runs.with_elements(place)
     with job.shown():
-        opened = runs.open_graph(job, graph, read_options(given))
+        in_parts = "both" if algorithm is None else None
+        opened = runs.open_graph(job, graph, read_options(given), in_parts=in_parts)
         if algorithm is not None:
             job.stage("planning")
             chosen = planned(opened, algorithm, **place)

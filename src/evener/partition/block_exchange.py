@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.partition.blocks import block_bounds
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,14 +22,13 @@ class BlockExchange:
     Parameters
     ----------
     world : World
-    n : int
-        Number of vertices of the graph.
+    bounds : ndarray of int64, shape (ranks + 1,)
+        The first vertex of each rank's block.
     numbers : ndarray of unsigned integers
         Global numbers of vertices, in any order. Ranks may list different vertices.
     """
 
-    def __init__(self, world: World, n: int, numbers: NDArray[Any]) -> None:
-        bounds = block_bounds(n, world.size)
+    def __init__(self, world: World, bounds: NDArray[np.int64], numbers: NDArray[Any]) -> None:
         rank = np.searchsorted(bounds, numbers, side="right") - 1
         self._world = world
         self._order = np.argsort(rank.astype(np.uint16), kind="stable")  # a radix sort

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evener.elements import Element, parse_elements
-from evener.errors import ArgumentError, MpiError
+from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.kernels.cpu import partition as kernels
+from evener.partition.distributed.graph import DistributedGraph
+from evener.partition.distributed.mirrors import build_partitions as build_own_partitions
+from evener.partition.distributed.numbers import number_vertices as number_own_vertices
+from evener.partition.distributed.owned_rows import send_rows
+from evener.partition.distributed.read import read_graph
 from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
@@ -25,6 +32,7 @@ from evener.partition.policy import check_policy
 from evener.partition.route import Route, routes_of, upload_route
 from evener.partition.shared_gpus import note_shared_gpus
 from evener.partition.upload import upload_partition
+from evener.system.agreement import check_equal
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
 
@@ -34,8 +42,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
+    from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.gpu_build import Built
     from evener.system.world import World
+
+    _Placed = tuple[
+        list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
+    ]
 
 __all__ = ["partition", "place_partitions"]
 
@@ -49,7 +62,7 @@ _ROWS_COMPARED = 1 << 22
 
 @translate_errors("placing a graph")
 def partition(
-    graph: Graph,
+    graph: Graph | str | os.PathLike[str],
     on: str | Sequence[str] | Sequence[Element] | None = None,
     *,
     policy: str = "random",
@@ -57,6 +70,7 @@ def partition(
     gpu_memory: str | int | None = None,
     directions: str = "both",
     seed: int = 0,
+    **reading: Any,
 ) -> PartitionedGraph:
     """Place a graph on processing elements.
 
@@ -64,7 +78,9 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, path-like or str
+        A graph, or a file or a generator spec such as "rmat:20". With several ranks, each rank reads or
+        generates its own part of a file or spec, and no rank holds the whole graph.
     on : str or sequence of str, optional
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
     policy : {"random", "high", "low"}
@@ -84,6 +100,9 @@ def partition(
         long rows in host memory, for searches.
     seed : int, default 0
         Seed of the policy "random"; at least 0.
+    **reading
+        Options of `evener.read` for a path: `format`, `directed`, `weighted`, `n`, `self_loops`,
+        `duplicates` and `columns`.
 
     Returns
     -------
@@ -92,8 +111,10 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an object that is not a Graph, an unknown element or policy, or a share outside 0..1. For a seed
-        that is not an integer of at least 0.
+        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
+        is no integer of at least 0. For a format that several ranks cannot read together.
+    EvenerError
+        As `evener.read`, for a path. All ranks raise the error.
     MpiError
         If ranks partition different graphs or in different ways.
     OutOfMemoryError
@@ -112,12 +133,9 @@ def partition(
     [(1, 3), (3, 1)]
     """
     if isinstance(graph, PartitionedGraph):
-        msg = (
-            "partition: expected a Graph, found a PartitionedGraph, which is already partitioned; pass it to "
-            "algorithms directly"
-        )
+        msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
         raise ArgumentError(msg)
-    if not isinstance(graph, Graph):
+    if not isinstance(graph, Graph | str | os.PathLike):
         got = type_name(graph)
         msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
@@ -126,12 +144,17 @@ def partition(
         raise ArgumentError(msg)
     check_policy(policy)
     seed = check_seed(seed)
+    if not isinstance(graph, Graph):
+        graph = read_graph(graph, directions, **reading)
+    elif reading:
+        msg = f"partition: expected {next(iter(reading))}= for a path only, found a Graph; give it to read()"
+        raise ArgumentError(msg)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
     note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
-    _check_agreement(
+    check_equal(
         world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
     )
     weights, on_cpu, ranks = _all_elements(elements, world)
@@ -139,9 +162,13 @@ def partition(
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
     on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
-    require(bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
-    with with_placement_hint(graph, elements, directions=directions):
-        partitions, routes, numbering = _build(
+    whole = not isinstance(graph, DistributedGraph)
+    needed = (
+        bytes_needed(graph, directions, on_host) if whole else int(edge_bytes(graph, directions) * on_host)
+    )
+    require(needed, f"placing {graph!r} on {len(elements)} element(s)")
+    with with_placement_hint(graph, elements, directions=directions) if whole else nullcontext():
+        partitions, routes, numbering, strength = _build(
             graph, directions, elements, policy, shares, seed, world, ranks
         )
     return PartitionedGraph(
@@ -154,6 +181,7 @@ def partition(
         directions=directions,
         world=world,
         ranks=ranks,
+        strength=strength,
     )
 
 
@@ -166,17 +194,28 @@ def _build(
     seed: int,
     world: World,
     ranks: Sequence[int],
-) -> tuple[list[Partition], list[Route], Numbering]:
-    """Return the partitions and routes of this rank, and the numbering."""
+) -> _Placed:
+    """Return the partitions and routes of this rank, the numbering, and the sums of weights, if known."""
+    if isinstance(graph, DistributedGraph):
+        first = ranks.index(world.rank)
+        numbers = number_own_vertices(graph, policy=policy, shares=shares, seed=seed)
+        owned = send_rows(graph, numbers, ranks)
+        built, own_numbering = build_own_partitions(graph, numbers, owned, ranks)
+        strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
+        del owned
+        placed = place_partitions(
+            elements, own_numbering, built.pop, {}, prefixes=directions == "both", world=world, ranks=ranks
+        )
+        return *placed, own_numbering, strength
     order = None
     if world.size == 1 and all(element.kind == "cuda" for element in elements):
         gpu = cast("CudaElement", elements[0])
         if len(elements) > 1:
             order = descending_degree(graph, gpu, gpu.room())
         elif whole := build_whole(graph, directions, gpu, gpu.room()):
-            built, numbering = whole
-            _check_row_lengths(built.longest, gpu)
-            return [built.partition], [], numbering
+            on_gpu, numbering = whole
+            _check_row_lengths(on_gpu.longest, gpu)
+            return [on_gpu.partition], [], numbering, None
     by_degree, degree, out_degree = order or _descending_degree(graph)
     owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
     del degree
@@ -185,20 +224,7 @@ def _build(
     partitions, routes = build_partitions(
         graph, directions, elements, numbering, out_degree, world=world, ranks=ranks
     )
-    return partitions, routes, numbering
-
-
-def _check_agreement(world: World, **arguments: object) -> None:
-    """Raise an error, on all ranks, if ranks partition different graphs or in different ways."""
-    of_ranks = world.allgather(arguments)
-    for name, first in of_ranks[0].items():
-        for rank, others in enumerate(of_ranks):
-            if repr(others[name]) != repr(first):  # NaN differs from itself
-                msg = (
-                    f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
-                    f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
-                )
-                raise MpiError(msg)
+    return partitions, routes, numbering, None
 
 
 def _all_elements(elements: list[Element], world: World) -> tuple[list[float], list[bool], list[int]]:
@@ -233,7 +259,7 @@ def build_partitions(
 
 def place_partitions(
     elements: list[Element],
-    numbering: Numbering,
+    numbering: Numbering | DistributedNumbering,
     build: Callable[[int], Partition],
     on_gpus: Mapping[int, Built],
     *,
@@ -248,7 +274,7 @@ def place_partitions(
     Parameters
     ----------
     elements : list of Element
-    numbering : Numbering
+    numbering : Numbering or DistributedNumbering
     build : callable
         Returns the partition with a number in host memory, perhaps with pending edges.
     on_gpus : mapping of int to Built
@@ -299,23 +325,33 @@ def place_partitions(
 
 
 def _routes_from_other_ranks(
-    routes: list[Route], elements: list[Element], numbering: Numbering, world: World, ranks: Sequence[int]
+    routes: list[Route],
+    elements: list[Element],
+    numbering: Numbering | DistributedNumbering,
+    world: World,
+    ranks: Sequence[int],
 ) -> list[Route]:
     """Return the routes from mirrors of other ranks to vertices of this rank, uploaded.
 
     This is a collective operation; all ranks must call it.
     """
     first = ranks.index(world.rank)
-    sent = [(r.mirror_partition, r.owner, r.begin, r.index) for r in routes if ranks[r.owner] != world.rank]
-    return [
-        upload_route(
-            Route.from_index(mirror_partition, owner, begin, index, len(numbering.owned_by(owner))),
-            elements[owner - first],
-        )
-        for of_rank in world.allgather(sent)
-        for mirror_partition, owner, begin, index in of_rank
-        if ranks[owner] == world.rank
-    ]
+    sent: list[list[Route]] = [[] for _ in range(world.size)]
+    for route in routes:
+        if ranks[route.owner] != world.rank:
+            sent[ranks[route.owner]].append(route)
+    labels = world.allgather([[(r.mirror_partition, r.owner, r.begin, len(r)) for r in to] for to in sent])
+    none = np.empty(0, np.uint32)
+    received = world.alltoall([np.concatenate([none, *(route.index for route in to)]) for to in sent])
+    found = []
+    for of_rank, indices in zip(labels, received, strict=True):
+        at = 0
+        for mirror_partition, owner, begin, length in of_rank[world.rank]:
+            index, owned = indices[at : at + length], len(numbering.owned_by(owner))
+            route = Route.from_index(mirror_partition, owner, begin, index, owned)
+            found.append(upload_route(route, elements[owner - first]))
+            at += length
+    return found
 
 
 def _descending_degree(

@@ -11,6 +11,7 @@ from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
+from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 from evener.system.world import current_world
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.graph.graph import Graph
+    from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.partition import Numbering, Partition
     from evener.partition.route import Route
     from evener.planning.cost_model import CostModel
@@ -52,6 +54,8 @@ class PartitionedGraph:
     policy : str
     directions : str
         "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
+    strength : list of ndarray of float64, or None
+        Sum of the weights of the out-edges of each partition's owned vertices, if the graph is in parts.
     plan : Plan or None
         The plan that chose this placement.
     cost_model : CostModel or None
@@ -64,12 +68,13 @@ class PartitionedGraph:
         elements: list[Element],
         partitions: list[Partition],
         routes: list[Route],
-        numbering: Numbering,
+        numbering: Numbering | DistributedNumbering,
         *,
         policy: str,
         directions: str,
         world: World | None = None,
         ranks: Sequence[int] | None = None,
+        strength: list[NDArray[np.float64]] | None = None,
     ) -> None:
         self.graph = graph
         self.elements = elements
@@ -79,6 +84,7 @@ class PartitionedGraph:
         self.routes = routes
         self.plan: Plan | None = None
         self.cost_model: CostModel | None = None
+        self.strength = strength
         self._numbering = numbering
         self._exchange: BlockExchange | None = None
         self._statistics: Statistics | None = None
@@ -108,8 +114,11 @@ class PartitionedGraph:
         return self._statistics
 
     def place_of(self, vertex: int) -> tuple[int, int]:
-        """Return the owner and the local number of a vertex, given its global number."""
-        return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
+        """Return the owner and the local number of a vertex, given its global number.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return self._numbering.place_of(vertex)
 
     def mirrors_of(self, p: int) -> int:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
@@ -120,6 +129,16 @@ class PartitionedGraph:
         """The global numbers of the vertices whose values this rank gathers; with one rank, all vertices."""
         first, end = block_bounds(self.graph.n, self.world.size)[self.world.rank : self.world.rank + 2]
         return range(int(first), int(end))
+
+    @property
+    def block_ids(self) -> NDArray[Any]:
+        """The ids of the vertices of this rank's `block`, ascending."""
+        block = self.block
+        if not self.graph.has_custom_ids:
+            return np.arange(block.start, block.stop)
+        own = self.graph.block_ids if isinstance(self.graph, DistributedGraph) else None
+        ids: NDArray[Any] = self.graph.ids[block.start : block.stop] if own is None else own
+        return ids
 
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the values of the vertices of this rank's `block`, in the order of the vertices.
@@ -146,21 +165,15 @@ class PartitionedGraph:
             For a number that is not a local number of its partition.
         """
         self._check_parts(parts, numbers=True)
-        ranks = self.world.size > 1
-        gathered = np.empty(0, np.int64) if ranks else self._for_each_vertex(np.dtype(np.int64))
+        if self.world.size > 1:
+            return self._ids_of(self._deliver(np.concatenate(list(self._global_numbers(parts)))))
+        gathered = self._for_each_vertex(np.dtype(np.int64))
         names = _integer_ids(self.graph)
-        numbers = []
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices, own = element.download(partition.vertices), partition.owned
-            local = element.download(part)
-            if ranks:
-                absent = local[:own] == NO_VERTEX
-                beyond = int((~absent & (local[:own] >= len(vertices))).sum())
-                numbers.append(np.where(absent, NO_VERTEX, vertices.take(local[:own], mode="clip")))
-            else:
-                beyond = kernels.scatter_ids_of_local(vertices, local, names, np.uint64(own), gathered)
+            vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
+            beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
-        return self._ids_of(self._deliver(np.concatenate(numbers))) if ranks else gathered
+        return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
@@ -200,16 +213,26 @@ class PartitionedGraph:
         # Not a cached_property, whose lock all instances share: fake ranks would wait for each other.
         if self._exchange is None:
             owned = np.concatenate(self.owned_vertices())
-            self._exchange = BlockExchange(self.world, self.graph.n, owned)
+            bounds = block_bounds(self.graph.n, self.world.size)
+            self._exchange = BlockExchange(self.world, bounds, owned)
         return self._exchange.deliver(values)
+
+    def _global_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> Iterator[NDArray[np.uint32]]:
+        """Yield the global numbers of each partition's values, which are local numbers."""
+        for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
+            vertices = element.download(partition.vertices)
+            local = element.download(part)[: partition.owned]
+            absent = local == NO_VERTEX
+            beyond = int((~absent & (local >= len(vertices))).sum())
+            _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
+            yield np.where(absent, NO_VERTEX, vertices.take(local, mode="clip"))
 
     def _ids_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the ids of vertices, or their numbers if ids are strings; -1 for no vertex."""
         absent = numbers == NO_VERTEX
         _check_numbers(int((~absent & (numbers >= self.graph.n)).sum()), self.graph.n, "the graph's numbers")
-        ids = _integer_ids(self.graph)
         known = np.where(absent, 0, numbers).astype(np.int64)
-        return np.where(absent, -1, ids[known] if len(ids) else known)
+        return np.where(absent, -1, known if self.graph.has_string_ids else self.graph.ids_of(known))
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from evener.errors import FileError
 from evener.results.table import table_with_record
+from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write_folder
-from evener.system.world import run_on_all_ranks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,9 +63,9 @@ def write_dataset(result: Result, path: Path) -> None:
             writing = atomic_write_folder(path, may_replace=_is_dataset)
             return str(stack.enter_context(writing)) if world.rank == 0 else ""
 
-        folder = Path(run_on_all_ranks(world, begin)[0])
-        run_on_all_ranks(world, lambda: _write_part(table, world, folder, path))
-        run_on_all_ranks(world, stack.close)
+        folder = Path(world.allgather(on_all_ranks(world, begin))[0])
+        on_all_ranks(world, lambda: _write_part(table, world, folder, path))
+        on_all_ranks(world, stack.close)
 
 
 def _write_part(table: pa.Table, world: World, folder: Path, given: Path) -> None:

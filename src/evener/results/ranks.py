@@ -14,9 +14,10 @@ from evener.system.memory import require
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.results.result import Result
     from evener.system.world import World
 
-__all__ = ["gather_on_first_rank", "join_timelines"]
+__all__ = ["gather_ids", "gather_on_first_rank", "join_timelines"]
 
 
 def gather_on_first_rank(values: NDArray[Any], world: World) -> NDArray[Any] | None:
@@ -29,6 +30,17 @@ def gather_on_first_rank(values: NDArray[Any], world: World) -> NDArray[Any] | N
         require(2 * total, "gathering the values of all ranks")
     parts = world.alltoall([values if rank == 0 else values[:0] for rank in range(world.size)])
     return np.concatenate(parts) if world.rank == 0 else None
+
+
+def gather_ids(result: Result) -> NDArray[Any] | None:
+    """Return the ids of all vertices on rank 0, and None on other ranks.
+
+    This is a collective operation and must be called by all ranks.
+    """
+    ids, world = result.ids, result.world
+    if ids.dtype.kind == "U":  # widths differ
+        ids = ids.astype(f"U{world.allreduce(ids.itemsize // 4, 'max')}")
+    return gather_on_first_rank(ids, world)
 
 
 def join_timelines(timeline: Timeline, world: World) -> Timeline:

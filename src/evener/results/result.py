@@ -9,8 +9,10 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import check_path, is_integral
+from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
-from evener.system.world import SingleProcess, run_on_all_ranks
+from evener.system.agreement import on_all_ranks
+from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.planning.prediction import Prediction
     from evener.results.energy.meter import Energy
-    from evener.system.world import World
+from evener.system.world import World
 
 __all__ = ["Result"]
 
@@ -117,6 +119,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.partitioned = partitioned
         self.passes = passes
         self.world: World = SingleProcess() if partitioned is None else partitioned.world
+        # Of all vertices, after `gather`.
+        self._ids: NDArray[Any] | None = None
         self.block = range(graph.n) if partitioned is None else partitioned.block
         self.prediction: Prediction | None = None
         self.energy: Energy | None = None
@@ -182,7 +186,12 @@ class Result(Mapping[str, "NDArray[Any]"]):
     @property
     def ids(self) -> NDArray[Any]:
         """The ids of the vertices whose values this rank has, in the order of the arrays."""
-        return self.graph.ids[self.block.start : self.block.stop]
+        if self._ids is not None:
+            return self._ids
+        if not isinstance(self.graph, DistributedGraph):
+            return self.graph.ids[self.block.start : self.block.stop]
+        own = self.graph.block_ids
+        return np.arange(self.block.start, self.block.stop) if own is None else own
 
     def gather(self) -> Result | None:
         """Return the result with the values of all vertices on rank 0, and None on other ranks.
@@ -195,16 +204,17 @@ class Result(Mapping[str, "NDArray[Any]"]):
         OutOfMemoryError
             If rank 0 has no memory for all values.
         """
-        from evener.results.ranks import gather_on_first_rank
+        from evener.results.ranks import gather_ids, gather_on_first_rank
 
         if self.world.size == 1:
             return self
+        ids = gather_ids(self)
         gathered = {name: gather_on_first_rank(self[name], self.world) for name in self}
         if self.world.rank:
             return None
         whole = object.__new__(Result)
         vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered)
-        whole.world, whole.block = SingleProcess(), range(self.graph.n)
+        whole.world, whole.block, whole._ids = SingleProcess(), range(self.graph.n), ids
         return whole
 
     # ---- tables ---------------------------------------------------------------------------------
@@ -300,12 +310,12 @@ class Result(Mapping[str, "NDArray[Any]"]):
         from evener.results.table import check_suffix, write_result
 
         target = check_path(path, "write")
-        if run_on_all_ranks(self.world, lambda: is_dataset_name(path))[0]:
+        if self.world.allgather(is_dataset_name(path))[0]:
             write_dataset(self, target)
             return
         check_suffix(target)
         whole = self.gather()
-        run_on_all_ranks(self.world, lambda: None if whole is None else write_result(whole, target))
+        on_all_ranks(self.world, lambda: None if whole is None else write_result(whole, target))
 
     # ---- reports --------------------------------------------------------------------------------
 
@@ -367,7 +377,9 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
     def names_of(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices in an array: the values, or the strings at these positions."""
-        return self.graph.ids[vertices] if self.graph.has_string_ids else vertices
+        if not self.graph.has_string_ids:
+            return vertices
+        return self.graph.ids_of(vertices) if self._ids is None else self._ids[vertices]
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:

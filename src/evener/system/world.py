@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from evener.errors import EvenerError
 from evener.system.mpi import launched_rank, mpi_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     Operation = Literal["sum", "min", "max"]
 
-__all__ = ["SingleProcess", "World", "current_world", "enter_world", "prints", "run_on_all_ranks"]
-
-T = TypeVar("T")
+__all__ = ["SingleProcess", "World", "current_world", "enter_world", "prints"]
 
 
 class World(Protocol):
@@ -140,29 +137,6 @@ class SingleProcess:
 
     def wait(self, messages: list[Any]) -> None:
         """Do nothing."""
-
-
-def run_on_all_ranks(world: World, work: Callable[[], T]) -> list[T]:
-    """Call a function on every rank, and return the values of all ranks; raise on all if one raises.
-
-    This is a collective operation and must be called by all ranks.
-
-    Raises
-    ------
-    EvenerError
-        The first error of a rank, on all ranks.
-    """
-    try:
-        done: T | EvenerError = work()
-    except EvenerError as error:
-        if world.size == 1:
-            raise
-        done = error
-    values = world.allgather(done)
-    for value in values:
-        if isinstance(value, EvenerError):
-            raise value
-    return values
 
 
 _SINGLE_PROCESS = SingleProcess()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
 from evener.graph.formats.columns import choose_columns, edges_from_table, tables
-from evener.graph.formats.edgelist import Heading, read_numbers
+from evener.graph.formats.edgelist import read_numbers
+from evener.graph.formats.edgelist_heading import Heading
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names

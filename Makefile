@@ -4,7 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 GRAPH ?= rmat:20
-PYTEST ?= -m "not slow"
+# Up to four processes of tests. Each begins elsewhere, so that two seldom compile the same kernel.
+PYTEST ?= -n logical --maxprocesses 4 --dist worksteal -m "not slow"
 
 .PHONY: run test check clean
 

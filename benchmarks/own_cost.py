@@ -89,6 +89,7 @@ class Recorded:
                 if (
                     getattr(arg, "ndim", 0)
                     and id(arg) not in self._constant
+                    and getattr(getattr(arg, "flags", None), "writeable", True)
                     and _place(arg) not in self._before
                 ):
                     self._before[_place(arg)] = arg, arg.copy()

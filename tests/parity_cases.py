@@ -25,7 +25,7 @@ ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
 
 directions = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 small_graphs = pytest.mark.parametrize("name", [name for name in graphs.SMALL if name != "empty"])
-generated_graphs = pytest.mark.parametrize("name", graphs.generated())
+generated_graphs = pytest.mark.parametrize("name", graphs.GENERATED)
 narrow_searches = pytest.mark.parametrize(
     ("name", "narrow", "levels", "directed"),
     pairwise_cover(
@@ -270,7 +270,7 @@ def check_few_narrow_levels_among_all(monkeypatch, on, most, among_all):
 
 
 def check_a_generated_graph(name, placements):
-    graph = graphs.generated()[name]
+    graph = graphs.GENERATED[name]()
     # Both directions are stored, so as a directed graph it is the same.
     expected = ev.Graph.from_edges(*reference.edges(graph), np.ones(graph.m), directed=True, n=graph.n)
     truth = Truth(expected, int(graph.out_degree().argmax()))

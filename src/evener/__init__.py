@@ -21,6 +21,7 @@ from evener.algorithms.registry import builtin_names
 from evener.system.version import __version__
 
 if TYPE_CHECKING:
+    from evener.algorithms.comparison import PolicyComparison, compare_policies
     from evener.algorithms.plan import plan
     from evener.algorithms.public import *  # noqa: F403
     from evener.algorithms.verification import Claim
@@ -65,6 +66,7 @@ __all__ = [
     "MpiError",
     "OutOfMemoryError",
     "PartitionedArray",
+    "PolicyComparison",
     "Progress",
     "Result",
     "Span",
@@ -72,6 +74,7 @@ __all__ = [
     "UnknownVertexError",
     "VerificationError",
     "__version__",
+    "compare_policies",
     "partition",
     "plan",
     "read",
@@ -97,12 +100,14 @@ _HOMES = {
     "Kernel": "kernels.kernel",
     "OutOfMemoryError": "errors",
     "PartitionedArray": "engine.array",
+    "PolicyComparison": "algorithms.comparison",
     "Progress": "engine.timeline",
     "Result": "results.result",
     "Span": "engine.timeline",
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
+    "compare_policies": "algorithms.comparison",
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",

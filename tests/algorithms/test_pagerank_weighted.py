@@ -11,7 +11,7 @@ import evener as ev
 from reference import as_networkx
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
-WEIGHTS = ["float64", "float32", "int64", "int32", "uint16", "int8"]
+WEIGHTS = ["float64", "float32", "int32", "int8"]
 
 
 def weighted_graph(*, directed, dtype="float64", n=75, edges=220):

@@ -287,6 +287,22 @@ class TestOthers:
         assert heads[0][:6] == heads[1][:6] == ["element", "edges", "share", "vertices", "mirrors", "memory"]
         assert "predicted time" in evener("plan", "--help").out
 
+    def test_plan_compares_policies(self, evener):
+        """On elements that no machine here has; errors say what is missing."""
+        words = ("plan", "rmat:8", "--on", "cpu:99,cuda:9", "--machines", "2")
+        out = evener(*words, "--for", "pagerank", "--compare").out
+        rows = [line.split()[0] for line in out.splitlines()[3:-2]]
+        assert {"C-PG", "DP-OH", "high", "lpt"} <= set(rows)
+        assert "The least predicted time: " in out
+        one = evener(*words, "--for", "bfs", "--compare", "--policy", "lpt", "--gpu-memory", "1GiB", "--json")
+        (found,) = json.loads(one.out)["policies"]
+        assert found["policy"] == "lpt"
+        assert sum(found["vertices"]) == 256
+        assert len(found["edges"]) == 4
+        refused = evener("plan", "rmat:4", "--on", "cpu:1", "--compare")
+        assert (refused.status, "expected --for ALGORITHM and --on ELEMENTS" in refused.err) == (2, True)
+        assert "--machines: expected 1 without --compare" in evener(*words).err
+
     def test_partition(self, evener, tmp_path):
         """The folder has the partitions of `plan`, and runs like the graph."""
         words = ("rmat:8", "--on", "cpu:1,cpu:1", "--policy", "high", "--alpha", "0.5")
@@ -453,6 +469,8 @@ def test_what_shares_out_nothing_is_told(evener):
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said
     several = "run", "wcc", "rmat:4", "--on", "cpu:1,cpu:1", "--alpha", "0.5", "--policy", "high"
     assert evener(*several).err == ""
+    said = "evener: --alpha is ignored: C-R gives equal parts to all elements\n"
+    assert evener(*several[:-1], "C-R").err == said
 
 
 def test_a_seed_that_draws_nothing_is_told(evener):

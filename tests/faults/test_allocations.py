@@ -18,8 +18,12 @@ from kernel_inventory import find_kernels_of_gpus
 
 ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
 ELEMENTS = [["cpu:1"], ["cpu:1", "cpu:1"]]
-GRAPH = build(SHAPES["rmat"](), directed=True)
 SUFFIXES = sorted(one.suffixes[0] for one in all_formats())
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return build(SHAPES["rmat"](), directed=True)
 
 
 @pytest.fixture
@@ -66,9 +70,9 @@ def are(expected):
 @pytest.mark.parametrize("on", ELEMENTS, ids=len)
 @pytest.mark.parametrize("name", builtin_names())
 @pytest.mark.usefixtures("pooled")
-def test_a_run(allocations, name, on):
+def test_a_run(allocations, graph, name, on):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
-    placed = ev.partition(GRAPH, on)
+    placed = ev.partition(graph, on)
     result = function(placed, **arguments)
     ev.verify(result)
     expected = values_of(result)
@@ -77,13 +81,13 @@ def test_a_run(allocations, name, on):
 
 
 @pytest.mark.parametrize("on", ELEMENTS, ids=len)
-def test_a_placement(allocations, on):
-    expected = values_of(ev.bfs(GRAPH, source=1, on="cpu:1"))["distance"]
+def test_a_placement(allocations, graph, on):
+    expected = values_of(ev.bfs(graph, source=1, on="cpu:1"))["distance"]
 
     def check(placed):
         assert np.array_equal(ev.bfs(placed, source=1)["distance"], expected)
 
-    assert allocations.check_each(lambda: ev.partition(GRAPH, on), check) > 3
+    assert allocations.check_each(lambda: ev.partition(graph, on), check) > 3
 
 
 def test_a_graph_from_edges(allocations):
@@ -179,10 +183,10 @@ def devices(mixed):
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
 @pytest.mark.parametrize("name", builtin_names())
-def test_a_run_on_a_device(device_allocations, name, mixed):
+def test_a_run_on_a_device(device_allocations, graph, name, mixed):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
-    expected = values_of(function(GRAPH, **arguments, on="cpu:1"))
-    placed = ev.partition(GRAPH, devices(mixed), alpha=0.5 if mixed else None)
+    expected = values_of(function(graph, **arguments, on="cpu:1"))
+    placed = ev.partition(graph, devices(mixed), alpha=0.5 if mixed else None)
     failed = device_allocations.check_each(
         lambda: values_of(function(placed, **arguments)),
         are(expected),
@@ -192,13 +196,13 @@ def test_a_run_on_a_device(device_allocations, name, mixed):
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
-def test_a_placement_on_a_device(device_allocations, mixed):
-    expected = values_of(ev.bfs(GRAPH, source=1, on="cpu:1"))["distance"]
+def test_a_placement_on_a_device(device_allocations, graph, mixed):
+    expected = values_of(ev.bfs(graph, source=1, on="cpu:1"))["distance"]
 
     def check(placed):
         assert np.array_equal(ev.bfs(placed, source=1)["distance"], expected)
 
     def place():
-        return ev.partition(GRAPH, devices(mixed), alpha=0.5 if mixed else None)
+        return ev.partition(graph, devices(mixed), alpha=0.5 if mixed else None)
 
     assert device_allocations.check_each(place, check, error=DeviceOutOfMemory) > 3

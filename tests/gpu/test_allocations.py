@@ -15,7 +15,11 @@ from failing_allocations import FailingAllocations
 
 ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
 SPLITS = [["cuda:0"], ["cpu:1", "cuda:0"]]
-GRAPH = build(SHAPES["rmat"](), directed=True)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return build(SHAPES["rmat"](), directed=True)
 
 
 @pytest.fixture
@@ -42,24 +46,24 @@ def used():
 
 @pytest.mark.parametrize("on", SPLITS, ids=len)
 @pytest.mark.parametrize("name", builtin_names())
-def test_a_run(allocations, name, on):
+def test_a_run(allocations, graph, name, on):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
-    placed = ev.partition(GRAPH, on, alpha=0.5 if len(on) > 1 else None)
+    placed = ev.partition(graph, on, alpha=0.5 if len(on) > 1 else None)
 
     def run():
         result = function(placed, **arguments)
-        assert all(len(values) == GRAPH.n for values in result.values())
+        assert all(len(values) == graph.n for values in result.values())
         return result
 
     assert allocations.check_each(run, ev.verify, error=DeviceOutOfMemory, used=used) > 1
 
 
 @pytest.mark.parametrize("on", SPLITS, ids=len)
-def test_a_placement(allocations, on):
-    expected = ev.bfs(GRAPH, source=1, on="cpu:1")["distance"]
+def test_a_placement(allocations, graph, on):
+    expected = ev.bfs(graph, source=1, on="cpu:1")["distance"]
 
     def place():
-        return ev.partition(GRAPH, on, alpha=0.5 if len(on) > 1 else None)
+        return ev.partition(graph, on, alpha=0.5 if len(on) > 1 else None)
 
     def check(placed):
         assert np.array_equal(ev.bfs(placed, source=1)["distance"], expected)

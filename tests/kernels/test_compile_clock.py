@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 
@@ -21,6 +22,17 @@ def test_compiling_counts_and_calling_does_not():
     before = compile_seconds()
     kernel(2)
     assert compile_seconds() == before
+
+
+def test_garbage_collection_pauses_and_goes_on_as_before():
+    for collects in (True, False):
+        (gc.enable if collects else gc.disable)()
+        try:
+            with compiling():
+                assert not gc.isenabled()
+            assert gc.isenabled() == collects
+        finally:
+            gc.enable()
 
 
 def test_concurrent_compilation_counts_once():

@@ -65,18 +65,22 @@ def test_kept_beside_the_source_alone_where_there_is_no_home_directory(tmp_path,
     assert not can_cache(Path("/package"), writable=lambda path: path == tmp_path)
 
 
-def test_reading_and_a_run_need_no_place_to_keep_kernels(tmp_path):
-    """A read-only system: every place Numba would look for is refused, and the answer still comes."""
-    path = tmp_path / "graph.txt"
-    path.write_text("0 1 0.5\n2 3 1.5\n")
+def test_kernels_need_no_place_to_be_kept():
+    """A read-only system: Numba refuses every place, and all kernels are imported and compile."""
     program = (
-        "import os, sys; os.access = lambda *args, **kwargs: False\n"
+        "import os, pkgutil; os.access = lambda *args, **kwargs: False\n"
+        "from importlib import import_module\n"
         "from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []\n"
-        "import evener as ev\n"
-        "print(ev.wcc(ev.read(sys.argv[1]))['component'].tolist())"
+        "import evener\n"
+        "names = [one.name for one in pkgutil.walk_packages(evener.__path__, 'evener.')]\n"
+        "found = [n for n in names if n.endswith('_cpu') or n.startswith('evener.kernels.cpu.')]\n"
+        "modules = {name: import_module(name) for name in found}\n"
+        "words = __import__('numpy').zeros(2, 'u8')\n"
+        "modules['evener.kernels.cpu.fill'].fill(words, 7)\n"
+        "print(len(modules) > 30, words.tolist())"
     )
-    done = run_alone(program, path, without="NUMBA_CACHE_DIR")
-    assert done.stdout == "[0, 0, 2, 2]\n", done.stderr
+    done = run_alone(program, without="NUMBA_CACHE_DIR")
+    assert done.stdout == "True [7, 7]\n", done.stderr
 
 
 # ---- threads that call kernels together --------------------------------------------------------------

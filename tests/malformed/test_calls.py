@@ -179,7 +179,10 @@ def test_a_full_disk(apart, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["ranks.csv"]
 
 
-PATH = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
+# The path 0-1-2-3, from rows: building it from edges would compile kernels while tests are collected.
+PATH = ev.Graph(
+    np.array([0, 1, 2, 3, 3], np.uint64), np.array([1, 2, 3], np.uint32), directed=True, validate=False
+)
 
 
 class Misled:
@@ -224,7 +227,7 @@ API = {
     "a policy of algorithms": (
         lambda: ev.partition(PATH, policy="auto"),
         ev.ArgumentError,
-        "expected one of high, low, random (or auto, for an algorithm or a plan), found 'auto'",
+        "(or auto, for an algorithm or a plan), found 'auto'",
     ),
     "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "float64, found '2'"),
     "infinitely many sources": (

@@ -13,9 +13,8 @@ import evener as ev
 from evener.testing.ranks import run_ranks
 from expected import ITERATIONS, Truth, whole
 
-ROWS, OWNED_ROWS, MIRRORS = (
-    import_module(f"evener.partition.distributed.{name}") for name in ("rows", "owned_rows", "mirrors")
-)
+ROWS = import_module("evener.partition.distributed.rows")
+MIRRORS = import_module("evener.partition.distributed.mirrors")
 
 
 def assert_same_edges(one, other):
@@ -57,7 +56,7 @@ HOW = {
     1: {"policy": "random", "directions": "both"},
     2: {"policy": "high", "directions": "out", "alpha": 0.4, "on": "cpu:1,cpu:1"},
     3: {"policy": "low", "directions": "in", "alpha": 0.4},
-    4: {"policy": "random", "directions": "both", "seed": 3},
+    4: {"policy": "C-R", "directions": "both", "seed": 3},
 }
 
 
@@ -102,8 +101,7 @@ def test_answers_with_ids(tmp_path):
 
 def test_rows_come_in_rounds(monkeypatch):
     """With little memory for a round, a rank gets its rows in several rounds, and edges in many chunks."""
-    monkeypatch.setattr(ROWS, "CHUNK", 1 << 7)
-    monkeypatch.setattr(OWNED_ROWS, "CHUNK", 1 << 7)
+    monkeypatch.setattr(ROWS, "_MIN_CHUNK", 1 << 7)
     monkeypatch.setattr(ROWS, "_ROUND_BYTES", 1 << 10)
     check("rmat:9,directed,weights=real", 3)
 

@@ -57,6 +57,19 @@ def test_each_rank_gets_the_values_of_its_block():
     assert [len(block) for *_, block in run_ranks(7, search)] == [0, 1, 1, 0, 1, 1, 1]
 
 
+@pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR"])
+def test_ranks_are_the_machines_of_a_comparison(policy):
+    """The parts of two ranks are those that `compare_policies` counts for two machines."""
+    graph = ev.read("rmat:8")
+
+    def place(_):
+        pg = ev.partition(graph, "cpu:1,cpu:1", policy=policy)
+        return [(part.edges, part.vertices) for part in pg.statistics.partitions]
+
+    (found,) = ev.compare_policies(graph, "bfs", on="cpu:1,cpu:1", machines=2, policies=[policy])
+    assert run_ranks(2, place) == [list(zip(found.edges, found.vertices, strict=True))] * 2
+
+
 def test_each_rank_has_its_own_partitions():
     graph = ev.read("rmat:8")
 

@@ -21,10 +21,31 @@ from fake_gpu import FakeGpu
 
 ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
 ONE, TWO = ["cpu:1"], ["cpu:1", "cpu:1"]
-DIRECTED = build(SHAPES["rmat"](), directed=True)
-UNDIRECTED = build(SHAPES["rmat"](), directed=False)
-WEIGHTED = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0], [1.5, 2.5, 0.5, 4.0])
-GRAPHS = {"directed": DIRECTED, "undirected": UNDIRECTED, "weighted": WEIGHTED}
+GRAPHS = {
+    "directed": lambda: build(SHAPES["rmat"](), directed=True),
+    "undirected": lambda: build(SHAPES["rmat"](), directed=False),
+    "weighted": lambda: ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0], [1.5, 2.5, 0.5, 4.0]),
+}
+
+
+@pytest.fixture(scope="module")
+def directed():
+    return GRAPHS["directed"]()
+
+
+@pytest.fixture(scope="module")
+def undirected():
+    return GRAPHS["undirected"]()
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    return GRAPHS["weighted"]()
+
+
+@pytest.fixture(scope="module", params=GRAPHS)
+def graph(request):
+    return request.getfixturevalue(request.param)
 
 
 def place(graph, on, **options):
@@ -77,7 +98,6 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("directions", ["both", "in", "out"])
 @pytest.mark.parametrize("on", [ONE, TWO, ["cpu:1"] * 5], ids=len)
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 def test_a_folder_holds_the_placement(tmp_path, graph, on, directions):
     pg = place(graph, on, directions=directions)
     assert_same(ev.read_partitioned(written(tmp_path, pg)), pg)
@@ -95,7 +115,6 @@ def test_a_folder_holds_a_graph_without_vertices(tmp_path):
 
 
 @pytest.mark.parametrize("on", [ONE, TWO], ids=len)
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 @pytest.mark.parametrize("name", builtin_names())
 def test_algorithms_run_on_a_folder(tmp_path, name, graph, on):
     pg = ev.read_partitioned(written(tmp_path, place(graph, on)))
@@ -110,8 +129,8 @@ def test_ids_and_infinite_weights_come_back(tmp_path):
     assert ev.sssp(pg, source="a")["distance"].tolist() == [0.0, 1.0, np.inf]
 
 
-def test_arrays_are_mapped_and_read_only(tmp_path):
-    pg = ev.read_partitioned(written(tmp_path, place(WEIGHTED, TWO)))
+def test_arrays_are_mapped_and_read_only(tmp_path, weighted):
+    pg = ev.read_partitioned(written(tmp_path, place(weighted, TWO)))
     for partition in pg.partitions:
         for edges in partition.directions:
             for array in (partition.vertices, edges.offsets, edges.targets, edges.weights):
@@ -142,7 +161,6 @@ def test_the_files_have_the_sizes_of_their_arrays(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 def test_a_gpu_gets_copies(tmp_path, graph):
     path = written(tmp_path, place(graph, TWO))
     elements = [CpuElement("cpu:1", 1), FakeGpu("cuda:0", 0)]
@@ -152,16 +170,16 @@ def test_a_gpu_gets_copies(tmp_path, graph):
     ev.verify(ev.wcc(pg))
 
 
-def test_elements_with_memories_of_their_own_are_read_and_written(tmp_path):
+def test_elements_with_memories_of_their_own_are_read_and_written(tmp_path, directed):
     def apart():
         return [ApartElement(f"apart:{i}", i) for i in range(2)]
 
-    path = written(tmp_path, place(DIRECTED, apart()))
-    assert_same(ev.read_partitioned(path, TWO), place(DIRECTED, TWO))
-    assert_same(ev.read_partitioned(path, apart()), place(DIRECTED, TWO))
+    path = written(tmp_path, place(directed, apart()))
+    assert_same(ev.read_partitioned(path, TWO), place(directed, TWO))
+    assert_same(ev.read_partitioned(path, apart()), place(directed, TWO))
 
 
-def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch):
+def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch, undirected):
     """A GPU with column blocks keeps rows ascending; a CPU begins rows with the first neighbour."""
     monkeypatch.setattr(FakeGpu, "table_columns", 1024)
     monkeypatch.setattr(import_module("evener.partition.gpu_build")._Build, "numbers_fit", lambda *_: False)
@@ -169,7 +187,7 @@ def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch):
     def mixed():
         return [CpuElement("cpu:1", 1), FakeGpu("cuda:0", 0)]
 
-    gpu, cpu = place(UNDIRECTED, mixed()), place(UNDIRECTED, TWO)
+    gpu, cpu = place(undirected, mixed()), place(undirected, TWO)
     (ascending,), (rotated,) = gpu.partitions[1].directions, cpu.partitions[1].directions
     assert not np.array_equal(ascending.targets.view(np.ndarray), rotated.targets)
     path = written(tmp_path, gpu)
@@ -179,13 +197,13 @@ def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch):
     assert_same(ev.read_partitioned(path, mixed()), gpu)
 
 
-def test_a_container_of_the_graph_is_named_and_not_copied(tmp_path):
-    ev.write(DIRECTED, tmp_path / "g.evg")
+def test_a_container_of_the_graph_is_named_and_not_copied(tmp_path, directed, undirected):
+    ev.write(directed, tmp_path / "g.evg")
     pg = place(ev.read(tmp_path / "g.evg"), TWO)
     path = written(tmp_path, pg, graph=tmp_path / "g.evg")
     assert not (path / "graph.evg").exists()
     assert_same(ev.read_partitioned(path), pg)
-    ev.write(UNDIRECTED, tmp_path / "g.evg")
+    ev.write(undirected, tmp_path / "g.evg")
     with pytest.raises(ev.FormatError, match=r"g\.evg has changed since it was placed; partition it again"):
         ev.read_partitioned(path)
     shutil.rmtree(tmp_path / "g.evg")
@@ -193,17 +211,17 @@ def test_a_container_of_the_graph_is_named_and_not_copied(tmp_path):
         ev.read_partitioned(path)
 
 
-def test_another_graph_cannot_be_named(tmp_path):
-    ev.write(UNDIRECTED, tmp_path / "g.evg")
+def test_another_graph_cannot_be_named(tmp_path, directed, undirected):
+    ev.write(undirected, tmp_path / "g.evg")
     with pytest.raises(ev.ArgumentError, match=r"graph=: .* found another graph in .*g\.evg"):
-        written(tmp_path, place(DIRECTED, TWO), graph=tmp_path / "g.evg")
-    path = written(tmp_path, place(UNDIRECTED, TWO))
+        written(tmp_path, place(directed, TWO), graph=tmp_path / "g.evg")
+    path = written(tmp_path, place(undirected, TWO))
     with pytest.raises(ev.ArgumentError, match="expected a container outside the new folder"):
         ev.write_partitioned(ev.read_partitioned(path), path, graph=path / "graph.evg")
 
 
-def test_a_folder_replaces_only_a_folder_of_its_kind(tmp_path):
-    path = written(tmp_path, place(DIRECTED, TWO))
+def test_a_folder_replaces_only_a_folder_of_its_kind(tmp_path, directed):
+    path = written(tmp_path, place(directed, TWO))
     pg = ev.read_partitioned(path)
     ev.write_partitioned(pg, path)  # the arrays of `pg` are in the replaced folder
     assert_same(ev.read_partitioned(path), pg)
@@ -213,52 +231,52 @@ def test_a_folder_replaces_only_a_folder_of_its_kind(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["placed"]
 
 
-def test_a_failed_write_leaves_the_old_folder(tmp_path, monkeypatch):
-    path = written(tmp_path, place(DIRECTED, TWO))
+def test_a_failed_write_leaves_the_old_folder(tmp_path, monkeypatch, directed, undirected):
+    path = written(tmp_path, place(directed, TWO))
     before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     monkeypatch.setattr(import_module("evener.partition.folder"), "write_folder", lambda *_: os.close(-1))
     with pytest.raises(ev.FileError, match="nothing was left behind"):
-        written(tmp_path, place(UNDIRECTED, TWO))
+        written(tmp_path, place(undirected, TWO))
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
 
-def test_the_number_of_elements_must_be_the_same(tmp_path):
-    path = written(tmp_path, place(DIRECTED, TWO))
+def test_the_number_of_elements_must_be_the_same(tmp_path, directed):
+    path = written(tmp_path, place(directed, TWO))
     with pytest.raises(
         ev.ArgumentError, match=r"expected 2 elements, one for each partition, found 1 \(cpu:1\)"
     ):
         ev.read_partitioned(path, "cpu:1")
 
 
-def test_wrong_arguments_are_named(tmp_path):
+def test_wrong_arguments_are_named(tmp_path, directed):
     with pytest.raises(ev.ArgumentError, match=r"expected a PartitionedGraph, found evener\.Graph"):
-        ev.write_partitioned(DIRECTED, tmp_path / "placed")
+        ev.write_partitioned(directed, tmp_path / "placed")
     with pytest.raises(ev.ArgumentError, match=r"use evener\.write_partitioned"):
-        ev.write(place(DIRECTED, ONE), tmp_path / "g.evg")
+        ev.write(place(directed, ONE), tmp_path / "g.evg")
     with pytest.raises(ev.FileError, match="there is no file"):
         ev.read_partitioned(tmp_path / "absent")
 
 
-def test_several_ranks_are_refused(tmp_path):
-    path = written(tmp_path, place(DIRECTED, TWO))
+def test_several_ranks_are_refused(tmp_path, directed):
+    path = written(tmp_path, place(directed, TWO))
 
     def refused(world):
         with pytest.raises(ev.ArgumentError, match="read_partitioned: expected one rank, found 2"):
             ev.read_partitioned(path)
         with pytest.raises(ev.ArgumentError, match="write_partitioned: expected one rank, found 2"):
-            ev.write_partitioned(ev.partition(DIRECTED, "cpu:1"), path)
+            ev.write_partitioned(ev.partition(directed, "cpu:1"), path)
         return world.rank
 
     assert run_ranks(2, refused) == [0, 1]
 
 
-def test_a_copy_is_checked_once(tmp_path, monkeypatch):
+def test_a_copy_is_checked_once(tmp_path, monkeypatch, directed):
     checked = []
     check = folder_checks.check_partitions
     module = import_module("evener.partition.folder")
     monkeypatch.setattr(module, "check_partitions", lambda *given: checked.append(1) or check(*given))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    path = written(tmp_path, place(DIRECTED, TWO))
+    path = written(tmp_path, place(directed, TWO))
     ev.read_partitioned(path)
     assert not checked
     shutil.copytree(path, tmp_path / "copy")

@@ -1,6 +1,8 @@
-"""Which vertices each policy gives to whom, and how close the shares come to what was asked."""
+"""Policies: owners by hand, shares, and the contract of every policy."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import evener as ev
 from covering import pairwise_cover
 from evener.partition.owners import edge_shares, owners
-from evener.partition.policy import find_policy, policy_names
+from evener.partition.policy import PLANNED, check_needs, find_policy, policy_names
 from evener.testing.policies import PolicyContract
 
 
@@ -22,6 +24,92 @@ class TestLow(PolicyContract):
 
 class TestRandom(PolicyContract):
     name = "random"
+
+
+class TestCPG(PolicyContract):
+    name = "C-PG"
+
+
+class TestCR(PolicyContract):
+    name = "C-R"
+
+
+class TestDPOH(PolicyContract):
+    name = "DP-OH"
+
+
+class TestDPOL(PolicyContract):
+    name = "DP-OL"
+
+
+class TestDPRH(PolicyContract):
+    name = "DP-RH"
+
+
+class TestDPRL(PolicyContract):
+    name = "DP-RL"
+
+
+class TestPDHO(PolicyContract):
+    name = "PD-HO"
+
+
+class TestPDLO(PolicyContract):
+    name = "PD-LO"
+
+
+class TestPDHR(PolicyContract):
+    name = "PD-HR"
+
+
+class TestPDLR(PolicyContract):
+    name = "PD-LR"
+
+
+class TestIO(PolicyContract):
+    name = "io"
+
+
+class TestLPT(PolicyContract):
+    name = "lpt"
+
+
+class TestRoundRobin(PolicyContract):
+    name = "round-robin"
+    tolerance = np.inf
+
+
+class TestHash(PolicyContract):
+    name = "hash"
+    tolerance = np.inf
+
+
+class TestChunking(PolicyContract):
+    name = "chunking"
+    tolerance = np.inf
+
+
+class TestLDG(PolicyContract):
+    name = "ldg"
+    tolerance = np.inf  # its shares count vertices
+
+
+class TestMW(PolicyContract):
+    name = "mw"
+    tolerance = 1.0  # its workloads count crossing edges too
+
+
+class TestMI(PolicyContract):
+    name = "mi"
+
+
+class TestMETIS(PolicyContract):
+    name = "metis"
+    tolerance = 0.2
+
+    @pytest.fixture(autouse=True)
+    def _pymetis(self):
+        pytest.importorskip("pymetis")
 
 
 def test_every_policy_has_a_contract():
@@ -39,7 +127,7 @@ def skewed():
 
 @pytest.mark.parametrize(
     ("alpha", "policy", "elements"),
-    pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], policy_names(), [2, 4]),
+    pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], [*PLANNED, "C-PG"], [2, 4]),
 )
 def test_shares_come_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
     pg = ev.partition(skewed, ["cpu:1"] * elements, policy=policy, alpha=alpha)
@@ -128,17 +216,207 @@ def test_alpha_is_the_share_of_the_cpu_side(threads, alpha, on_cpu, shares):
     assert edge_shares(threads, alpha, on_cpu=on_cpu) == pytest.approx(shares)
 
 
-def test_owners_by_hand():
-    # Degrees 5 4 3 2 1 1, sixteen in all. Half of them is 8: 5 + 4 misses it by 1, 5 alone by 3.
-    degree = np.array([1, 5, 4, 3, 2, 1], np.uint64)
-    by_degree = np.array([1, 2, 3, 4, 0, 5], np.uint32)
-    half = np.array([0.5, 0.5])
-    assert owners(by_degree, degree, policy="high", shares=half).tolist() == [1, 0, 0, 1, 1, 1]
-    # From below: 1 + 1 + 2 + 3 is 7, with 4 more it is 11.
-    assert owners(by_degree, degree, policy="low", shares=half).tolist() == [0, 1, 1, 0, 0, 0]
+def test_even_policies_ignore_alpha():
+    assert edge_shares([1, 800], 0.1, on_cpu=[True, False], policy="C-R").tolist() == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("policy", policy_names())
+# ---- owners by hand ----------------------------------------------------------------------------------
+
+# Vertices 0..7 have these degrees, 24 in all. In descending degree: 1 2 3 4 0 5 6 7.
+DEGREE = np.array([2, 7, 5, 4, 3, 1, 1, 1], np.uint64)
+BY_DEGREE = np.array([1, 2, 3, 4, 0, 5, 6, 7], np.uint32)
+
+
+def owners_of(policy, shares, **more):
+    return owners(BY_DEGREE, DEGREE, policy=policy, shares=np.array(shares), **more).tolist()
+
+
+def test_cuts_by_hand():
+    # Half of 24 is 12: 7 + 5. From below, 1 + 1 + 1 + 2 + 3 + 4 is 12.
+    assert owners_of("high", [0.5, 0.5]) == [1, 0, 0, 1, 1, 1, 1, 1]
+    assert owners_of("low", [0.5, 0.5]) == [0, 1, 1, 0, 0, 0, 0, 0]
+
+
+MACHINES = {"on_cpu": [True, False] * 2, "ranks": [0, 0, 1, 1]}
+
+
+def test_dp_by_hand():
+    """Two machines of a CPU and a GPU; α is a third.
+
+    O: machine 0 gets vertices until it has 12 edges: 0, 1 and 2 (2 + 7 + 5 = 14). Machine 1 gets the rest, 10
+    edges. H: the CPU of machine 0 gets the edges nearest to a third of 14, which is 4.67: vertex 1 (7), or
+    nothing (0)? 7 is nearer. The CPU of machine 1 gets nearest to 3.33: vertex 3 (4).
+    L: the CPU of machine 0 gets vertex 0 (2) and vertex 2 (5): 7 is nearer than 2. The CPU of machine 1 gets
+    7, 6 and 5, 3 edges.
+    """
+    shares = [1 / 6, 2 / 6] * 2
+    assert owners_of("DP-OH", shares, **MACHINES) == [1, 0, 1, 2, 3, 3, 3, 3]
+    assert owners_of("DP-OL", shares, **MACHINES) == [0, 1, 0, 3, 3, 2, 2, 2]
+
+
+def test_pd_by_hand():
+    """Two machines of a CPU and a GPU; α is a half.
+
+    H: the CPUs get 1 and 2 (12 edges), the GPUs get the rest. O: each CPU is to get 6 edges, so the first is
+    full with vertex 1 (7). Each GPU is to get 6: vertices 0 and 3 (2 + 4), then 4, 5, 6 and 7.
+    L: the CPUs get 7 6 5 0 4 3 (12 edges). O: 0 and 3, then the rest. The GPUs get 1 and 2.
+    """
+    shares = [0.25] * 4
+    assert owners_of("PD-HO", shares, **MACHINES) == [1, 0, 2, 1, 3, 3, 3, 3]
+    assert owners_of("PD-LO", shares, **MACHINES) == [0, 1, 3, 0, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("policy", ["DP-RH", "PD-HR"])
+def test_random_phases(skewed, policy):
+    """Each rank gets a mixture of degrees, and in each rank the CPU gets the highest degrees of its rank."""
+    degree = skewed.out_degree()
+    by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
+    owner = owners(by_degree, degree, policy=policy, shares=np.array([0.2, 0.3] * 2), **MACHINES)
+    lowest, highest = ([get(degree[owner == p]) for p in range(4)] for get in (np.min, np.max))
+    assert lowest[0] >= highest[1]
+    assert lowest[2] >= highest[3]
+    # PD cuts between CPUs and GPUs once for all ranks; DP cuts in each rank.
+    cut_once = min(lowest[0], lowest[2]) >= max(highest[1], highest[3])
+    assert cut_once or policy == "DP-RH"
+    edges, largest = np.bincount(owner, weights=degree), int(degree.max())
+    assert np.abs(edges - np.array([0.2, 0.3] * 2) * degree.sum()).max() <= 2 * largest
+
+
+@pytest.mark.parametrize(
+    ("policy", "same"),
+    [("DP-OH", "high"), ("DP-RL", "low"), ("PD-HO", "high"), ("PD-LR", "low")],
+)
+def test_one_rank_has_only_the_parallel_phase(skewed, policy, same):
+    degree = skewed.out_degree()
+    by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
+    shares = np.array([0.3, 0.4, 0.3])
+    gpus = {"on_cpu": [True, False, False]}
+    found = owners(by_degree, degree, policy=policy, shares=shares, **gpus)
+    assert (found == owners(by_degree, degree, policy=same, shares=shares)).mean() > 0.99
+
+
+def test_pg_by_hand():
+    """A CPU and a GPU with r = 2: shares of 1/3 and 2/3. Loads in parentheses, the GPU's divided by 2.
+
+    0 (2) CPU, as loads are equal: (2, 0). 1 (7) GPU: (2, 3.5). 2 (5) CPU: (7, 3.5). 3 (4) GPU: (7, 5.5).
+    4 (3) GPU: (7, 7). 5 (1) CPU, as loads are equal: (8, 7). 6 (1) GPU: (8, 7.5). 7 (1) GPU: (8, 8).
+    """
+    gpu = {"on_cpu": [True, False]}
+    assert owners_of("C-PG", [1 / 3, 2 / 3], **gpu) == [0, 1, 0, 1, 1, 0, 1, 1]
+    # The GPU has room for 8 edges: it gets 1 (7), is passed over for 3 and 4, and gets 5 (1).
+    assert owners_of("C-PG", [1 / 3, 2 / 3], most_edges=[np.inf, 8], **gpu) == [0, 1, 0, 0, 0, 1, 0, 0]
+    # Without a CPU, full GPUs continue. Vertex 1 (7) fits neither, so from there on limits do not count:
+    # 1 to 1 (2, 7), 2 to 0 (7, 7), 3 to 0 (11, 7), 4 to 1 (11, 10), 5 to 1 (11, 11), 6 to 0, 7 to 1.
+    gpus = {"on_cpu": [False, False], "most_edges": [6, 6]}
+    assert owners_of("C-PG", [0.5, 0.5], **gpus) == [0, 1, 0, 0, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("room", [0, 1000, 5000])
+def test_pg_never_overfills(skewed, room):
+    degree = skewed.out_degree()
+    shares = np.array([0.1, 0.45, 0.45])
+    owner = owners(
+        np.arange(skewed.n, dtype=np.uint32), degree, policy="C-PG", shares=shares,
+        on_cpu=[True, False, False], most_edges=[np.inf, room, room],
+    )  # fmt: skip
+    edges = np.bincount(owner, weights=degree, minlength=3)
+    assert edges[1:].max() <= room
+    assert edges[1:].min() >= 0.97 * room
+
+
+@pytest.mark.parametrize("policy", ["C-PG", "lpt"])
+@pytest.mark.parametrize("shares", [[0.25] * 4, [0.7, 0.1, 0.0, 0.2]])
+def test_least_loaded_is_the_plain_greedy(policy, shares):
+    """A loop over all elements for each vertex finds the same owners."""
+    degree = np.random.default_rng(1).zipf(1.8, 2000).clip(max=500).astype(np.uint64)
+    by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
+    owner = owners(by_degree, degree, policy=policy, shares=np.array(shares))
+    expected = np.zeros(len(degree), int)
+    loads = [0.0 if share else np.inf for share in shares]
+    for v in range(len(degree)) if policy == "C-PG" else by_degree:
+        expected[v] = p = int(np.argmin(np.round(loads, 6)))
+        loads[p] += int(degree[v]) / shares[p]
+    # Loads that are equal as fractions may differ as floats.
+    assert (owner == expected).mean() > 0.99
+    edges = [np.bincount(one, weights=degree, minlength=4) for one in (owner, expected)]
+    assert np.abs(edges[0] - edges[1]).max() <= 2
+
+
+def test_lpt_by_hand():
+    """S13, figure 6: tasks of 8, 5, 4, 3 and 1 on three processors take 8, 6 and 7."""
+    degree = np.array([8, 5, 4, 3, 1], np.uint64)
+    by_degree = np.arange(5, dtype=np.uint32)
+    assert owners(by_degree, degree, policy="lpt", shares=np.full(3, 1 / 3)).tolist() == [0, 1, 2, 2, 1]
+    # Vertices without edges are divided too.
+    none = owners(
+        np.arange(6, dtype=np.uint32), np.zeros(6, np.uint64), policy="lpt", shares=np.full(3, 1 / 3)
+    )
+    assert none.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_policies_without_degrees_by_hand():
+    thirds = [1 / 3] * 3
+    assert owners_of("round-robin", thirds) == [0, 1, 2, 0, 1, 2, 0, 1]
+    assert owners_of("chunking", thirds) == [0, 0, 0, 1, 1, 1, 2, 2]
+    # SplitMix64 with the state 0 returns this for its second number (Vigna's splitmix64.c).
+    golden = np.array([0x9E3779B97F4A7C15], np.uint64)
+    from evener.kernels.cpu.mixing import mix
+
+    assert int(mix.py_func(golden)[0]) == 0xE220A8397B1DCDAF
+
+
+def test_io_by_hand():
+    # A third is 8 edges: 2 + 7 reaches it, then 5 + 4.
+    assert owners_of("io", [1 / 3] * 3) == [0, 0, 1, 1, 2, 2, 2, 2]
+
+
+# Two triangles, 0 2 4 and 1 3 5, joined by 4-1.
+TRIANGLES = ev.Graph.from_edges([0, 2, 4, 1, 3, 5, 4], [2, 4, 0, 3, 5, 1, 1], directed=False)
+
+
+def owners_of_triangles(policy, shares):
+    degree = TRIANGLES.out_degree()
+    by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
+    return owners(by_degree, degree, policy=policy, shares=np.array(shares), graph=TRIANGLES).tolist()
+
+
+def test_ldg_by_hand():
+    """Capacity 3. 0: to element 0. 1: no neighbour yet, so the emptier element. The rest follow neighbours.
+
+    4 has two neighbours on element 0 of 2 vertices, 2/3, and one on element 1 of 2 vertices, 1/3.
+    """
+    assert owners_of_triangles("ldg", [0.5, 0.5]) == [0, 1, 0, 1, 0, 1]
+
+
+def test_workloads_by_hand():
+    """Degrees 2 3 2 2 3 2. A crossing edge is one more edge of work on both elements.
+
+    MW: 0 to 0 (work 2, 0). 1 to 1 (2, 3). 2: to 0 is 4, to 1 is 3 + 2 + 1 = 6: to 0 (4, 3). 3: to 0 is
+    4 + 2 + 1 = 7, to 1 is 5: to 1 (4, 5). 4, a neighbour of 0, 2 and 1: to 0 is 4 + 3 + 1 = 8, to 1 is
+    5 + 3 + 2 = 10: to 0 (8, 6). 5, a neighbour of 3 and 1: to 0 is 8 + 2 + 2 = 12, to 1 is 8: to 1.
+    """
+    assert owners_of_triangles("mw", [0.5, 0.5]) == [0, 1, 0, 1, 0, 1]
+    # MI: 0 to 0, 1 to 0 (2 + 3 edges), 2 to 0 (7 edges, its share of 14). The rest to 1.
+    assert owners_of_triangles("mi", [0.5, 0.5]) == [0, 0, 0, 1, 1, 1]
+
+
+def test_metis_separates_cliques():
+    pytest.importorskip("pymetis")
+    a, b = owners_of_triangles("metis", [0.5, 0.5])[:2]
+    assert owners_of_triangles("metis", [0.5, 0.5]) == [a, b] * 3
+    assert a != b
+
+
+def test_metis_needs_its_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    with pytest.raises(ev.ArgumentError, match=r"metis needs pymetis.*evener\[metis\]"):
+        owners_of_triangles("metis", [0.5, 0.5])
+
+
+# ---- other properties --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", PLANNED)
 def test_cuts_of_many_vertices_are_where_their_edges_sum_up_to_the_shares(policy):
     rng = np.random.default_rng(8)
     degree = (rng.pareto(1.2, 100_000) * 3).astype(np.uint64)
@@ -155,23 +433,38 @@ def test_cuts_of_many_vertices_are_where_their_edges_sum_up_to_the_shares(policy
     assert (off <= np.maximum(ends, following) / 2).all()
 
 
-def test_vertices_without_edges_are_shared_out_too():
+def test_vertices_without_edges_are_divided_too():
     owner = owners(
         np.arange(8, dtype=np.uint32), np.zeros(8, np.uint64), policy="high", shares=np.full(4, 0.25)
     )
     assert np.bincount(owner).tolist() == [2, 2, 2, 2]
 
 
-def test_more_elements_than_a_byte_can_number():
+@pytest.mark.parametrize("policy", ["high", "C-PG", "DP-OH"])
+def test_more_elements_than_a_byte_can_number(policy):
     owner = owners(
         np.arange(600, dtype=np.uint32),
         np.full(600, 2, np.uint64),
-        policy="high",
+        policy=policy,
         shares=np.full(300, 1 / 300),
+        ranks=np.arange(300) // 2,
     )
-    assert (owner == np.arange(600) // 2).all()
+    assert np.bincount(owner).tolist() == [2] * 300
 
 
 def test_unknown_policy_is_refused():
-    with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of high, .*found 'best'"):
+    with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of C-PG, .*found 'best'"):
         owners(np.arange(2, dtype=np.uint32), np.ones(2, np.uint64), policy="best", shares=np.full(2, 0.5))
+
+
+def test_ranks_that_know_a_part_refuse_policies_that_need_more():
+    check_needs("DP-RH", "positions")
+    check_needs("hash", "positions")
+    message = (
+        r"C-PG needs the degrees of all vertices, and each rank knows only the positions .*; use one of C-R, "
+    )
+    with pytest.raises(ev.ArgumentError, match=message):
+        check_needs("C-PG", "positions")
+    check_needs("C-PG", "degrees")
+    with pytest.raises(ev.ArgumentError, match="ldg needs all edges of the graph"):
+        check_needs("ldg", "degrees")

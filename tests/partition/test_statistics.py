@@ -27,6 +27,9 @@ def test_by_hand():
     assert statistics.alpha == 5 / 8
     assert statistics.beta == 6 / 8
     assert statistics.beta_aggregated == 4 / 8
+    # The largest less the mean, over the mean (S13): 5 - 4 of 4 edges, 3 - 2.5 of 2.5 vertices.
+    assert statistics.edge_imbalance == 1 / 4
+    assert statistics.vertex_imbalance == pytest.approx(1 / 5)
     assert [row.element for row in statistics.partitions] == ["cpu:1#0", "cpu:1#1"]
 
 

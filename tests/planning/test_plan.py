@@ -89,6 +89,10 @@ def test_the_fewer_edges_fit_the_more_the_cpu_gets(graph, sizes):
 def test_given_elements_policy_and_share_are_kept(sizes):
     found = made(sizes, [CPU, gpu()], policy="low", alpha=0.3, use_all=True)
     assert (found.on, found.policy, found.alpha) == (("cpu", "cuda:0"), "low", 0.3)
+    # A policy of equal parts has no share to choose.
+    even = made(sizes, [CPU, gpu()], policy="C-R", use_all=True)
+    assert (even.policy, even.alpha) == ("C-R", None)
+    assert even.shares[0].sizes.edges == pytest.approx(even.shares[1].sizes.edges, abs=1)
     assert made(sizes, [CPU, gpu()], gpu=1e-12, use_all=True).on == ("cpu", "cuda:0")
     assert made(sizes, [gpu(), gpu(number=1)], use_all=True).on == ("cuda:0", "cuda:1")
 

@@ -44,8 +44,8 @@ def plan(
         Name of an algorithm, such as "bfs" or "pagerank".
     on : str or sequence of str, optional
         The elements; the plan uses all of them. Default: the elements with the least predicted time.
-    policy : {"auto", "random", "high", "low"}
-        Order in which vertices are assigned to a CPU and GPUs.
+    policy : str, default "auto"
+        The policy, as in `partition`. With "auto", the fastest of "random", "high" and "low".
     alpha : float or "auto", optional
         Share of the edges on the CPU side, or on the first of several elements of one kind. Default, or
         "auto": the share with the least predicted time, and even shares among elements of one kind.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,8 +106,8 @@ def partition(
         job.written.append(output)
         statistics = placed.statistics
     if as_json:
-        facts = {"policy": placed.policy, "directions": placed.directions, **asdict(statistics)}
-        say(render.as_json({**facts, "bytes": statistics.nbytes, "written": job.written}))
+        more = {"directions": placed.directions, "written": job.written}
+        say(render.partitions_json(placed.policy, statistics, **more))
         return
     say(f"{opened.summary}; policy {placed.policy}")
     say()

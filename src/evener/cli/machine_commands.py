@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,13 +19,11 @@ from evener.cli.options import (
     takes,
 )
 from evener.cli.output import say
+from evener.cli.rank_tables import show_ranks
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
 from evener.partition.policy import policy_names
 from evener.system.world import current_world
-
-if TYPE_CHECKING:
-    from evener.system.world import World
 
 __all__ = ["add_to"]
 
@@ -50,7 +48,7 @@ def devices(*, as_json: Json = False) -> None:
 
     world = current_world()
     if world.size > 1:
-        _show_ranks(world, as_json=as_json)
+        show_ranks(world, as_json=as_json)
         return
     cores, available = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
@@ -79,29 +77,6 @@ def devices(*, as_json: Json = False) -> None:
         say(f"No GPU can be used: {missing()}.")
 
 
-def _show_ranks(world: World, *, as_json: bool) -> None:
-    """Print the elements of each rank, and the routes between ranks."""
-    from evener.cli import render
-    from evener.elements import usable_cores
-    from evener.elements.cuda.discovery import all_gpus
-    from evener.system import memory
-    from evener.system.probe import measure_routes
-
-    usable = [gpu for gpu in all_gpus() if not gpu.problem]
-    own = [("cpu", usable_cores(), memory.available()), *((gpu.element, 1, gpu.free_bytes) for gpu in usable)]
-    of_ranks = world.allgather((world.host, own))
-    routes = measure_routes(world)
-    rows = [(rank, host, *element) for rank, (host, found) in enumerate(of_ranks) for element in found]
-    if as_json:
-        heads = ("rank", "host", "name", "threads", "available_bytes")
-        elements = [dict(zip(heads, row, strict=True)) for row in rows]
-        say(render.as_json({"elements": elements, "routes": [route._asdict() for route in routes]}))
-        return
-    say(render.ranks(rows))
-    say()
-    say(render.routes(routes))
-
-
 @takes(PLACEMENT_OPTIONS, READ_OPTIONS)
 def plan(
     context: typer.Context,
@@ -113,6 +88,12 @@ def plan(
             "--for", metavar="ALGORITHM", help="Choose the placement for this algorithm and predict its time."
         ),
     ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare all policies for the algorithm of --for.")
+    ] = False,
+    machines: Annotated[
+        int, typer.Option(min=1, help="With --compare: the number of machines with the elements of --on.")
+    ] = 1,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -121,8 +102,17 @@ def plan(
     The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given,
     for the least predicted time. Without --for, the output ends with alpha and beta. Beta
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
+
+    With --compare, the command prints a line for each policy. The elements of --on need not exist.
     """
     place = placement_options(given)
+    if compare:
+        refuse_ranks("plan --compare")
+        _compare(context, graph, algorithm, machines, read_options(given), place, as_json=as_json)
+        return
+    if machines > 1:
+        msg = f"--machines: expected 1 without --compare, found {machines}; add --compare"
+        raise ArgumentError(msg)
     if algorithm is not None:
         registry.find(algorithm)
         refuse_ranks("plan --for")
@@ -157,11 +147,43 @@ def plan(
         partitioned = partition(opened, **place)
         statistics = partitioned.statistics
     if as_json:
-        say(render.as_json({"policy": partitioned.policy, **asdict(statistics), "bytes": statistics.nbytes}))
+        say(render.partitions_json(partitioned.policy, statistics))
     else:
         say(f"{opened.summary}; policy {partitioned.policy}")
         say()
         say(render.partitions(statistics))
+
+
+def _compare(
+    context: typer.Context,
+    graph: str,
+    algorithm: str | None,
+    machines: int,
+    how: dict[str, Any],
+    place: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Print the sizes and the predicted time of each policy."""
+    if algorithm is None or "on" not in place:
+        msg = "--compare: expected --for ALGORITHM and --on ELEMENTS too; give both"
+        raise ArgumentError(msg)
+    from evener.algorithms.comparison import compare_policies
+    from evener.cli import render, runs
+
+    policies = [place.pop("policy")] if "policy" in place else None
+    registry.find(algorithm)
+    job = context.ensure_object(Job)
+    with job.shown():
+        opened = runs.open_graph(job, graph, how)
+        job.stage("comparing policies")
+        found = compare_policies(opened, algorithm, machines=machines, policies=policies, **place)
+    if as_json:
+        say(render.as_json({"algorithm": algorithm, "policies": [asdict(one) for one in found]}))
+        return
+    say(opened.summary)
+    say()
+    say(render.compared(found))
 
 
 def profile(
@@ -169,7 +191,21 @@ def profile(
     *,
     on: Annotated[
         str | None,
-        typer.Option(metavar="ELEMENT", help="The GPU to run on.", show_default="cuda:0"),
+        typer.Option(
+            metavar="ELEMENT",
+            help="The GPU to run on; with --paper, the CPU and the GPU.",
+            show_default="cuda:0; cpu,cuda:0 with --paper",
+        ),
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Measure r, the speed of the GPU over that of the CPU, instead.")
+    ] = False,
+    scales: Annotated[
+        str | None,
+        typer.Option(help="With --paper: scales of the R-MAT graphs.", show_default="20,21,22,23,24"),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="With --paper: random divisions.", show_default="5")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -177,7 +213,17 @@ def profile(
 
     The command is optional and takes less than 30 seconds. Without it, the first plans use hardware facts.
     Each run of more than 10 ms also improves later plans.
+
+    With --paper, the command measures r as Guo et al. (2016): PageRank on R-MAT graphs, with parts of 10% to
+    50% of the edges on either element. Plans for C-PG, DP-… and PD-… then use the share 1 / (r + 1). This
+    takes many minutes.
     """
+    if paper:
+        _profile_ratio(context, on, scales, seeds, as_json=as_json)
+        return
+    if scales is not None or seeds is not None:
+        msg = "--scales and --seeds: expected --paper too; add --paper"
+        raise ArgumentError(msg)
     from evener.cli import render
     from evener.cli.profile import profile_algorithms
     from evener.elements import parse_elements
@@ -201,3 +247,39 @@ def profile(
     say(render.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
     say()
     say(f"Recorded in {file_of_observations()}.")
+
+
+def _profile_ratio(
+    context: typer.Context, on: str | None, scales: str | None, seeds: int | None, *, as_json: bool
+) -> None:
+    """Measure, print and store the computation ratio."""
+    from evener.cli import render
+    from evener.cli.ratio import PAPER_SCALES, PAPER_SEEDS, measure_ratio
+    from evener.planning.ratio import cpu_share, write_ratio
+
+    words = [] if scales is None else [word.strip() for word in scales.split(",")]
+    if not all(word.isdigit() for word in words):
+        msg = f"--scales: expected scales separated by commas, such as 20,21, found {scales!r}"
+        raise ArgumentError(msg)
+    of_graphs = [int(word) for word in words] or list(PAPER_SCALES)
+    job = context.ensure_object(Job)
+    with job.shown():
+        points, fit = measure_ratio(
+            on or "cpu,cuda:0",
+            of_graphs,
+            seeds or PAPER_SEEDS,
+            say=lambda step: job.stage(f"running {step}"),
+        )
+    path = write_ratio(fit)
+    if as_json:
+        say(render.as_json({"points": [one._asdict() for one in points], "fit": asdict(fit)}))
+        return
+    heads = ("scale", "edges", "first element", "second element", "r", "alpha")
+    rows = [
+        (one.scale, round(one.edges), *map(render.seconds_text, one[2:4]), one.ratio, cpu_share(one.ratio))
+        for one in points
+    ]
+    say(render.columns(heads, rows))
+    say()
+    say("\n".join(render.ratio_lines(fit)))
+    say(f"Recorded in {path}." if path else "Not recorded: there is no cache folder that can be written.")

@@ -8,6 +8,7 @@ from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.options import flag
 from evener.cli.output import note
 from evener.kernels.cpu.jit import CACHE
+from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,9 @@ def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any
         note("--gpu-memory is ignored: no GPU is used")
     if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
         note(f"--policy is ignored: {elements[0]} is the only element")
+    policy = arguments.get("policy")
+    if arguments.get("alpha") is not None and policy not in (None, "auto") and find_policy(policy).even:
+        note(f"--alpha is ignored: {policy} gives equal parts to all elements")
     if spec.notes is not None:
         for sentence in resolve(spec.notes)(result, arguments):
             note(sentence)

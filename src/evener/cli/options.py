@@ -77,7 +77,7 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
     "policy": Annotated[
         str | None,
         typer.Option(
-            help=f"Which vertices the first element gets: {', '.join(policy_names())} or auto.",
+            help=f"How owners of vertices are chosen: {', '.join(policy_names())} or auto.",
             rich_help_panel=_WHERE,
         ),
     ],

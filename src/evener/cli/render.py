@@ -25,24 +25,27 @@ from evener.system.memory import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from evener.algorithms.comparison import PolicyComparison
     from evener.algorithms.verify import Answer
     from evener.elements.cuda.discovery import Gpu, Versions
     from evener.engine.timeline import Superstep, Timeline
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
+    from evener.planning.ratio import RatioFit
     from evener.results.result import Result
-    from evener.system.probe import RankRoute
 
 __all__ = [
     "as_json",
     "columns",
+    "compared",
     "gpus",
     "partitions",
+    "partitions_json",
     "planned",
-    "ranks",
+    "ratio_lines",
     "result_json",
-    "routes",
     "say",
+    "seconds_text",
     "show_result",
     "show_timings",
     "verified_scope",
@@ -51,6 +54,8 @@ __all__ = [
 # First columns of a table of partitions, placed or planned.
 _PARTITION_HEADS = ("element", "edges", "share", "vertices", "mirrors", "memory")
 
+# Elements whose sizes are printed one by one.
+_SIZES_SHOWN = 4
 # Supersteps at each end of a long timeline that are printed.
 _SHOWN = 20
 
@@ -92,28 +97,6 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
     wrong = [f"{gpu.element} cannot be used: {gpu.problem}." for gpu in found if gpu.problem]
     versions = f"{driver} supports CUDA {known.driver_cuda}; {others}."
     return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
-
-
-def ranks(rows: Iterable[tuple[int, str, str, int, int | None]]) -> str:
-    """Return a table of the elements of ranks: rank, machine, element, threads, free memory."""
-    heads = ("rank", "machine", "element", "threads", "free memory")
-    return columns(
-        heads,
-        [(*row[:4], "-" if row[4] is None else format_bytes(row[4])) for row in rows],
-        left=3,
-    )
-
-
-def routes(found: Sequence[RankRoute]) -> str:
-    """Return a table with a row and a column for each rank: transport, latency and bandwidth."""
-    cells = {
-        pair: f"{one.transport}, {seconds_text(one.latency)}, {format_bytes(int(one.bandwidth))}/s"
-        for one in found
-        for pair in ((one.first, one.second), (one.second, one.first))
-    }
-    known = range(1 + max(rank for pair in cells for rank in pair))
-    rows = [(f"rank {a}", *(cells.get((a, b), "-") for b in known)) for a in known]
-    return columns(("", *(f"rank {rank}" for rank in known)), rows, left=1)
 
 
 def show_result(
@@ -245,9 +228,58 @@ def partitions(statistics: Statistics) -> str:
             "",
             f"alpha {statistics.alpha:.3f}: the share of the edges {_side(rows)}",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
+            f"imbalance {statistics.edge_imbalance:.1%} edges, {statistics.vertex_imbalance:.1%} vertices",
             f"{format_bytes(statistics.nbytes)} in total, without the state of a run",
         ]
     )
+
+
+def partitions_json(policy: str, statistics: Statistics, **more: object) -> str:
+    """Return the facts of `partitions` for programs."""
+    facts = {"policy": policy, **more, **asdict(statistics), "bytes": statistics.nbytes}
+    unequal = {"edge_imbalance": statistics.edge_imbalance, "vertex_imbalance": statistics.vertex_imbalance}
+    return as_json({**facts, **unequal})
+
+
+def compared(policies: Sequence[PolicyComparison]) -> str:
+    """Return a table with a row for each policy, and the policy with the least predicted time."""
+    heads = (
+        "policy", "partitioning", "edges of an element", "imbalance", "vertices of an element", "imbalance",
+        "beta", "aggregated", "predicted",
+    )  # fmt: skip
+    rows = [
+        (
+            one.policy,
+            seconds_text(one.partitioning_seconds),
+            _range(one.edges),
+            f"{one.edge_imbalance:.1%}",
+            _range(one.vertices),
+            f"{one.vertex_imbalance:.1%}",
+            f"{one.beta:.3f}",
+            f"{one.beta_aggregated:.3f}",
+            seconds_text(one.predicted_seconds),
+        )
+        for one in policies
+    ]
+    best = min(policies, key=lambda one: one.predicted_seconds)
+    return "\n".join([columns(heads, rows, left=1), "", f"The least predicted time: {best.policy}."])
+
+
+def ratio_lines(fit: RatioFit) -> list[str]:
+    """Return the fit of r as text, a line for each range of edges."""
+    ends = [f"{end:,.0f}" for end in fit.breaks]
+    first = f" up to {ends[0]} edges" if ends else ""
+    lines = [f"r = {fit.intercept:.3g} + {fit.slope * 1e6:.3g} for each million edges{first}"]
+    for level, begin, end in zip(fit.levels, ends, [*ends[1:], None], strict=True):
+        lines.append(f"r = {level:.3g} from {begin} edges{'' if end is None else f' to {end}'}")
+    return lines
+
+
+def _range(sizes: Sequence[int]) -> str:
+    """Return the sizes of a few elements, or the range of those of many."""
+    if len(sizes) <= _SIZES_SHOWN:
+        return " ".join(f"{size:,}" for size in sizes)
+    return f"{min(sizes):,} to {max(sizes):,}"
 
 
 def planned(plan: Plan) -> str:

@@ -19,6 +19,7 @@ from evener.elements.cuda.device_errors import failed
 
 if TYPE_CHECKING:
     from evener.elements import Element
+    from evener.elements.description import ElementDescription
 
 __all__ = ["GpuFacts", "fingerprint", "gpu_facts", "machine_facts", "model_of"]
 
@@ -67,7 +68,7 @@ def fingerprint() -> str:
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 
-def model_of(element: Element) -> str:
+def model_of(element: Element | ElementDescription) -> str:
     """Return the hardware of an element: "cpu", or the name of a GPU."""
     return "cpu" if element.kind == "cpu" else _gpu_name(getattr(element, "index", None))
 

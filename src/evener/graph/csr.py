@@ -172,6 +172,9 @@ class _Builder:
         self.symmetrise, self.loops, self.drop = np.uint64(symmetrise), np.uint64(loops), bool(drop)
         self.weight_dtype = source.weight_dtype or np.dtype(np.float32)
         self.weighted = source.weight_dtype is not None
+        # Kernels move and compare the bits of weights, so one compilation serves all types of one width.
+        self.bits_dtype = np.dtype(f"u{self.weight_dtype.itemsize}")
+        self.signs = _signs(self.weight_dtype)
         self.bits = max(1, (targets - 1).bit_length())
         self.shift = np.uint64(max(0, (source.n - 1).bit_length() - _GROUPS.bit_length() + 1))
         self.groups = ((source.n - 1) >> int(self.shift)) + 1
@@ -196,25 +199,16 @@ class _Builder:
             capacity + np.arange(self.threads)[:, None] * _DISCARD_STRIDE + np.arange(_DISCARD_STRIDE)
         )
         records = np.empty(capacity + discard_slots.size, np.uint64)
-        record_weights = np.empty(len(records) if self.weighted else 0, self.weight_dtype)
+        record_weights = np.empty(len(records) if self.weighted else 0, self.bits_dtype)
         offsets = np.zeros(self.source.n + 1, np.uint64)
         targets = np.empty(stored, np.uint32)
         weights = np.empty(stored if self.weighted else 0, self.weight_dtype)
         done = 0
         for first, last in passes:
             done += self.sort_range(
-                counts,
-                group_ends,
-                first,
-                last,
-                discard_slots,
-                records,
-                record_weights,
-                done,
-                offsets,
-                targets,
-                weights,
-            )
+                counts, group_ends, first, last, discard_slots, records, record_weights, done, offsets,
+                targets, weights.view(self.bits_dtype),
+            )  # fmt: skip
         del records, record_weights
         # resize shrinks in place and returns the unused tail to the system.
         targets.resize(done, refcheck=False)
@@ -269,7 +263,7 @@ class _Builder:
         sizes = np.empty(size, np.uint64)
         self.kernels.sort_buckets(
             records, halves, record_weights, starts, rows, np.uint64(done), np.uint64(self.bits), self.drop,
-            targets, weights, offsets, sizes,
+            self.signs, targets, weights, offsets, sizes,
         )  # fmt: skip
         positions = np.uint64(done) + np.cumsum(sizes, dtype=np.uint64) - sizes
         self.kernels.place_buckets(
@@ -287,7 +281,14 @@ class _Builder:
             self.source.fill(start, stop, src, dst)
             if weights:
                 self.source.fill_weights(start, stop, self.weights[: stop - start])
-            yield src, dst, self.weights[: stop - start]
+            yield src, dst, self.weights[: stop - start].view(self.bits_dtype)
+
+
+def _signs(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the bits to flip in weights with a clear and with a set highest bit; see `sort_buckets`."""
+    highest, every = 1 << (8 * dtype.itemsize - 1), (1 << (8 * dtype.itemsize)) - 1
+    flips = {"u": (0, 0), "i": (highest, highest), "f": (highest, every)}
+    return np.array(flips[dtype.kind], f"u{dtype.itemsize}")
 
 
 def _cut_passes(group_ends: NDArray[np.int64], room: int) -> list[tuple[int, int]]:

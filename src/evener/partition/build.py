@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,44 +18,40 @@ from evener.partition.distributed.mirrors import build_partitions as build_own_p
 from evener.partition.distributed.numbers import number_vertices as number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
 from evener.partition.distributed.read import read_graph
-from evener.partition.footprint import run_bytes, tiers_of
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
 from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement import check_row_lengths, place_partitions
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
-from evener.partition.route import Route, routes_of, upload_route
+from evener.partition.processors import all_elements, most_edges
 from evener.partition.shared_gpus import note_shared_gpus
-from evener.partition.upload import upload_partition
 from evener.system.agreement import check_equal
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.gpu_build import Built
+    from evener.partition.distributed.numbers import DistributedNumbers
+    from evener.partition.route import Route
     from evener.system.world import World
 
     _Placed = tuple[
         list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
     ]
 
-__all__ = ["partition", "place_partitions"]
+__all__ = ["descending_degree_on_host", "partition"]
 
 # Largest out-degree: partitions store out-degrees as uint32.
 MAX_OUT_DEGREE = (1 << 32) - 1
-# Largest in-degree on a GPU, where algorithms/pagerank/kernels.cu counts in-edges in an int32.
-MAX_GPU_IN_DEGREE = (1 << 31) - (1 << 13)
-# Rows per step of the search for the longest row.
-_ROWS_COMPARED = 1 << 22
 
 
 @translate_errors("placing a graph")
@@ -83,9 +77,8 @@ def partition(
         generates its own part of a file or spec, and no rank holds the whole graph.
     on : str or sequence of str, optional
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
-    policy : {"random", "high", "low"}
-        Which vertices the first element gets: random ones, or those of highest or of lowest degree
-        (T13 §6.2).
+    policy : str, default "random"
+        How the owners of the vertices are chosen: see the table in the section Notes.
     alpha : float, optional
         Share of the edges on the CPU side, 0 to 1. If all elements are CPUs, the CPU side is the first one.
         The elements of a side divide its edges in proportion to their threads. By default, all elements
@@ -99,7 +92,7 @@ def partition(
         "in", and breadth-first search needs only "out". With "both", a GPU also keeps the first few edges of
         long rows in host memory, for searches.
     seed : int, default 0
-        Seed of the policy "random"; at least 0.
+        Seed of the policies that are random; at least 0.
     **reading
         Options of `evener.read` for a path: `format`, `directed`, `weighted`, `n`, `self_loops`,
         `duplicates` and `columns`.
@@ -107,6 +100,21 @@ def partition(
     Returns
     -------
     PartitionedGraph
+
+    Notes
+    -----
+    The policies are:
+
+    - "random", "high", "low": the first element gets random vertices, or those of highest or of lowest degree
+      (T13 §6.2).
+    - "C-PG": each vertex goes to the element with the least load. "C-R" is its random control (G16 §III).
+    - "DP-OH", "DP-OL", "DP-RH", "DP-RL": among the ranks first, then between CPUs and GPUs (G16 §III).
+    - "PD-HO", "PD-LO", "PD-HR", "PD-LR": between CPUs and GPUs first, then among the ranks (G16 §III).
+    - "lpt", "round-robin": longest processing time first, and vertices in turn (S13).
+    - "io", "hash", "chunking", "ldg", "mw", "mi", "metis": others of G16's Table I.
+
+    With one rank, a policy of family DP or PD is "high" or "low", with the CPUs first. "C-R", "round-robin",
+    "hash" and "chunking" give equal parts to all elements and ignore `alpha`.
 
     Raises
     ------
@@ -157,20 +165,31 @@ def partition(
     check_equal(
         world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
     )
-    weights, on_cpu, ranks = _all_elements(elements, world)
-    shares = edge_shares(weights, alpha, on_cpu=on_cpu)
+    weights, on_cpu, ranks, rooms = all_elements(elements, world)
+    shares = edge_shares(weights, alpha, on_cpu=on_cpu, policy=policy)
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
     on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
     whole = not isinstance(graph, DistributedGraph)
-    needed = (
-        bytes_needed(graph, directions, on_host) if whole else int(edge_bytes(graph, directions) * on_host)
+    parts = int(edge_bytes(graph, directions) * on_host)
+    require(
+        bytes_needed(graph, directions, on_host) if whole else parts,
+        f"placing {graph!r} on {len(elements)} element(s)",
     )
-    require(needed, f"placing {graph!r} on {len(elements)} element(s)")
+
+    def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
+        return owners(
+            by_degree, degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
+            most_edges=most_edges(graph, directions, shares, rooms), graph=graph, seed=seed,
+        )  # fmt: skip
+
     with with_placement_hint(graph, elements, directions=directions) if whole else nullcontext():
-        partitions, routes, numbering, strength = _build(
-            graph, directions, elements, policy, shares, seed, world, ranks
-        )
+        if isinstance(graph, DistributedGraph):
+            numbers = number_own_vertices(graph, policy=policy, shares=shares, seed=seed)
+            placed = _build_own(graph, directions, elements, numbers, ranks)
+        else:
+            placed = *_build(graph, directions, elements, owners_of, world, ranks), None
+        partitions, routes, numbering, strength = placed
     return PartitionedGraph(
         graph,
         elements,
@@ -189,49 +208,49 @@ def _build(
     graph: Graph,
     directions: str,
     elements: list[Element],
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
+    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
     world: World,
     ranks: Sequence[int],
-) -> _Placed:
-    """Return the partitions and routes of this rank, the numbering, and the sums of weights, if known."""
-    if isinstance(graph, DistributedGraph):
-        first = ranks.index(world.rank)
-        numbers = number_own_vertices(graph, policy=policy, shares=shares, seed=seed)
-        owned = send_rows(graph, numbers, ranks)
-        built, own_numbering = build_own_partitions(graph, numbers, owned, ranks)
-        strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
-        del owned
-        placed = place_partitions(
-            elements, own_numbering, built.pop, {}, prefixes=directions == "both", world=world, ranks=ranks
-        )
-        return *placed, own_numbering, strength
+) -> tuple[list[Partition], list[Route], Numbering]:
+    """Return the partitions and routes of this rank, and the numbering."""
     order = None
     if world.size == 1 and all(element.kind == "cuda" for element in elements):
         gpu = cast("CudaElement", elements[0])
         if len(elements) > 1:
             order = descending_degree(graph, gpu, gpu.room())
         elif whole := build_whole(graph, directions, gpu, gpu.room()):
-            on_gpu, numbering = whole
-            _check_row_lengths(on_gpu.longest, gpu)
-            return [on_gpu.partition], [], numbering, None
-    by_degree, degree, out_degree = order or _descending_degree(graph)
-    owner = owners(by_degree, degree, policy=policy, shares=shares, seed=seed)
+            built, numbering = whole
+            check_row_lengths(built.longest, gpu)
+            return [built.partition], [], numbering
+    by_degree, degree, out_degree = order or descending_degree_on_host(graph)
+    owner = owners_of(by_degree, degree)
     del degree
-    numbering = number_vertices(by_degree, owner, len(shares))
+    numbering = number_vertices(by_degree, owner, len(ranks))
     del by_degree
     partitions, routes = build_partitions(
         graph, directions, elements, numbering, out_degree, world=world, ranks=ranks
     )
-    return partitions, routes, numbering, None
+    return partitions, routes, numbering
 
 
-def _all_elements(elements: list[Element], world: World) -> tuple[list[float], list[bool], list[int]]:
-    """Return the weight of each element of all ranks, whether it is a CPU, and its rank."""
-    facts = world.allgather([(element.weight, element.kind == "cpu") for element in elements])
-    ranks = [rank for rank, own in enumerate(facts) for _ in own]
-    return [weight for own in facts for weight, _ in own], [cpu for own in facts for _, cpu in own], ranks
+def _build_own(
+    graph: DistributedGraph,
+    directions: str,
+    elements: list[Element],
+    numbers: DistributedNumbers,
+    ranks: Sequence[int],
+) -> _Placed:
+    """Return the partitions and routes of this rank, the numbering, and the sums of weights, if known."""
+    first = ranks.index(graph.world.rank)
+    owned = send_rows(graph, numbers, ranks)
+    built, numbering = build_own_partitions(graph, numbers, owned, ranks)
+    strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
+    del owned
+    both = directions == "both"
+    partitions, routes = place_partitions(
+        elements, numbering, built.pop, {}, prefixes=both, world=graph.world, ranks=ranks
+    )
+    return partitions, routes, numbering, strength
 
 
 def build_partitions(
@@ -257,104 +276,7 @@ def build_partitions(
     return place_partitions(elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks)
 
 
-def place_partitions(
-    elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
-    build: Callable[[int], Partition],
-    on_gpus: Mapping[int, Built],
-    *,
-    prefixes: bool,
-    world: World,
-    ranks: Sequence[int],
-) -> tuple[list[Partition], list[Route]]:
-    """Return the partition of each element, in the memory of the element, and the routes of this rank.
-
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    elements : list of Element
-    numbering : Numbering or DistributedNumbering
-    build : callable
-        Returns the partition with a number in host memory, perhaps with pending edges.
-    on_gpus : mapping of int to Built
-        Partitions that are in the memory of their GPUs.
-    prefixes : bool
-        Whether GPUs keep prefixes of rows in host memory.
-    world : World
-    ranks : sequence of int
-        The rank of each partition of all ranks.
-    """
-    first = ranks.index(world.rank)
-    partitions: list[Partition] = []
-    routes: list[Route] = []
-    taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
-    promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
-    for p, element in enumerate(elements, first):
-        # Each partition that is not built here yet has at most one mirror of a vertex.
-        mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(ranks) - 1 - len(partitions))
-        memory = element.memory
-        on_gpu = on_gpus.get(p)
-        if on_gpu is not None:
-            placed = on_gpu.partition
-            _check_row_lengths(on_gpu.longest, element)
-            own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
-            promised[memory] += run_bytes(placed, elsewhere)
-        else:
-            built = build(p)
-            if element.kind != "cpu":
-                _check_row_lengths(_longest_row(built), element)
-            own_routes = routes_of(built, numbering)
-            tiers = tiers_of(
-                *(built, elsewhere, element),
-                prefixes=prefixes, taken=taken[memory], promised=promised[memory],
-            )  # fmt: skip
-            promised[memory] += run_bytes(built, elsewhere)
-            placed = upload_partition(built, element, tiers)
-            del built  # free its host arrays before the next partition is built
-        taken[memory] += placed.nbytes - placed.host_bytes
-        partitions.append(placed)
-        for route in own_routes:
-            local = ranks[route.owner] == world.rank
-            routes.append(upload_route(route, elements[route.owner - first]) if local else route)
-    routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
-    for element in elements:
-        element.wait()  # the element keeps the sources of its copies until it has waited
-    return partitions, routes
-
-
-def _routes_from_other_ranks(
-    routes: list[Route],
-    elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
-    world: World,
-    ranks: Sequence[int],
-) -> list[Route]:
-    """Return the routes from mirrors of other ranks to vertices of this rank, uploaded.
-
-    This is a collective operation; all ranks must call it.
-    """
-    first = ranks.index(world.rank)
-    sent: list[list[Route]] = [[] for _ in range(world.size)]
-    for route in routes:
-        if ranks[route.owner] != world.rank:
-            sent[ranks[route.owner]].append(route)
-    labels = world.allgather([[(r.mirror_partition, r.owner, r.begin, len(r)) for r in to] for to in sent])
-    none = np.empty(0, np.uint32)
-    received = world.alltoall([np.concatenate([none, *(route.index for route in to)]) for to in sent])
-    found = []
-    for of_rank, indices in zip(labels, received, strict=True):
-        at = 0
-        for mirror_partition, owner, begin, length in of_rank[world.rank]:
-            index, owned = indices[at : at + length], len(numbering.owned_by(owner))
-            route = Route.from_index(mirror_partition, owner, begin, index, owned)
-            found.append(upload_route(route, elements[owner - first]))
-            at += length
-    return found
-
-
-def _descending_degree(
+def descending_degree_on_host(
     graph: Graph,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
     """Return the vertices in descending degree, their degrees, and their out-degrees.
@@ -377,22 +299,3 @@ def _descending_degree(
     first = np.zeros(degrees, dtype=np.uint64)
     kernels.order_by_degree(degree, first, by_degree)
     return by_degree, degree, out_degree
-
-
-def _longest_row(built: Partition) -> int:
-    """Return the length of the longest row of in-edges, or 0 if no row can be too long for a GPU."""
-    if built.in_ is None or built.in_.count <= MAX_GPU_IN_DEGREE:
-        return 0
-    offsets = built.in_.offsets
-    slices = (offsets[i : i + _ROWS_COMPARED + 1] for i in range(0, built.owned, _ROWS_COMPARED))
-    return max(int(np.diff(part).max()) for part in slices)
-
-
-def _check_row_lengths(longest: int, element: Element) -> None:
-    """Raise an error if the longest row is too long for the counters of GPU kernels."""
-    if longest > MAX_GPU_IN_DEGREE:
-        msg = (
-            f"expected at most {MAX_GPU_IN_DEGREE:,} in-edges of a vertex on {element.name}, found "
-            f'{longest:,}; run with on="cpu", or with on="cpu,{element.name}", policy="high"'
-        )
-        raise ArgumentError(msg)

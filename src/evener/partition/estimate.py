@@ -114,7 +114,7 @@ def estimate_shares(
     ----------
     sizes : GraphSizes
     elements : sequence of Element
-    policy : {"random", "high", "low"}
+    policy : str
     alpha : float or None
         Share of the edges on the CPU side, as in `partition`.
     usable : float, default 1
@@ -125,7 +125,8 @@ def estimate_shares(
     DeviceOutOfMemory
         If a share does not fit its GPU.
     """
-    of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=[e.kind == "cpu" for e in elements])
+    on_cpu = [e.kind == "cpu" for e in elements]
+    of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=on_cpu, policy=policy)
     owned = owned_by_degree(sizes.degrees, policy, of_edges.tolist())
     parts = partition_sizes(sizes.degrees, owned, sizes.mirrored(policy, of_edges.tolist()))
     shares: list[ElementShare] = []

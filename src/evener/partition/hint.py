@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evener.elements import parse_elements
 from evener.errors import DeviceOutOfMemory
 from evener.partition.estimate import GraphSizes, estimate_shares
-from evener.partition.policy import policy_names
+from evener.partition.policy import PLANNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def _fitting_arguments(graph: Graph, elements: Sequence[Element], directions: st
 def _fitting(sizes: GraphSizes, elements: Sequence[Element]) -> tuple[str, float] | None:
     """Return the policy and the smallest alpha with which a graph fits, or None."""
     for hundredths in _SHARES:
-        for policy in policy_names():
+        for policy in PLANNED:
             alpha = hundredths / 100
             try:
                 estimate_shares(sizes, elements, policy, alpha, usable=_USABLE)

@@ -1,8 +1,8 @@
 """Neighbour sample: positions of some vertices and their neighbours by degree, to estimate mirrors.
 
-With the policies `high` and `low` a partition owns a run of the vertices in descending degree. A vertex has a
-mirror in the partition if one of its neighbours is in the run. In a grid or a road network, neighbours are
-near each other in this order, which degrees alone do not show.
+With a policy that orders by degree, such as `high`, a partition owns a run of the vertices in descending
+degree. A vertex has a mirror in the partition if one of its neighbours is in the run. In a grid or a road
+network, neighbours are near each other in this order, which degrees alone do not show.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,16 +95,18 @@ class NeighbourSample:
         ndarray of float64, shape (P, P), or None
             NaN for a partition without a sampled vertex. None for a policy that does not order by degree.
         """
-        if policy not in ("high", "low"):
+        rule = find_policy(policy)
+        if not rule.degrees_only or rule.order is None:
             return None
+        lowest_first = rule.order(np.arange(2, dtype=np.uint32), 0)[0] == 1
         cuts = np.cumsum(shares)[:-1]
-        if policy == "low":
+        if lowest_first:
             cuts = 1 - cuts[::-1]
         numbers, parts = np.arange(len(self.position)), len(shares)
         below = [np.searchsorted(self.keys, numbers + cut) for cut in cuts]
         there = np.diff([self.bounds[:-1], *below, self.bounds[1:]], axis=0).T > 0
         owner = np.searchsorted(cuts, self.position, side="right")
-        if policy == "low":
+        if lowest_first:
             there, owner = there[:, ::-1], parts - 1 - owner
         weight = np.zeros((parts, len(self.position)))
         weight[owner, numbers] = self.weight

@@ -1,36 +1,32 @@
-"""Owners: the element that owns each vertex, and the share of the edges of each element.
-
-A policy orders the vertices, and the order is cut where each element has its share of the edges. Both steps
-are linear in the number of vertices and read no edges.
-"""
+"""Owners: the element that owns each vertex, and the share of the edges of each element."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.arrays import read_only
 from evener.graph.checks import is_number
-from evener.kernels.cpu import partition as kernels
-from evener.partition.policy import find_policy
+from evener.partition.orders import owner_array
+from evener.partition.policy import Processors, Vertices, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from evener.graph.graph import Graph
+
 __all__ = ["edge_shares", "owners"]
 
 
-# Vertices per partial sum of degrees.
-_PIECE = 1 << 14
-
-
 def edge_shares(
-    weights: Sequence[float], alpha: float | None, *, on_cpu: Sequence[bool] | None = None
+    weights: Sequence[float],
+    alpha: float | None,
+    *,
+    on_cpu: Sequence[bool] | None = None,
+    policy: str | None = None,
 ) -> NDArray[np.float64]:
     """Return the share of the edges of each element.
 
@@ -43,6 +39,8 @@ def edge_shares(
     on_cpu : sequence of bool, optional
         Whether each element is on the CPU side. By default, or if all are, the CPU side is the first element.
         Several CPU elements then behave like a CPU and GPUs.
+    policy : str, optional
+        A policy. With an even policy, the shares are equal.
 
     Returns
     -------
@@ -50,11 +48,13 @@ def edge_shares(
         The shares sum to 1.
     """
     weight = np.asarray(weights, dtype=np.float64)
-    if alpha is None:
-        return np.asarray(weight / weight.sum())
-    if not is_number(alpha) or not 0 <= alpha <= 1:
+    if alpha is not None and (not is_number(alpha) or not 0 <= alpha <= 1):
         msg = f"alpha=: expected a share of the edges on the CPU side from 0 to 1, found {alpha!r}"
         raise ArgumentError(msg)
+    if policy is not None and find_policy(policy).even:
+        return np.full(len(weight), 1 / len(weight))
+    if alpha is None:
+        return np.asarray(weight / weight.sum())
     first = np.zeros(len(weight), bool) if on_cpu is None or all(on_cpu) else np.asarray(on_cpu, bool)
     if not first.any():
         first[0] = True
@@ -71,6 +71,10 @@ def owners(
     *,
     policy: str,
     shares: NDArray[np.float64],
+    on_cpu: Sequence[bool] | None = None,
+    ranks: Sequence[int] | None = None,
+    most_edges: Sequence[float] | None = None,
+    graph: Graph | None = None,
     seed: int = 0,
 ) -> NDArray[Any]:
     """Return the element that owns each vertex.
@@ -81,12 +85,16 @@ def owners(
         The vertices in descending degree.
     degree : ndarray of uint32 or uint64, shape (n,)
         Number of edges of each vertex.
-    policy : {"random", "high", "low"}
-        The order in which elements get vertices.
+    policy : str
+        Name of a policy.
     shares : ndarray of float64, shape (elements,)
         Share of the edges of each element.
+    on_cpu, ranks, most_edges : sequence, shape (elements,), optional
+        As in `Processors`. Default: CPUs of one rank.
+    graph : Graph, optional
+        The edges, for a policy that needs them.
     seed : int, default 0
-        Seed of the policy "random".
+        Seed of the policies that are random.
 
     Returns
     -------
@@ -97,40 +105,14 @@ def owners(
     ArgumentError
         For an unknown policy.
     """
-    order_of = find_policy(policy).order
-    n = len(by_degree)
-    owner = np.zeros(n, dtype=np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16)
-    if len(shares) == 1 or n == 0:
-        return owner
-    order = np.ascontiguousarray(order_of(by_degree, seed))
-    cuts = _cuts(read_only(order), read_only(degree), shares.cumsum()[:-1])
-    for p, (begin, end) in enumerate(pairwise([*cuts, n]), start=1):
-        kernels.assign(read_only(order[begin:end]), owner.dtype.type(p), owner)
-    return owner
-
-
-def _cuts(
-    order: NDArray[np.uint32], degree: NDArray[np.unsignedinteger[Any]], up_to: NDArray[np.float64]
-) -> list[int]:
-    """Return the positions in the order where these shares of the edges end.
-
-    If no vertex has an edge, the shares count vertices.
-    """
-    n = len(order)
-    sums = np.empty(-(-n // _PIECE), dtype=np.uint64)
-    kernels.sum_degrees(order, degree, _PIECE, sums)
-    ends = np.cumsum(sums)
-    if ends[-1] == 0:
-        return _cuts(order, read_only(np.ones(n, np.uint64)), up_to)
-    cuts = []
-    for share in up_to:
-        wanted = share * float(ends[-1])
-        piece = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
-        first = piece * _PIECE
-        own = degree[order[first : first + _PIECE]]
-        edges_up_to = ends[piece] - sums[piece] + np.cumsum(own)
-        # The vertex at a cut goes to the side with more of its edges.
-        astride = min(int(np.searchsorted(edges_up_to, wanted)), len(own) - 1)
-        nearer = wanted - float(edges_up_to[astride] - own[astride]) > own[astride] / 2
-        cuts.append(n if share >= 1 else first + astride + int(nearer))
-    return cuts
+    rule = find_policy(policy)
+    count = len(shares)
+    if count == 1 or len(by_degree) == 0:
+        return owner_array(len(by_degree), count)
+    processors = Processors(
+        shares,
+        np.ones(count, bool) if on_cpu is None else np.asarray(on_cpu, bool),
+        np.zeros(count, np.int64) if ranks is None else np.asarray(ranks, np.int64),
+        np.full(count, np.inf) if most_edges is None else np.asarray(most_edges, np.float64),
+    )
+    return rule.owners(Vertices(by_degree, degree, graph), processors, seed)

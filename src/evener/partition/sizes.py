@@ -149,7 +149,7 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     Parameters
     ----------
     degrees : Degrees
-    policy : {"random", "high", "low"}
+    policy : str
     shares : sequence of float, length P
         Share of the edges of each partition.
 
@@ -159,7 +159,7 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     """
     parts = np.empty((len(shares), len(degrees.count)))
     rule = find_policy(policy)
-    if not rule.degrees_only or degrees.edges == 0:
+    if not rule.degrees_only or rule.order is None or degrees.edges == 0:
         parts[:] = np.outer(shares, degrees.count)
     else:
         order = rule.order(np.arange(len(degrees.count), dtype=np.uint32), 0)

@@ -1,18 +1,22 @@
-"""Statistics of partitions: edges, vertices, mirrors, bytes and β (T13 §3.4)."""
+"""Statistics of partitions: edges, vertices, mirrors, bytes, β (T13 §3.4) and load imbalance (S13 §IV.E)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
 
     from evener.elements import Element
     from evener.partition.partition import Partition
     from evener.system.world import World
 
-__all__ = ["PartitionStatistics", "Statistics", "statistics_of"]
+__all__ = ["PartitionStatistics", "Statistics", "imbalance", "statistics_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,29 @@ class Statistics:
     def nbytes(self) -> int:
         """Bytes of all partitions."""
         return sum(p.nbytes for p in self.partitions)
+
+    @property
+    def edge_imbalance(self) -> float:
+        """Load imbalance of the edges: see `imbalance`."""
+        return imbalance([p.edges for p in self.partitions])
+
+    @property
+    def vertex_imbalance(self) -> float:
+        """Load imbalance of the owned vertices: see `imbalance`."""
+        return imbalance([p.vertices for p in self.partitions])
+
+
+def imbalance(loads: ArrayLike) -> float:
+    """Return the load imbalance of S13 §IV.E: the largest load less the mean, divided by the mean.
+
+    Examples
+    --------
+    >>> imbalance([3, 1, 2])
+    0.5
+    """
+    of_all = np.asarray(loads, dtype=np.float64)
+    mean = float(of_all.mean())
+    return (float(of_all.max()) - mean) / mean if mean else 0.0
 
 
 def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element], world: World) -> Statistics:

@@ -29,6 +29,8 @@ __all__ = ["upload_partition"]
 _EDGES_TOGETHER = 32
 # Edges per write. With the rest of its last block, a write fits a power of two, as page-locked memory does.
 _EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
+# Edges per write to a CPU: enough for many threads. The sort of rows needs a buffer of this length.
+_EDGES_WRITTEN_TO_CPU = 1 << 22
 
 
 def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
@@ -53,10 +55,10 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
         targets, weights = _write_edges(edges.targets, element, on_host)
         uploaded = replace(
             edges,
-            offsets=element.upload(edges.offsets),
-            targets=targets,
-            weights=weights,
-            blocks=element.upload(edges.blocks),
+            offsets=_constant(element.upload(edges.offsets)),
+            targets=_constant(targets),
+            weights=_constant(weights),
+            blocks=_constant(element.upload(edges.blocks)),
             derived={},
         )
         if prefixes := min(max_prefixes, whole_rows(edges.offsets, uploaded.host_edges)):
@@ -70,11 +72,20 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
     element.prepare_workspace(max(edges.count for edges in partition.directions))
     return replace(
         partition,
-        vertices=element.upload(partition.vertices),
-        out_degree=element.upload(partition.out_degree),
+        vertices=_constant(element.upload(partition.vertices)),
+        out_degree=_constant(element.upload(partition.out_degree)),
         out=out,
         in_=in_,
     )
+
+
+def _constant(array: Any) -> Any:
+    """Return a read-only view of a host array, as mapped arrays are: Numba compiles each kernel once."""
+    if not isinstance(array, np.ndarray):
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[Any, Any]:
@@ -88,10 +99,12 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
     # Column blocks need ascending rows, because they are found by bisection.
     ascend = element.table_columns and not on_host
     first = np.uint64(0 if ascend else edges.first)
-    none = np.empty(0, np.float32)
-    given = read_only(none if graph.weights is None else graph.weights)
+    # Weights are only moved, so their bits will do: one compilation serves all types of one width.
+    none = np.empty(0, np.uint32)
+    given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
-    steps = np.arange(0, len(edges), _EDGES_WRITTEN, dtype=np.uint64)
+    step = min(_EDGES_WRITTEN, _EDGES_WRITTEN_TO_CPU) if element.kind == "cpu" else _EDGES_WRITTEN
+    steps = np.arange(0, len(edges), step, dtype=np.uint64)
     cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
     longest = int(np.diff(ends[cuts]).max(initial=0))
     spare = np.empty(longest, np.uint32)
@@ -104,12 +117,16 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
         kernels.renumber_rows(
             read_only(graph.offsets), read_only(graph.targets), given,
             read_only(edges.owned), edges.bounds, edges.position, edges.blocks[one : other + 1], first,
-            np.uint64(edges.vertices), bits, out, out_weights, spare, spare_weights,
+            np.uint64(edges.vertices), bits, out, _bits(out_weights), spare, spare_weights,
         )  # fmt: skip
         element.end_write(targets, begin, out)
         if weights is not None:
             element.end_write(weights, begin, out_weights)
     return targets, weights
+
+
+def _bits(weights: NDArray[Any]) -> NDArray[Any]:
+    return weights.view(f"u{weights.itemsize}")
 
 
 def _row_prefixes(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.partition.estimate import estimate_shares
 from evener.partition.owners import edge_shares
-from evener.partition.policy import check_policy, policy_names
+from evener.partition.policy import PLANNED, check_policy, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ class _Search:
     def add(self, candidates: _Candidates) -> None:
         """Evaluate all placements of one kind."""
         for policy in candidates.policies:
-            if candidates.open_alpha:
+            if candidates.open_alpha and not find_policy(policy).even:
                 self._search_share(candidates, policy)
             else:
                 self._evaluate(candidates, policy, candidates.alpha)
@@ -198,7 +198,7 @@ def choose(
         For an unknown policy, a share outside 0..1, or a number of passes whose time is not finite.
     """
     check_choices(policy, alpha)
-    policies = policy_names() if policy == "auto" else [policy]
+    policies = list(PLANNED) if policy == "auto" else [policy]
     search = _Search(sizes, name, unit, model, passes)
     required: str | None = None  # the kind that uses all elements
     for candidates in _candidates(elements, policies, alpha, use_all=use_all, cpu_alone=cpu_alone):

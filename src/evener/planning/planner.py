@@ -14,10 +14,12 @@ from evener.partition.build import partition
 from evener.partition.estimate import GraphSizes
 from evener.partition.hint import with_placement_hint
 from evener.partition.placement_cache import forget_kept_on_gpus
+from evener.partition.policy import find_policy
 from evener.planning.cost_model import CostModel
 from evener.planning.observations import observations
 from evener.planning.plan import Plan, check_choices, choose
 from evener.planning.prior import prior_of, supersteps_of
+from evener.planning.ratio import profiled_share
 from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
+    from evener.elements.description import ElementDescription
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
@@ -77,9 +80,12 @@ def make_plan(
     elements = _all_elements(limit) if on is None else parse_elements(on, gpu_memory=limit)
     cpu_alone = parse_elements("cpu")[0] if on is None else None
     model = cost_model(spec, elements)
+    sizes = GraphSizes.of(graph, directions)
+    if alpha is None and on is not None and policy != "auto" and find_policy(policy).profiled:
+        alpha = profiled_share(sizes, elements, policy)
     with with_placement_hint(graph, elements, directions=directions):
         plan, members = choose(
-            GraphSizes.of(graph, directions),
+            sizes,
             spec.name,
             spec.unit,
             elements,
@@ -93,7 +99,7 @@ def make_plan(
     return plan, members, model
 
 
-def cost_model(spec: AlgorithmSpec, elements: Sequence[Element]) -> CostModel:
+def cost_model(spec: AlgorithmSpec, elements: Sequence[Element | ElementDescription]) -> CostModel:
     """Return the model of an algorithm on some elements, from hardware facts and recorded runs."""
     return CostModel.of(
         (spec.traffic.pushed, spec.traffic.pulled),

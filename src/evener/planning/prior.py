@@ -11,6 +11,7 @@ from evener.planning.cost_model import Coefficients
 if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
+    from evener.elements.description import ElementDescription
     from evener.elements.hardware import GpuFacts
 
 __all__ = ["Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
@@ -56,7 +57,7 @@ class Prior:
     margin: float
 
 
-def prior_of(spec: AlgorithmSpec, element: Element) -> Prior:
+def prior_of(spec: AlgorithmSpec, element: Element | ElementDescription) -> Prior:
     """Return the prior for an algorithm on an element; reads hardware facts in milliseconds."""
     if element.kind == "cpu":
         return cpu_prior(spec)

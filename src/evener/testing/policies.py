@@ -8,14 +8,33 @@ A subclass names the policy::
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from evener.graph.graph import Graph
 from evener.partition.build import partition
+from evener.partition.owners import owners
 from evener.partition.policy import find_policy
+from evener.partition.statistics import imbalance
 
 __all__ = ["PolicyContract"]
+
+# Two machines of a CPU and a GPU. A machine has two thirds of the edges.
+_MACHINES: dict[str, Any] = {
+    "shares": np.array([1, 3, 0.5, 1.5]) / 6,
+    "on_cpu": [True, False] * 2,
+    "ranks": [0, 0, 1, 1],
+}
+
+
+def skewed(n: int, edges: int, *, directed: bool = False) -> tuple[Graph, np.ndarray, np.ndarray]:
+    """Return a graph with few vertices of high degree, its vertices in descending degree, and the degrees."""
+    src, dst = (np.random.default_rng(n).random((2, edges)) ** 4 * n).astype(np.int64)
+    graph = Graph.from_edges(src, dst, directed=directed, n=n)
+    degree = graph.out_degree() + (graph.in_degree() if directed else 0)
+    return graph, np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32), degree
 
 
 class PolicyContract:
@@ -25,39 +44,63 @@ class PolicyContract:
     ----------
     name : str
         The name of the policy to test.
+    tolerance : float
+        Part by which the edges of an element may be off its share, in addition to the edges of one vertex for
+        each other element. Infinite for a policy that divides vertices.
     """
 
     name: str
+    tolerance: float = 0.0
 
-    @pytest.mark.parametrize("vertices", [1, 2, 1000])
-    def test_order_has_every_vertex_once(self, vertices: int) -> None:
-        """The order is a permutation of the given vertices, of the same type."""
-        by_degree = np.random.default_rng(1).permutation(vertices).astype(np.uint32)
-        given = by_degree.copy()
-        order = find_policy(self.name).order(by_degree, 3)
-        assert order.dtype == np.uint32
-        assert np.sort(order).tolist() == list(range(vertices))
-        assert (by_degree == given).all()
+    @pytest.mark.parametrize("vertices", [1, 3, 2000])
+    def test_every_vertex_has_an_owner_and_the_seed_decides(self, vertices: int) -> None:
+        """Owners are elements, also if these are more than the vertices, and depend on the seed only."""
+        graph, by_degree, degree = skewed(vertices, 5 * vertices)
+        given = by_degree.copy(), degree.copy()
+        first, second = (
+            owners(by_degree, degree, policy=self.name, graph=graph, seed=7, **_MACHINES) for _ in range(2)
+        )
+        assert first.shape == (vertices,)
+        assert first.dtype == np.uint8
+        assert first.max() < len(_MACHINES["shares"])
+        assert (first == second).all()
+        assert (by_degree == given[0]).all()
+        assert (degree == given[1]).all()
 
-    def test_order_depends_on_the_seed_only(self) -> None:
-        """The same seed gives the same order."""
-        by_degree = np.arange(1000, dtype=np.uint32)[::-1]
-        order = find_policy(self.name).order
-        assert (order(by_degree, 7) == order(by_degree, 7)).all()
+    def test_owners_depend_on_what_the_policy_needs_only(self) -> None:
+        """A policy of positions ignores the numbers of vertices, and a policy of numbers ignores degrees."""
+        graph, by_degree, degree = skewed(500, 3000)
+        needs = find_policy(self.name).needs
+        found = owners(by_degree, degree, policy=self.name, graph=graph, seed=5, **_MACHINES)
+        if needs == "positions":
+            positions = np.arange(500, dtype=np.uint32)
+            others = owners(positions, degree[by_degree], policy=self.name, seed=5, **_MACHINES)
+            assert (found[by_degree] == others).all()
+        elif needs == "numbers":
+            others = owners(by_degree[::-1].copy(), degree[::-1].copy(), policy=self.name, **_MACHINES)
+            assert (found == others).all()
+        elif needs == "degrees":
+            others = owners(by_degree, degree, policy=self.name, seed=5, **_MACHINES)
+            assert (found == others).all()
 
-    def test_order_of_positions(self) -> None:
-        """A policy of degrees only orders positions in the same way for any vertices and any seed."""
-        policy = find_policy(self.name)
-        if not policy.degrees_only:
-            pytest.skip(f"{self.name} does not order by degree")
-        vertices = np.random.default_rng(2).permutation(100).astype(np.uint32)
-        positions = policy.order(np.arange(100, dtype=np.uint32), 0)
-        assert (policy.order(vertices, 5) == vertices[positions]).all()
+    @pytest.mark.parametrize("directed", [False, True])
+    def test_elements_get_their_shares(self, directed: bool) -> None:  # noqa: FBT001 - a test's parameter
+        """Each element gets its share of the edges; a policy of equal parts gives equal parts."""
+        graph, by_degree, degree = skewed(2000, 20_000, directed=directed)
+        owner = owners(by_degree, degree, policy=self.name, graph=graph, **_MACHINES)
+        if find_policy(self.name).even and self.tolerance == np.inf:
+            assert imbalance(np.bincount(owner, minlength=4)) < 0.2
+            return
+        shares = np.full(4, 0.25) if find_policy(self.name).even else _MACHINES["shares"]
+        edges = np.bincount(owner, weights=degree, minlength=4)
+        allowed = 3 * int(degree.max()) + self.tolerance * degree.sum() * shares
+        assert (np.abs(edges - shares * degree.sum()) <= allowed).all()
 
-    def test_elements_get_their_shares(self) -> None:
-        """Each element gets its share of the edges, up to the edges of one vertex."""
-        src, dst = (np.random.default_rng(4).random((2, 5000)) ** 4 * 500).astype(np.int64)
-        graph = Graph.from_edges(src, dst, directed=False, n=500)
-        placed = partition(graph, ["cpu:1"] * 2, policy=self.name, alpha=0.3)
-        edges = placed.statistics.partitions[0].edges
-        assert abs(edges - 0.3 * graph.m) <= int(graph.out_degree().max())
+    def test_a_graph_is_partitioned(self) -> None:
+        """`partition` places a graph by the policy: every vertex and edge is in one partition."""
+        graph, _, _ = skewed(500, 5000)
+        placed = partition(graph, ["cpu:1"] * 3, policy=self.name)
+        parts = placed.partitions
+        owned = np.concatenate([one.vertices[: one.owned] for one in parts])
+        assert np.sort(owned).tolist() == list(range(graph.n))
+        assert sum(one.stored_edges for one in parts) == graph.m

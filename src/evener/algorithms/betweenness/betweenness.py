@@ -77,6 +77,7 @@ def betweenness(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head, each of length 1. Parallel edges count as separate paths; build
         the graph with ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional

@@ -81,7 +81,6 @@ class CudaElement(GpuMemory):
         self._driver = driver
         self._max_memory = max_memory
         self._device = cupy.cuda.Device(index)
-        self.bus_id = str(self._device.pci_bus_id)
         self._kernels: dict[str | Kernel, Launcher] = {}
         self._timed = False
         with self._guarded("starting"):
@@ -97,6 +96,12 @@ class CudaElement(GpuMemory):
         self._sent: Any = None
         self._group: tuple[GpuGroup, int] | None = None
         self.begin_round()
+
+    @property
+    def bus_id(self) -> str:
+        """The place of the GPU in its machine, equal in all processes."""
+        with self._guarded("reading the bus id"):
+            return str(self._device.pci_bus_id)
 
     # ---- copies ---------------------------------------------------------------------------------
 

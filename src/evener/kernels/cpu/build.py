@@ -1,8 +1,9 @@
 """CSR build: count the rows, scatter each edge to the bucket of its row, sort each bucket in cache.
 
 A *record* is an edge in one direction, packed as ``row << 32 | target`` (uint64). A *bucket* is a range of
-rows whose records fit the cache. Rows and targets are uint32, positions uint64. Graphs without weights have
-weight arrays of length 0, so weighted and unweighted graphs share one compilation.
+rows whose records fit the cache. Rows and targets are uint32, positions uint64. Weights are the bits of the
+weights, as unsigned integers of the same width: types of one width share a compilation. Graphs without
+weights have weight arrays of length 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = [
     "sort_row",
 ]
 
-ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+ZERO, ONE, TWO, EIGHT = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(8)
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 
@@ -68,20 +69,9 @@ def count_rows(src, dst, shift, symmetrise, loops, counts):
 
 @inline_step
 def _scatter_slice(
-    src,
-    dst,
-    weights,
-    first,
-    last,
-    shift,
-    symmetrise,
-    loops,
-    buckets,
-    discard,
-    cursors,
-    records,
+    src, dst, weights, first, last, shift, symmetrise, loops, buckets, discard, cursors, records,
     record_weights,
-):
+):  # fmt: skip
     weighted = len(weights) > 0
     for e in range(first, last):
         u, v = np.uint64(src[e]), np.uint64(dst[e])
@@ -116,20 +106,9 @@ def scatter_records(
     for t in prange(threads):
         first, last = slice_bound(len(src), t, threads), slice_bound(len(src), t + 1, threads)
         _scatter_slice(
-            src,
-            dst,
-            weights,
-            first,
-            last,
-            shift,
-            symmetrise,
-            loops,
-            buckets,
-            discard,
-            cursors[t],
-            records,
+            src, dst, weights, first, last, shift, symmetrise, loops, buckets, discard, cursors[t], records,
             record_weights,
-        )
+        )  # fmt: skip
 
 
 # ---- sort a bucket ----------------------------------------------------------------------------------
@@ -213,14 +192,20 @@ def sort_row(targets, weights, start, length, spare, spare_weights, begin, w_beg
 
 
 @inline_step
-def _sort_weights(weights, first, last):
-    """Sort the weights of parallel edges with Shell sort, which is never quadratic."""
+def _sort_weights(weights, first, last, signs):
+    """Sort the weights of parallel edges with Shell sort, which is never quadratic.
+
+    `signs` (2,) holds the bits to flip in weights with a clear and with a set highest bit. The bits of the
+    weights then ascend as the weights do.
+    """
+    top = np.uint64(weights.itemsize) * EIGHT - ONE
     gap = (last - first) >> ONE
     while gap > ZERO:
         for i in range(first + gap, last):
             value = weights[i]
+            key = value ^ signs[value >> top]
             j = i
-            while j >= first + gap and weights[j - gap] > value:
+            while j >= first + gap and weights[j - gap] ^ signs[weights[j - gap] >> top] > key:
                 weights[j] = weights[j - gap]
                 j -= gap
             weights[j] = value
@@ -228,7 +213,9 @@ def _sort_weights(weights, first, last):
 
 
 @inline_step
-def _write_row(source, source_weights, start, w_start, length, into, into_weights, begin, w_begin, drop):
+def _write_row(
+    source, source_weights, start, w_start, length, into, into_weights, begin, w_begin, drop, signs
+):  # fmt: skip
     """Copy a sorted row, parallel edges sorted by weight or reduced to the lightest; return its length."""
     weighted = len(source_weights) > 0
     count = ZERO
@@ -239,7 +226,7 @@ def _write_row(source, source_weights, start, w_start, length, into, into_weight
         while end < length and source[start + end] == value:
             end += ONE
         if weighted and end - i > ONE:
-            _sort_weights(source_weights, w_start + i, w_start + end)
+            _sort_weights(source_weights, w_start + i, w_start + end, signs)
         kept = ONE if drop else end - i
         for k in range(kept):
             into[begin + count + k] = value
@@ -289,8 +276,9 @@ def group_buckets(records, record_weights, starts, rows, base, targets, weights,
 
 @inline_step
 def _sort_bucket(
-    records, halves, record_weights, first, last, row, row_end, base, bits, drop, targets, weights, offsets
-):
+    records, halves, record_weights, first, last, row, row_end, base, bits, drop, signs, targets, weights,
+    offsets,
+):  # fmt: skip
     """Sort records ``first:last`` into `halves` and `record_weights`; write row ends to `offsets`.
 
     ``targets[base + first:]`` is a buffer. Returns the number of edges.
@@ -323,6 +311,7 @@ def _sort_bucket(
                 first * TWO + done,
                 first + done,
                 drop,
+                signs,
             )
         else:
             done += _write_row(
@@ -336,6 +325,7 @@ def _sort_bucket(
                 first * TWO + done,
                 first + done,
                 drop,
+                signs,
             )
         offsets[r + ONE] = done
         start = end
@@ -344,12 +334,12 @@ def _sort_bucket(
 
 @parallel
 def sort_buckets(
-    records, halves, record_weights, starts, rows, base, bits, drop, targets, weights, offsets, sizes
+    records, halves, record_weights, starts, rows, base, bits, drop, signs, targets, weights, offsets, sizes
 ):
     """Sort each bucket by row and target, and drop duplicates if `drop`; ``sizes[b]`` edges remain.
 
     Bucket ``b`` holds records ``starts[b]:starts[b + 1]`` and rows ``rows[b]:rows[b + 1]``. `halves` is the
-    uint32 view of `records`; `bits` is the number of bits of a target.
+    uint32 view of `records`; `bits` is the number of bits of a target. `signs` is as for `_sort_weights`.
     """
     counter = new_counter()
     for _ in prange(WORKERS):
@@ -357,7 +347,7 @@ def sort_buckets(
         while b < np.uint64(len(sizes)):
             sizes[b] = _sort_bucket(
                 records, halves, record_weights, starts[b], starts[b + ONE], rows[b], rows[b + ONE], base,
-                bits, drop, targets, weights, offsets,
+                bits, drop, signs, targets, weights, offsets,
             )  # fmt: skip
             b = take_chunk(counter, ONE)
 

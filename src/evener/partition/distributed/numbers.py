@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.distributed.places import PIECE, cut_positions, places_of
+from evener.partition.distributed.places import places_of
+from evener.partition.orders import PIECE, cut_positions, owner_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,9 +98,9 @@ def _owners(
 ) -> NDArray[Any]:
     """Return the owner of each vertex of this rank's range, given its position in descending degree."""
     world, n, degree = graph.world, graph.n, graph.degrees
-    dtype = np.uint8 if len(shares) <= np.iinfo(np.uint8).max + 1 else np.uint16
+    owner = owner_array(len(position), len(shares))
     if len(shares) == 1 or n == 0:
-        return np.zeros(len(position), dtype)
+        return owner
     places = places_of(policy, position, n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
@@ -115,5 +116,6 @@ def _owners(
             found[where] = own
         return found
 
-    cuts = cut_positions(sums, degrees_from, shares.cumsum()[:-1], n)
-    return np.searchsorted(np.array(cuts), places, side="right").astype(dtype)
+    cuts = cut_positions(sums, degrees_from, shares / shares.sum(), n)
+    owner[:] = np.searchsorted(np.array(cuts), places, side="right")
+    return owner

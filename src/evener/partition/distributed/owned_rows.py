@@ -11,7 +11,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.distributed.rows import CHUNK, degrees_of
+from evener.partition.distributed.rows import chunk_length, degrees_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,8 +126,9 @@ def _send(
     targets = np.empty(int(offsets[-1]), np.uint32)
     weights = None if dtype is None else np.empty(len(targets), dtype)
     done = [0] * world.size
-    chunks = _chunks(pieces, to)
-    steps = world.allreduce(sum(len(_cuts(piece)) - 1 for piece in pieces), "max")
+    length = chunk_length(sum(len(piece.rows.targets) for piece in pieces))
+    chunks = _chunks(pieces, to, length)
+    steps = world.allreduce(sum(len(_cuts(piece, length)) - 1 for piece in pieces), "max")
     nothing = (np.empty(0, np.uint16), np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, dtype))
     for _ in range(steps):
         own_to, begins, own_targets, own_weights = next(chunks, nothing)
@@ -140,32 +141,35 @@ def _send(
         columns = [(own_targets, targets)] + ([] if weights is None else [(own_weights, weights)])
         for source, target in columns:
             packed = np.empty(int(starts[-1]), source.dtype)
-            kernels.copy_rows(lengths, begins[:-1][order], starts[:-1], read_only(source), packed)
+            bits = f"u{source.itemsize}"  # one compilation for all types of one width
+            own_bits, packed_bits = read_only(source.view(bits)), packed.view(bits)
+            kernels.copy_rows(lengths, begins[:-1][order], starts[:-1], own_bits, packed_bits)
             received = world.alltoall(np.split(packed, cuts[:-1]))
             for rank, part in enumerate(received):
                 at = places[rank][done[rank] : done[rank] + int(numbers[rank][0])]
                 own = offsets[at + np.uint32(1)] - offsets[at]
                 ends = np.cumsum(own)
-                kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], read_only(part), target)
+                part_bits, target_bits = read_only(part.view(bits)), target.view(bits)
+                kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], part_bits, target_bits)
         done = [before + int(count[0]) for before, count in zip(done, numbers, strict=True)]
     return Rows(offsets, targets, weights)
 
 
-def _cuts(piece: Piece) -> NDArray[np.int64]:
-    """Return bounds of chunks of rows with about `CHUNK` edges and rows."""
+def _cuts(piece: Piece, length: int) -> NDArray[np.int64]:
+    """Return bounds of chunks of rows with about `length` edges or rows."""
     offsets = piece.rows.offsets
     rows = len(offsets) - 1
-    steps = np.arange(CHUNK, int(offsets[-1]), CHUNK, dtype=np.uint64)
-    every = np.arange(0, rows, CHUNK)
+    steps = np.arange(length, int(offsets[-1]), length, dtype=np.uint64)
+    every = np.arange(0, rows, length)
     return np.unique(np.concatenate([[0], every, np.searchsorted(offsets, steps), [rows]])).astype(np.int64)
 
 
-def _chunks(pieces: list[Piece], to: NDArray[np.uint16]) -> Iterator[tuple[NDArray[Any], ...]]:
+def _chunks(pieces: list[Piece], to: NDArray[np.uint16], length: int) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield the ranks, the bounds, the targets and the weights of rows, and free the pieces."""
     first = 0
     while pieces:
         piece = pieces.pop(0)
-        cuts = _cuts(piece)
+        cuts = _cuts(piece, length)
         offsets, targets, weights, _ = piece.rows
         for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
             one, other = int(offsets[begin]), int(offsets[end])

@@ -34,6 +34,7 @@ __all__ = [
     "Piece",
     "RowRanges",
     "build_rows",
+    "chunk_length",
     "chunks_of_pieces",
     "count_opposite",
     "cut_ranges",
@@ -42,13 +43,15 @@ __all__ = [
     "row_ranges",
 ]
 
-# EdgeChunks that a rank sends in one step.
-CHUNK = 1 << 20
+# Edges that a rank sends in one step.
+_MIN_CHUNK, _MAX_CHUNK = 1 << 16, 1 << 20
+# Steps in which a rank sends all of its edges, unless chunks would be too small or too large.
+_STEPS = 1 << 5
 # Groups of vertices: bounds of ranges lie between groups.
 _GROUPS = 1 << 14
 # Records of a rank in one round, in bytes, and the largest number of rounds.
 _ROUND_BYTES = 1 << 25
-_MAX_ROUNDS = 2
+_MAX_ROUNDS = 3
 
 
 class Piece(NamedTuple):
@@ -92,7 +95,7 @@ class RowRanges:
 
 
 class EdgeChunks:
-    """EdgeChunks in chunks; the next chunk overwrites the buffers.
+    """Edges in chunks; the next chunk overwrites the buffers.
 
     Parameters
     ----------
@@ -104,7 +107,9 @@ class EdgeChunks:
         self._sources, self.weight_dtype = sources, dtype
         # The records of all ranks by the group of their row, by direction, once they are counted.
         self.counts: dict[str, NDArray[np.int64]] = {}
-        self.chunk_count = sum(-(-source.m // CHUNK) for source, _ in sources)
+        self._chunk = chunk_length(sum(source.m for source, _ in sources))
+        self.chunk_count = sum(-(-source.m // self._chunk) for source, _ in sources)
+        self.longest = min(self._chunk, max((source.m for source, _ in sources), default=0))
 
     def release(self) -> None:
         """Free the edges, unless others refer to them."""
@@ -112,12 +117,11 @@ class EdgeChunks:
 
     def chunks(self, *, weights: bool) -> Iterator[Chunk]:
         """Yield tails, heads and weights; without weights, the array of weights is empty."""
-        longest = min(CHUNK, max((source.m for source, _ in self._sources), default=0))
-        src, dst = np.empty(longest, np.uint32), np.empty(longest, np.uint32)
-        own = np.empty(longest if weights else 0, self.weight_dtype or np.float32)
+        src, dst = np.empty(self.longest, np.uint32), np.empty(self.longest, np.uint32)
+        own = np.empty(self.longest if weights else 0, self.weight_dtype or np.float32)
         for source, first in self._sources:
-            for start in range(0, source.m, CHUNK):
-                stop = min(start + CHUNK, source.m)
+            for start in range(0, source.m, self._chunk):
+                stop = min(start + self._chunk, source.m)
                 count = stop - start
                 source.fill(start, stop, src[:count], dst[:count])
                 if first:
@@ -125,6 +129,11 @@ class EdgeChunks:
                 if weights:
                     source.fill_weights(start, stop, own[:count])
                 yield src[:count], dst[:count], own[:count]
+
+
+def chunk_length(edges: int) -> int:
+    """Return how many of a rank's edges are sent in one step."""
+    return min(_MAX_CHUNK, max(_MIN_CHUNK, edges // _STEPS))
 
 
 def chunks_of_pieces(pieces: list[Piece], dtype: np.dtype[Any] | None) -> EdgeChunks:
@@ -304,7 +313,7 @@ def _exchange(
     threads, size, weighted = numba.get_num_threads(), world.size, edges.weight_dtype is not None
     flags = np.uint64(shift), np.uint64(symmetrise), np.uint64(loops)
     first_rows = rows.astype(np.uint64)
-    most = CHUNK * (2 if symmetrise else 1)
+    most = edges.longest * (2 if symmetrise else 1)
     records = np.empty(0, np.uint64)
     nothing = np.empty(0, edges.weight_dtype or np.float32)
     record_weights = nothing
@@ -320,7 +329,9 @@ def _exchange(
         if len(records) < ends[-1]:
             records = np.empty(most, np.uint64)
             record_weights = np.empty(most if weighted else 0, nothing.dtype)
-        kernels.pack_records(src, dst, weights, *flags, ranks, first_rows, cursors, records, record_weights)
+        # Kernels move the bits of weights, so one compilation serves all types of one width.
+        own_bits, packed_bits = (own.view(f"u{own.itemsize}") for own in (weights, record_weights))
+        kernels.pack_records(src, dst, own_bits, *flags, ranks, first_rows, cursors, records, packed_bits)
         cuts = ends.astype(np.int64)
         received = world.alltoall(np.split(records[: cuts[-1]], cuts[:-1]))
         own_weights = [nothing] * size

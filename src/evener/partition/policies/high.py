@@ -1,20 +1,8 @@
 """The policy `high`: the first element gets few vertices with many edges (T13 §6.2)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from evener.partition.orders import descending, in_order
 from evener.partition.policy import Policy
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["POLICY"]
 
-
-def _order(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - a policy's signature
-    return by_degree
-
-
-POLICY = Policy(_order, degrees_only=True)
+POLICY = Policy(in_order(descending), "positions", order=descending, degrees_only=True)

@@ -1,0 +1,27 @@
+"""The policy `round-robin`: vertex v goes to element v modulo the number of elements (S13 §IV.E).
+
+The policy divides vertices, not edges: α has no effect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.partition.orders import owner_array
+from evener.partition.policy import Policy, Processors, Vertices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["POLICY"]
+
+
+def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - a policy
+    owner = owner_array(len(vertices.degree), len(processors.shares))
+    np.remainder(np.arange(len(owner)), len(processors.shares), out=owner, casting="unsafe")
+    return owner
+
+
+POLICY = Policy(_owners, "numbers", even=True)

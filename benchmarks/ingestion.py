@@ -96,11 +96,11 @@ def _on_ranks(launcher, ranks, path):
         env={**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return json.loads(done.stdout)
 
 
 def _run(path):
-    """Read and place a graph on this rank, and print the seconds and bytes as JSON."""
+    """Read and place a graph on this rank, and let rank 0 print seconds and bytes as JSON."""
     import evener as ev
     from evener.system.world import current_world
 
@@ -121,18 +121,16 @@ def _run(path):
     seconds, spent = time.perf_counter() - start, time.process_time() - spent
     peak = _status("VmHWM") - before
     levels = np.bincount(ev.bfs(pg, source=1)["distance"] + 1, minlength=64)
-    print(
-        json.dumps(
-            {
-                "seconds": seconds,
-                "processor_seconds": spent,
-                "peak_bytes": peak,
-                "share_bytes": sum(p.nbytes for p in pg.partitions),
-                "levels": np.sum(world.allgather(levels), axis=0).tolist(),
-            }
-        ),
-        flush=True,
-    )
+    report = {
+        "seconds": seconds,
+        "processor_seconds": spent,
+        "peak_bytes": peak,
+        "share_bytes": sum(p.nbytes for p in pg.partitions),
+        "levels": np.sum(world.allgather(levels), axis=0).tolist(),
+    }
+    reports = world.allgather(report)
+    if world.rank == 0:
+        print(json.dumps(reports))
 
 
 def _status(name):

@@ -59,6 +59,20 @@ def test_shortest_paths_in_a_row(graph, placed):
         assert (ev.sssp(placed, source=source)["distance"] == expected).all()
 
 
+@pytest.mark.usefixtures("placed")
+@pytest.mark.parametrize(
+    "spec", ["rmat:14,directed", "rmat:14,edge_factor=1", "grid:200x300", "uniform:12,edge_factor=1"]
+)
+def test_components_in_a_row(spec):
+    """Components of graphs with a giant tree on each GPU, and with many small trees."""
+    graph = ev.read(spec)
+    expected = ev.wcc(graph, on="cpu:1")["component"]
+    for policy in ("random", "high", "low"):
+        pg = ev.partition(graph, ON, policy=policy)
+        for _ in range(sized(10, 1)):
+            assert (ev.wcc(pg)["component"] == expected).all()
+
+
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_a_search_in_several_launches(monkeypatch, graph, placed, levels):
     tuning = {kind: replace(one, fused_levels=levels, beta=18) for kind, one in driver.TUNING.items()}
@@ -142,6 +156,7 @@ RUNS = {
     "bfs": lambda pg: ev.bfs(pg, source=1)["distance"],
     "sssp": lambda pg: ev.sssp(pg, source=1)["distance"],
     "betweenness": lambda pg: ev.betweenness(pg, sources=[1])["centrality"],
+    "wcc": lambda pg: ev.wcc(pg)["component"],
 }
 
 

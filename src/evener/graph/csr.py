@@ -96,7 +96,6 @@ def from_source(
     self_loops: str = "keep",
     duplicates: str = "keep",
     targets: int | None = None,
-    ordered: bool = True,
 ) -> CSR:
     """Return the CSR arrays of an edge source, which generates the edges again for each pass.
 
@@ -110,15 +109,13 @@ def from_source(
         As for `evener.Graph.from_edges`.
     targets : int, optional
         The number of vertices that edges lead to, for the rows of some vertices. Default: ``source.n``.
-    ordered : bool, default True
-        Whether targets ascend in each row. If not, duplicates are kept, in any order.
 
     Raises
     ------
     OutOfMemoryError
         If the build needs more memory than is available, before it allocates.
     """
-    return _build(source, symmetrise, self_loops, duplicates, _GENERATED_SHARE, targets, ordered=ordered)
+    return _build(source, symmetrise, self_loops, duplicates, _GENERATED_SHARE, targets)
 
 
 def _build(
@@ -128,8 +125,6 @@ def _build(
     duplicates: str,
     share: int,
     targets: int | None = None,
-    *,
-    ordered: bool = True,
 ) -> CSR:
     _check_choice("self_loops", self_loops)
     drop = _check_choice("duplicates", duplicates) == "drop"
@@ -146,9 +141,7 @@ def _build(
     if max_edges == 0:
         empty = np.empty(0, source.weight_dtype) if weighted else None
         return CSR(np.zeros(source.n + 1, np.uint64), np.empty(0, np.uint32), empty, None)
-    builder = _Builder(source, symmetrise, self_loops == "keep", drop, targets or source.n)
-    builder.ordered = ordered or drop
-    return builder.run(share)
+    return _Builder(source, symmetrise, self_loops == "keep", drop, targets or source.n).run(share)
 
 
 class _Builder:
@@ -167,7 +160,7 @@ class _Builder:
         from evener.kernels.cpu import build as kernels
 
         self.kernels = kernels
-        self.source, self.ordered = source, True
+        self.source = source
         self.threads = numba.get_num_threads()
         self.symmetrise, self.loops, self.drop = np.uint64(symmetrise), np.uint64(loops), bool(drop)
         self.weight_dtype = source.weight_dtype or np.dtype(np.float32)
@@ -254,11 +247,6 @@ class _Builder:
                 src, dst, slice_weights, self.shift, self.symmetrise, self.loops, buckets, np.uint64(size),
                 cursors, records, record_weights,
             )  # fmt: skip
-        if not self.ordered:
-            self.kernels.group_buckets(
-                records, record_weights, starts, rows, np.uint64(done), targets, weights, offsets
-            )
-            return int(starts[-1])
         halves = records.view(np.uint32)
         sizes = np.empty(size, np.uint64)
         self.kernels.sort_buckets(
@@ -387,10 +375,10 @@ class ReverseEdges:
         """Write the targets and the rows of edges ``start:stop``."""
         import numba
 
-        from evener.kernels.cpu.rows import expand_rows
+        from evener.kernels.cpu import build as kernels
 
         src[:] = self.targets[start:stop]
-        expand_rows(self.offsets, np.uint64(start), dst, numba.get_num_threads())
+        kernels.expand_rows(self.offsets, np.uint64(start), dst, numba.get_num_threads())
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
         """Write the weights of edges ``start:stop``."""

@@ -16,7 +16,7 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
     "count_rows",
-    "group_buckets",
+    "expand_rows",
     "place_buckets",
     "scatter_records",
     "slice_bound",
@@ -238,9 +238,16 @@ def _write_row(
 
 
 @inline_step
-def _group_bucket(records, record_weights, first, last, row, row_end, base, targets, weights, offsets):
-    """Write records ``first:last`` by row to ``targets[base + first:]``, and row ends to `offsets`."""
+def _sort_bucket(
+    records, halves, record_weights, first, last, row, row_end, base, bits, drop, signs, targets, weights,
+    offsets,
+):  # fmt: skip
+    """Sort records ``first:last`` into `halves` and `record_weights`; write row ends to `offsets`.
+
+    ``targets[base + first:]`` is a buffer. Returns the number of edges.
+    """
     weighted = len(weights) > 0
+    counters = np.empty(DIGITS, np.uint64)
     for r in range(row, row_end):
         offsets[r + ONE] = ZERO
     for i in range(first, last):
@@ -258,33 +265,6 @@ def _group_bucket(records, record_weights, first, last, row, row_end, base, targ
         targets[where] = np.uint32(record & LOW_HALF)
         if weighted:
             weights[where] = record_weights[i]
-
-
-@parallel
-def group_buckets(records, record_weights, starts, rows, base, targets, weights, offsets):
-    """Write the records of each bucket by row, in any order within a row; arguments as for `sort_buckets`."""
-    counter = new_counter()
-    for _ in prange(WORKERS):
-        b = take_chunk(counter, ONE)
-        while b < np.uint64(len(starts)) - ONE:
-            _group_bucket(
-                records, record_weights, starts[b], starts[b + ONE], rows[b], rows[b + ONE], base, targets,
-                weights, offsets,
-            )  # fmt: skip
-            b = take_chunk(counter, ONE)
-
-
-@inline_step
-def _sort_bucket(
-    records, halves, record_weights, first, last, row, row_end, base, bits, drop, signs, targets, weights,
-    offsets,
-):  # fmt: skip
-    """Sort records ``first:last`` into `halves` and `record_weights`; write row ends to `offsets`.
-
-    ``targets[base + first:]`` is a buffer. Returns the number of edges.
-    """
-    _group_bucket(records, record_weights, first, last, row, row_end, base, targets, weights, offsets)
-    counters = np.empty(DIGITS, np.uint64)
 
     # The records are no longer needed. Their memory holds the finished rows, and after them the buffer for
     # the current row.
@@ -375,3 +355,32 @@ def place_buckets(halves, record_weights, starts, rows, sizes, positions, target
                 weights, offsets,
             )  # fmt: skip
             b = take_chunk(counter, ONE)
+
+
+# ---- rows of edges ------------------------------------------------------------------------------------
+
+
+@inline_step
+def _expand_part(offsets, start, first, last, out):
+    """Write the rows of edges ``start + first : start + last``: bisection, then a linear scan."""
+    low, high = ZERO, np.uint64(len(offsets)) - ONE
+    while low < high:
+        middle = (low + high) >> ONE
+        if offsets[middle + ONE] <= start + first:
+            low = middle + ONE
+        else:
+            high = middle
+    row = low
+    for e in range(first, last):
+        while offsets[row + ONE] <= start + e:
+            row += ONE
+        out[e] = np.uint32(row)
+
+
+@parallel
+def expand_rows(offsets, start, out, parts):
+    """Write the row of each edge, from edge `start` on, to `out`."""
+    for p in prange(parts):
+        _expand_part(
+            offsets, start, slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts), out
+        )

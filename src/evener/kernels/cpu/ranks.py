@@ -16,11 +16,13 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 __all__ = [
     "add_weights",
     "copy_rows",
+    "count_by_row",
     "count_records",
     "count_remote",
     "count_targets",
     "number_by_class",
     "pack_records",
+    "place_by_row",
     "sum_by_piece",
     "unpack_records",
 ]
@@ -108,6 +110,41 @@ def unpack_records(records, src, dst, parts):
     for p in prange(parts):
         first, last = slice_bound(len(records), p, parts), slice_bound(len(records), p + 1, parts)
         _unpack_slice(records, first, last, src, dst)
+
+
+@inline_step
+def _count_rows(records, first, last, offsets):
+    for record in records:
+        row = record >> HALF
+        if first <= row < last:
+            offsets[row + ONE] += ONE
+
+
+@parallel
+def count_by_row(records, bounds, offsets):
+    """Add the number of records of each row to ``offsets[row + 1]``.
+
+    A thread reads all records, and counts those of the rows ``bounds[t]:bounds[t + 1]`` (uint64).
+    """
+    for t in prange(len(bounds) - 1):
+        _count_rows(records, bounds[t], bounds[t + 1], offsets)
+
+
+@inline_step
+def _place_rows(records, first, last, following, targets):
+    for record in records:
+        row = record >> HALF
+        if first <= row < last:
+            place = following[row]
+            following[row] = place + ONE
+            targets[place] = np.uint32(record & LOW_HALF)
+
+
+@parallel
+def place_by_row(records, bounds, following, targets):
+    """Write the target of each record to ``targets[following[row]]``, and advance; `bounds` as before."""
+    for t in prange(len(bounds) - 1):
+        _place_rows(records, bounds[t], bounds[t + 1], following, targets)
 
 
 @serial

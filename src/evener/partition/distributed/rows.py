@@ -51,7 +51,7 @@ _STEPS = 1 << 5
 _GROUPS = 1 << 14
 # Records of a rank in one round, in bytes, and the largest number of rounds.
 _ROUND_BYTES = 1 << 25
-_MAX_ROUNDS = 3
+_MAX_ROUNDS = 2
 
 
 class Piece(NamedTuple):
@@ -237,14 +237,10 @@ def build_rows(
         )  # fmt: skip
         if end is cuts[-1]:
             edges.release()
-        # Rows that are sent to their owners are sorted there.
-        own = csr.from_source(
-            received,
-            symmetrise=False,
-            duplicates=duplicates,
-            targets=max(ranges.n, 1),
-            ordered=dtype is not None,
-        )
+        if dtype is None and duplicates == "keep":
+            own = received.grouped()
+        else:
+            own = csr.from_source(received, symmetrise=False, duplicates=duplicates, targets=max(ranges.n, 1))
         del received
         pieces.append(Piece(int(rows[me]), own))
     return pieces
@@ -263,6 +259,19 @@ class _Records:
         self._records[self.m : end] = records
         self._weights[self.m : end][: len(weights)] = weights
         self.m = end
+
+    def grouped(self) -> CSR:
+        """Return the rows without sorting their targets: owners sort them in local numbers."""
+        records, threads = self._records[: self.m], numba.get_num_threads()
+        offsets = np.zeros(self.n + 1, np.uint64)
+        steps = np.arange(threads + 1, dtype=np.uint64)
+        kernels.count_by_row(records, steps * np.uint64(self.n) // np.uint64(threads), offsets)
+        np.cumsum(offsets, out=offsets)
+        bounds = np.searchsorted(offsets, steps * np.uint64(self.m) // np.uint64(threads)).astype(np.uint64)
+        bounds[0], bounds[-1] = 0, self.n
+        targets = np.empty(self.m, np.uint32)
+        kernels.place_by_row(records, bounds, offsets[:-1].copy(), targets)
+        return csr.CSR(offsets, targets, None, None)
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
         kernels.unpack_records(self._records[start:stop], src, dst, numba.get_num_threads())

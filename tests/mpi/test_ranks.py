@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 import evener as ev
@@ -69,7 +67,7 @@ def test_ranks_are_the_machines_of_a_comparison(policy):
         return [(part.edges, part.vertices) for part in pg.statistics.partitions]
 
     (found,) = ev.compare_policies(graph, "bfs", on="cpu:1,cpu:1", machines=2, policies=[policy])
-    assert [*itertools.chain(*run_ranks(2, place))] == list(zip(found.edges, found.vertices, strict=True))
+    assert run_ranks(2, place) == [list(zip(found.edges, found.vertices, strict=True))] * 2
 
 
 def test_each_rank_has_its_own_partitions():

@@ -26,6 +26,7 @@ from evener.partition.placement import check_row_lengths, place_partitions
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, most_edges
+from evener.partition.shared_gpus import note_shared_gpus
 from evener.system.agreement import check_equal
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
@@ -114,10 +115,10 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an object that is not a Graph, an unknown element or policy, or a share outside 0..1. For a seed
-        that is not an integer of at least 0. For a format that several ranks cannot read together.
+        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
+        is no integer of at least 0. For a format that several ranks cannot read together.
     EvenerError
-        As `evener.read`, for a path. With several ranks, all ranks raise the error.
+        As `evener.read`, for a path. All ranks raise the error.
     MpiError
         If ranks partition different graphs or in different ways.
     OutOfMemoryError
@@ -136,10 +137,7 @@ def partition(
     [(1, 3), (3, 1)]
     """
     if isinstance(graph, PartitionedGraph):
-        msg = (
-            "partition: expected a Graph, found a PartitionedGraph, which is already partitioned; pass it to "
-            "algorithms directly"
-        )
+        msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
         raise ArgumentError(msg)
     if not isinstance(graph, Graph | str | os.PathLike):
         got = type_name(graph)
@@ -157,6 +155,7 @@ def partition(
         raise ArgumentError(msg)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
+    note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
     check_equal(

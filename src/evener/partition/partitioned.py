@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,6 +87,7 @@ class PartitionedGraph:
         self.strength = strength
         self._numbering = numbering
         self._exchange: BlockExchange | None = None
+        self._statistics: Statistics | None = None
         self.world = current_world() if world is None else world
         self.ranks = [self.world.rank] * len(partitions) if ranks is None else list(ranks)
 
@@ -103,10 +103,15 @@ class PartitionedGraph:
         """The placement, without the graph."""
         return {name: value for name, value in vars(self).items() if name != "graph"}
 
-    @cached_property
+    @property
     def statistics(self) -> Statistics:
-        """Edges, vertices, mirrors, bytes and β of the partitions."""
-        return statistics_of(self.partitions, self.elements)
+        """Edges, vertices, mirrors, bytes and β of the partitions of all ranks.
+
+        The first use is a collective operation. A run on several ranks is a use.
+        """
+        if self._statistics is None:
+            self._statistics = statistics_of(self.partitions, self.elements, self.world)
+        return self._statistics
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex, given its global number.

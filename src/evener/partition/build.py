@@ -12,8 +12,8 @@ from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
 from evener.partition.degrees import descending_degree_on_host
 from evener.partition.distributed.graph import DistributedGraph
-from evener.partition.distributed.mirrors import build_partitions as build_own_partitions
-from evener.partition.distributed.numbers import number_vertices as number_own_vertices
+from evener.partition.distributed.mirrors import build_own_partitions
+from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
 from evener.partition.distributed.read import read_graph
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree

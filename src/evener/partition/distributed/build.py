@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.arrays import MAX_VERTICES, read_only
+from evener.graph.arrays import read_only
 from evener.graph.csr import CSR
 from evener.graph.share import EdgeIds, StoredRows
 from evener.kernels.cpu import check
@@ -27,7 +27,7 @@ from evener.partition.distributed.rows import (
     empty_ranges,
     row_ranges,
 )
-from evener.partition.distributed.vertex_ids import number_vertices
+from evener.partition.distributed.vertex_ids import check_vertex_count, number_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,18 +57,18 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
     block_ids = _block_of(world, share.ids)
     source: Any = share.edges
     if isinstance(source, EdgeIds):
-        source, block_ids = number_vertices(world, source)
+        source, block_ids = number_ids(world, source)
     first = "in" if share.directed and directions == "in" else "out"
     if isinstance(source, StoredRows):
         n, dtype = len(source.rows.offsets) - 1, _dtype(source.rows)
-        _check_vertex_count(n)
+        check_vertex_count(n)
         ranges, pieces = _own_rows(world, source.rows)
         rows = {"out": pieces}
         if first == "in":
             rows = {"in": _turned(world, ranges, pieces, dtype)}
     else:
         n, dtype = source.n, source.weight_dtype
-        _check_vertex_count(n)
+        check_vertex_count(n)
         edges = EdgeChunks([(source, 0)], dtype)
         del source, share.edges
         both, loops = share.symmetrise, share.self_loops == "keep"
@@ -134,12 +134,6 @@ def _with_degrees(
         degrees=degree["out"] + degree["in"] if directed else degree["out"],
         strength=strength,
     )
-
-
-def _check_vertex_count(n: int) -> None:
-    if n > MAX_VERTICES:
-        msg = f"expected at most {MAX_VERTICES:,} vertices (2^32 - 2), found {n:,}; use a smaller graph"
-        raise ArgumentError(msg)
 
 
 def _dtype(rows: CSR) -> np.dtype[Any] | None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evener.partition.distributed.owned_rows import OwnedRows, Rows
     from evener.system.world import World
 
-__all__ = ["DistributedNumbering", "build_partitions"]
+__all__ = ["DistributedNumbering", "build_own_partitions"]
 
 
 class DistributedNumbering:
@@ -80,7 +80,7 @@ class DistributedNumbering:
         return int(owner), int(local)
 
 
-def build_partitions(
+def build_own_partitions(
     graph: DistributedGraph,
     numbers: DistributedNumbers,
     owned: OwnedRows,

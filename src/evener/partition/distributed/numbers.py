@@ -5,7 +5,7 @@ Each rank computes the numbers of the vertices of its own range. They equal thos
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evener.partition.distributed.graph import DistributedGraph
     from evener.system.world import World
 
-__all__ = ["DistributedNumbers", "number_vertices"]
+__all__ = ["DistributedNumbers", "number_own_vertices"]
 
 # Span of keys that is always counted in a table.
 _SMALL_SPAN = 1 << 16
@@ -32,7 +32,7 @@ _SMALL_SPAN = 1 << 16
 _BYTES_OF_OWNERS = 8 + 8 + 4 + 4 + 2
 
 
-class DistributedNumbers:
+class DistributedNumbers(NamedTuple):
     """The owner and the local number of each vertex of this rank's range.
 
     Attributes
@@ -43,11 +43,12 @@ class DistributedNumbers:
         Sums of the numbers of vertices that partitions own.
     """
 
-    def __init__(self, owner: NDArray[Any], local: NDArray[np.uint32], bounds: NDArray[np.int64]) -> None:
-        self.owner, self.local, self.bounds = owner, local, bounds
+    owner: NDArray[Any]
+    local: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
 
 
-def number_vertices(
+def number_own_vertices(
     graph: DistributedGraph,
     owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
     *,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from evener.errors import FormatError
-from evener.graph.arrays import read_only
+from evener.errors import ArgumentError, FormatError
+from evener.graph.arrays import MAX_VERTICES, read_only
 from evener.graph.ids import EdgeArrays, distinct
 from evener.kernels.cpu import numbering as kernels
 from evener.partition.blocks import block_bounds
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evener.graph.share import EdgeIds
     from evener.system.world import World
 
-__all__ = ["number_vertices"]
+__all__ = ["check_vertex_count", "number_ids"]
 
 # Largest span of ids of a bitmap, per edge end of a rank, and a span whose bitmap is always small (1.5 MiB).
 _SPAN_PER_END, _SMALL_SPAN = 8, 1 << 23
@@ -35,7 +35,14 @@ _SAMPLE = 1 << 10
 _SORT_CHUNK = 1 << 22
 
 
-def number_vertices(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
+def check_vertex_count(n: int) -> None:
+    """Raise if a graph has too many vertices for numbers of 32 bits."""
+    if n > MAX_VERTICES:
+        msg = f"expected at most {MAX_VERTICES:,} vertices (2^32 - 2), found {n:,}; use a smaller graph"
+        raise ArgumentError(msg)
+
+
+def number_ids(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
     """Return the edges of this rank between vertex numbers, and the ids of this rank's block.
 
     This is a collective operation; all ranks must call it. The ids are None if they are ``0..n-1``.
@@ -86,6 +93,7 @@ def _by_bitmap(world: World, edges: EdgeIds, span: int) -> tuple[EdgeArrays, NDA
     bitmap = np.concatenate(own_parts) if own_parts else bitmap
     counts = np.bitwise_count(bitmap)
     n = int(counts.sum(dtype=np.int64))
+    check_vertex_count(n)
     if edges.listed:
         _check_listed(world, edges, bitmap)
         _check_distinct(world, edges, n)
@@ -157,6 +165,7 @@ def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
     ids = distinct(ids) if len(ids) else ids
     counts = world.allgather(len(ids))
     n, first = sum(counts), sum(counts[: world.rank])
+    check_vertex_count(n)
     if edges.listed:
         _check_distinct(world, edges, n)
     # Ask for the number of each id that this rank uses.

@@ -71,7 +71,7 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             "--on",
-            help="Elements: cpu, cpu:8, cuda:0, or several separated by commas.",
+            help="Elements: cpu, cpu:8, cuda:0, cuda:local (a GPU for each rank), or several with commas.",
             rich_help_panel=_WHERE,
         ),
     ],

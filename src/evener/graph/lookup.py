@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["vertex_numbers"]
+__all__ = ["as_ids", "vertex_numbers"]
 
 
 def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
@@ -36,7 +36,7 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     UnknownVertexError
         If an id is not in the graph or has another type. The message names the first unknown id.
     """
-    array = _array_of(graph, given)
+    array = as_ids(graph, given)
     if len(array) == 0:
         return np.empty(0, dtype=np.int64)
     ids = array.astype(np.int64) if array.dtype.kind == "u" else array
@@ -54,7 +54,7 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     return np.asarray(numbers, dtype=np.int64)
 
 
-def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
+def as_ids(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
     """Return ids as an array of the id type of the graph, integers or strings."""
     elements: Any = given
     if hasattr(given, "__array__"):

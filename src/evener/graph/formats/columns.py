@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
-__all__ = ["choose_columns", "choose_places", "edges_from_table", "schema_of", "tables"]
+__all__ = ["choose_columns", "choose_places", "edges_from_table", "read_metadata", "schema_of", "tables"]
 
 _log = logging.getLogger("evener")
 
@@ -107,7 +107,7 @@ def _check_unique(name: str, names: list[str], path: Path) -> None:
         raise FormatError(msg, path=path)
 
 
-def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -> Edges:
+def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, first_row: int = 0) -> Edges:
     """Return the edges of a table with two or three columns.
 
     Parameters
@@ -118,6 +118,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
         Path of the file, for messages.
     first_line : int, optional
         Line number of the first row, if rows are lines.
+    first_row : int, default 0
+        Rows of the file before the table, for messages.
 
     Raises
     ------
@@ -130,7 +132,9 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
     for name, column in zip(table.column_names, columns, strict=True):
         if column.null_count:
             row = next(i for i, missing in enumerate(column.is_null()) if missing.as_py())
-            raise _error_at(f"expected a value in column {name!r}, but it is missing", row, path, first_line)
+            raise _error_at(
+                f"expected a value in column {name!r}, but it is missing", row + first_row, path, first_line
+            )
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [pa.types.is_string(end.type) or pa.types.is_large_string(end.type) for end in ends]
     integers = [pa.types.is_integer(end.type) for end in ends]
@@ -139,8 +143,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
         raise FormatError(f"expected vertex ids that are all integers or all strings, but {types}", path=path)
     weights = None
     if table.num_columns > 2:
-        weights = _weights(columns[2], table.column_names[2], path, first_line)
-    metadata = _read_metadata(table)
+        weights = _weights(columns[2], table.column_names[2], path, first_line, first_row)
+    metadata = read_metadata(table.schema)
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
         (src, dst, _), ids = number_strings([*ends, extra], path)
@@ -151,7 +155,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
             row = int((end < 0).argmax())
             raise _error_at(
                 f"expected vertex ids from 0 up, but column {name!r} has {end[row]}",
-                row,
+                row + first_row,
                 path,
                 first_line,
             )
@@ -182,7 +186,7 @@ def _integers_if_whole(column: Any) -> Any:
     return column
 
 
-def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDArray[Any]:
+def _weights(column: Any, name: str, path: Path, first_line: int | None, first_row: int) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = column.type
@@ -192,7 +196,8 @@ def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDAr
         raise FormatError(f"expected numbers as weights, but column {name!r} holds {kind}", path=path)
     weights: NDArray[Any] = column.to_numpy()
     if (row := first_nan(weights)) is not None:
-        raise _error_at(f"expected a number as weight, but column {name!r} has NaN", row, path, first_line)
+        msg = f"expected a number as weight, but column {name!r} has NaN"
+        raise _error_at(msg, row + first_row, path, first_line)
     return weights
 
 
@@ -202,10 +207,10 @@ def _error_at(msg: str, row: int, path: Path, first_line: int | None) -> FormatE
     return FormatError(msg, path=path, line=first_line + row)
 
 
-def _read_metadata(table: Any) -> dict[str, Any]:
+def read_metadata(schema: Any) -> dict[str, Any]:
     """Return the graph properties of `schema_of`; an empty dict if another tool wrote the table."""
     try:
-        metadata = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+        metadata = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
     except (ValueError, RecursionError):
         return {}
     if not isinstance(metadata, dict):

@@ -19,7 +19,8 @@ from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places, edges_from_table, tables
 from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
-from evener.graph.formats.edgelist import Heading, read_numbers
+from evener.graph.formats.edgelist import read_numbers
+from evener.graph.formats.edgelist_heading import Heading
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names

@@ -11,20 +11,23 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
+from evener.graph.formats.edgelist_heading import Heading, read_heading
 from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.name_lines import NUMBER, is_header_row, read_fields
 from evener.graph.formats.registry import Format
+from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
+from evener.graph.share import EdgeIds, EdgeShare
+from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
@@ -35,8 +38,9 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
+    from evener.system.world import World
 
-__all__ = ["FORMAT", "Heading", "read_numbers", "refuse_columns", "refuse_infinite", "write_lines"]
+__all__ = ["FORMAT", "read_numbers", "refuse_columns", "refuse_infinite", "write_lines"]
 
 COMMENTS = b"#%"
 
@@ -51,38 +55,6 @@ _DECIMAL = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
 _MAX_EXACT = 2.0**53
 _NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
 _ISOLATED_PER_LINE = 1000
-_TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
-
-
-@dataclass
-class Heading:
-    """Graph properties in the comments before the first edge."""
-
-    directed: bool | None = None
-    bipartite: bool = False
-    edges: int | None = None
-    n: int | None = None
-    weights: str | None = None
-    strings: bool = False
-    isolated: list[str] = field(default_factory=list)
-
-    def parse_comment(self, line: str) -> None:
-        """Read the properties in one comment."""
-        if word := re.search(r"\b(un)?directed graph", line, re.IGNORECASE):
-            self.directed = word[1] is None if self.directed is None else self.directed
-        elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
-            self.directed = word[1] != "sym"
-            self.bipartite = word[1] == "bip"
-        if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
-            self.edges = int(count[1])
-        if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
-            self.n = int(span[1]) + 1
-        if line == "# Ids: strings":
-            self.strings = True
-        if word := re.fullmatch(r"# Weights: (u?int\d\d?|float\d\d)", line):
-            self.weights = word[1]
-        if line.startswith("# Without edges: "):
-            self.isolated += line.removeprefix("# Without edges: ").split()
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -90,23 +62,76 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     refuse_columns(options, "an edge list")
     source.check()
     with open_text(source) as text:
-        heading = _read_heading(text)
-        if heading.bipartite and options.directed is None:
-            msg = (
-                "found a bipartite graph ('bip'), where tails and heads have separate ids; "
-                "make the ids distinct, or give directed= to read the ids as they are"
-            )
-            raise FormatError(msg, path=source.path, line=1)
-        first = text.peek()
-        fields = lines.fields_of(first) if first is not None else []
-        numbers = not heading.strings and all(_INTEGER.fullmatch(f) for f in fields[:2])
+        heading, numbers = _begin(text, options)
         if numbers:
             edges = read_numbers(text, options, heading)
-        elif len(fields) < 2:
-            raise FormatError(_too_few_fields(first), path=source.path, line=text.line + 1)
     if not numbers:
         edges = _read_string_ids(source, options, heading)
     return build_graph(edges, options, source.path)
+
+
+def _begin(text: Text, options: ReadOptions) -> tuple[Heading, bool]:
+    """Return the heading, and whether the ids are integers."""
+    heading, path = read_heading(text), text.source.path
+    if heading.bipartite and options.directed is None:
+        msg = (
+            "found a bipartite graph ('bip'), where tails and heads have separate ids; "
+            "make the ids distinct, or give directed= to read the ids as they are"
+        )
+        raise FormatError(msg, path=path, line=1)
+    first = text.peek()
+    fields = lines.fields_of(first) if first is not None else []
+    numbers = not heading.strings and all(_INTEGER.fullmatch(f) for f in fields[:2])
+    if not numbers and len(fields) < 2:
+        raise FormatError(_too_few_fields(first), path=path, line=text.line + 1)
+    return heading, numbers
+
+
+def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
+    """Return the edges in this rank's part of an edge list with integer ids."""
+
+    def begin() -> Any:
+        refuse_columns(options, "an edge list")
+        refuse_compressed(source)
+        source.check()
+        if world.rank:
+            return None
+        with open_text(source) as text:
+            heading, numbers = _begin(text, options)
+            if not numbers:
+                msg = (
+                    "expected integer ids, because several ranks read the file; convert it with evener "
+                    "convert, which numbers the vertices, or read it with one process"
+                )
+                raise FormatError(msg, path=source.path, line=text.line + 1)
+            if options.n is not None and heading.isolated:
+                msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids"
+                raise ArgumentError(f"{source.path}: {msg}; remove n")
+            isolated = parse_isolated_ids(heading.isolated, source.path)
+            heading.isolated = []
+            grammar = None if text.peek() is None else _grammar_of(text, options)
+            return heading, isolated, grammar, text.line, text.offset
+
+    heading, isolated, grammar, line, offset = world.allgather(on_all_ranks(world, begin))[0]
+    dtype = heading.weights if options.weighted is not False else None
+    if grammar is None:
+        weights = np.empty(0, dtype) if options.weighted or dtype else None
+        edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path=source.path)
+    else:
+        part = parse_part(world, source, grammar, line=line, offset=offset)
+        found = world.allreduce(len(part.edges.src), "sum")
+        _check_count(source.path, part.last_line, heading, found, cut=part.cut)
+        weights = to_common_dtype(world, part.edges.weights)
+        if weights is not None:
+            gapless = part.line_count == len(weights)
+            where = range(part.first_line, part.first_line + len(weights)) if gapless else None
+            weights = on_all_ranks(world, lambda: _cast_weights(weights, heading, source.path, where))
+        edges = EdgeIds(part.edges.src, part.edges.dst, weights, path=source.path)
+    listed = len(isolated) > 0
+    edges.n = options.n if options.n is not None else None if listed else heading.n
+    edges.vertices = isolated if world.rank == 0 else isolated[:0]
+    directed = next((d for d in (options.directed, heading.directed) if d is not None), True)
+    return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
 
 
 def _warn_unread_weights(path: Path, third: bytes) -> None:
@@ -122,22 +147,10 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading, *, remedy: 
         edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
         edges.weights = np.empty(0, heading.weights) if options.weighted or heading.weights else None
     else:
-        fields = lines.fields_of(first)
-        if len(fields) < 2:
-            raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
-        weighted = options.weighted
-        if weighted is None:
-            weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
-            if len(fields) > 2 and fields[2] and not weighted:
-                _warn_unread_weights(text.source.path, fields[2])
-        if weighted and len(fields) < 3:
-            msg = f"expected three fields because of weighted=True, found {len(fields)}"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        max_id = None if options.n is None else max(options.n - 1, 0)
-        grammar = lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy)
+        grammar = _grammar_of(text, options, remedy=remedy)
         before = text.line
         edges = lines.parse(text, grammar)
-        _check_count(text, heading, len(edges.src))
+        _check_count(text.source.path, text.line, heading, len(edges.src), cut=text.cut)
         if edges.weights is not None:
             # If each line is an edge, the row gives the line number.
             gapless = text.line - before == len(edges.weights)
@@ -148,6 +161,24 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading, *, remedy: 
     if heading.isolated:
         add_isolated(edges, parse_isolated_ids(heading.isolated, text.source.path))
     return edges
+
+
+def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = _NAMES) -> lines.Grammar:
+    """Return the syntax of the lines, given the first line of an edge."""
+    first = text.peek()
+    fields = lines.fields_of(first or b"")
+    if len(fields) < 2:
+        raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
+    weighted = options.weighted
+    if weighted is None:
+        weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
+        if len(fields) > 2 and fields[2] and not weighted:
+            _warn_unread_weights(text.source.path, fields[2])
+    if weighted and len(fields) < 3:
+        msg = f"expected three fields because of weighted=True, found {len(fields)}"
+        raise FormatError(msg, path=text.source.path, line=text.line + 1)
+    max_id = None if options.n is None else max(options.n - 1, 0)
+    return lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy)
 
 
 def _cast_weights(weights: Any, heading: Heading, path: Path, where: Sequence[int] | None) -> Any:
@@ -168,31 +199,20 @@ def refuse_columns(options: ReadOptions, what: str) -> None:
         raise ArgumentError(msg)
 
 
-def _read_heading(text: Text) -> Heading:
-    heading = Heading()
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
-        heading.parse_comment(line.decode("utf-8", "replace").strip())
-        if heading.weights not in (None, *_TYPES):
-            msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        text.skip()
-    return heading
-
-
 def _too_few_fields(line: bytes | None) -> str:
     found = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
     return f"expected tail and head with a tab, space or comma between them, found {found}"
 
 
-def _check_count(text: Text, heading: Heading, found: int) -> None:
+def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bool) -> None:
     if heading.edges is None or found >= heading.edges:
         return
-    if text.cut or found < _MIN_EDGE_SHARE * heading.edges:
+    if cut or found < _MIN_EDGE_SHARE * heading.edges:
         msg = (
             f"expected {heading.edges} edges, as in the comment, found {found}; download the file again, or "
             "remove a wrong comment"
         )
-        raise FormatError(msg, path=text.source.path, line=text.line)
+        raise FormatError(msg, path=path, line=line)
 
 
 def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> Edges:
@@ -314,4 +334,6 @@ def write_lines(
         csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)
 
 
-FORMAT = Format("edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write)
+FORMAT = Format(
+    "edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write, read_share=read_share
+)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "apply_options",
+    "check_options",
     "check_symmetric",
     "graph_from_rows",
     "parallel_edges",
@@ -74,11 +75,7 @@ def apply_options(
     symmetric : bool
         True if the symmetry of an undirected graph was checked before.
     """
-    if options.n is not None and options.n != graph.n:
-        msg = f"expected n = {options.n} vertices, but the file has {graph.n}; remove n"
-        raise FormatError(msg, path=path)
-    if options.weighted and graph.weights is None:
-        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
+    check_options(graph, options, path)
     weights = None if options.weighted is False else graph.weights
     directed = graph.directed if options.directed is None else options.directed
     offsets, targets = graph.offsets, graph.targets
@@ -143,6 +140,15 @@ def sum_parallel_edges(graph: Graph) -> Graph:
         weights = np.add.reduceat(graph.weights, kept, dtype=dtype)
     directed = graph.directed
     return Graph(offsets, graph.targets[kept], weights=weights, directed=directed, validate=False)
+
+
+def check_options(graph: Graph, options: ReadOptions, path: Path) -> None:
+    """Raise `FormatError` if a graph has another number of vertices than `n`, or lacks weights."""
+    if options.n is not None and options.n != graph.n:
+        msg = f"expected n = {options.n} vertices, but the file has {graph.n}; remove n"
+        raise FormatError(msg, path=path)
+    if options.weighted and graph.weights is None:
+        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
 
 
 def check_symmetric(graph: Graph, path: Path) -> None:

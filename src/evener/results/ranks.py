@@ -1,4 +1,4 @@
-"""What rank 0 gathers from all ranks: the values of all vertices, and the timeline of all elements."""
+"""Rank 0 gathers the values of all vertices and the timeline of all elements."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.partitioned = partitioned
         self.passes = passes
         self.world: World = SingleProcess() if partitioned is None else partitioned.world
-        # Of all vertices, after `gather`.
+        # The ids of all vertices, after `gather`.
         self._ids: NDArray[Any] | None = None
         self.block = range(graph.n) if partitioned is None else partitioned.block
         self.prediction: Prediction | None = None

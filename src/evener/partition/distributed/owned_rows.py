@@ -44,7 +44,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class OwnedRows:
-    """What a rank has of the vertices that its partitions own, by partition and local number.
+    """The rows and degrees of the vertices that the partitions of a rank own, by partition and local number.
 
     Attributes
     ----------

@@ -18,14 +18,14 @@ import numpy as np
 
 import evener as ev
 import harness
-from evener.graph.generators import models as generate
+from evener.graph.generators import recipes
 from evener.graph.generators import sources as made
 from gap import Gap
 
 
 def main():
     options = _options()
-    drawn = generate.EDGE_FACTOR << options.scale
+    drawn = recipes.EDGE_FACTOR << options.scale
     runs = {
         "evener, edges": harness.clocked(_edges(options.scale, drawn)),
         "evener, graph": harness.clocked(lambda _: ev.read(f"rmat:{options.scale}")),
@@ -67,7 +67,7 @@ def main():
 
 def _edges(scale, drawn):
     source = made.KroneckerSampler(
-        np.array(generate.GRAPH500), scale, drawn, generate.DEFAULT_SEED, None, permute=True
+        np.array(recipes.GRAPH500), scale, drawn, recipes.DEFAULT_SEED, None, permute=True
     )
     src, dst = np.empty((2, drawn), dtype=np.uint32)
     return lambda _: source.fill(0, drawn, src, dst)
@@ -77,9 +77,9 @@ def _networkit(options):
     import networkit
 
     networkit.setNumberOfThreads(options.threads)
-    chances = [chance for row in generate.GRAPH500 for chance in row]
+    chances = [chance for row in recipes.GRAPH500 for chance in row]
     return lambda _: networkit.generators.RmatGenerator(
-        options.scale, generate.EDGE_FACTOR, *chances
+        options.scale, recipes.EDGE_FACTOR, *chances
     ).generate()
 
 

@@ -25,6 +25,7 @@ TINY = {
     "partitions": ["--scale", "8", "--sources", "2"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
+    "ingestion": ["--edges", "2000", "--rounds", "1"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "startup": ["--graph", "grid:3x3", "--repeats", "1"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],

@@ -60,11 +60,17 @@ class FormatError(EvenerError, ValueError):
         Path of the file.
     line : int, optional
         Number of the line, from 1.
+
+    Attributes
+    ----------
+    reason : str
+        The message without path and line.
     """
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
         self.path = None if path is None else str(path)
         self.line = line
+        self.reason = message
         where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
         super().__init__(where + message)
 
@@ -91,7 +97,7 @@ class OutOfMemoryError(EvenerError, MemoryError):
 
 
 class DeviceError(EvenerError, RuntimeError):
-    """A GPU, its driver or a CUDA library is missing, too old, or has failed."""
+    """A GPU, its driver or a CUDA library is missing, too old, or has failed; or a process lacks threads."""
 
 
 class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError

@@ -610,6 +610,13 @@ def test_what_keeps_numba_from_running_kernels_is_no_bug(apart, name, value, why
     assert done.err.count("\n") == 1
 
 
+def test_sources_in_quotes_may_hold_commas(evener, tmp_path):
+    path = tmp_path / "authors.csv"
+    path.write_text('src,dst\n"Smith, J","Doe, A"\n"Doe, A",Roe\n')
+    done = evener("run", "betweenness", str(path), "--sources", '"Smith, J", Roe', "--json", "--on", "cpu:1")
+    assert json.loads(done.out)["parameters"]["sources"] == ["Smith, J", "Roe"]
+
+
 def test_sources_that_name_nobody_are_refused(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")

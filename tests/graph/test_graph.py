@@ -165,6 +165,16 @@ def test_from_arrow_strings(kind):
     assert neighbours(g) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
 
 
+def test_from_arrow_does_not_take_row_labels_of_pandas_for_a_column():
+    frame = pd.DataFrame({"x": [5, 6, 7], "y": [6, 7, 5]})
+    assert neighbours(Graph.from_arrow(frame.sort_values("y"))) == {5: [6], 6: [7], 7: [5]}
+    assert neighbours(Graph.from_arrow(frame[frame.x != 6])) == {5: [6], 6: [], 7: [5]}
+    assert neighbours(Graph.from_arrow(frame.set_axis(["a", "b", "c"]))) == {5: [6], 6: [7], 7: [5]}
+    sums = frame.rename(columns={"x": "src", "y": "dst"}).assign(w=[1, 2, 3]).groupby(["src", "dst"]).sum()
+    assert Graph.from_arrow(sums).weights.tolist() == [1, 2, 3]
+    assert neighbours(Graph.from_arrow(frame.set_index("y"), source="x", target="y"))[5] == [6]
+
+
 def test_from_arrow_takes_what_polars_calls_categorical():
     names = pa.array(["b", "a", "c"], pa.string_view())
     ends = [pa.DictionaryArray.from_arrays(pa.array(at, pa.uint32()), names) for at in ([0, 1], [1, 2])]

@@ -83,6 +83,34 @@ def test_kernels_need_no_place_to_be_kept():
     assert done.stdout == "True [7, 7]\n", done.stderr
 
 
+# ---- forked processes ----------------------------------------------------------------------------------
+
+FORKING = """
+import multiprocessing as mp
+import evener as ev
+
+def edges(words):
+    return ev.Graph.from_edges(*words).m
+
+def attempt():
+    with mp.get_context("fork").Pool(1) as pool:
+        try:
+            return pool.map_async(edges, [([0, 1], [1, 2])]).get(60)
+        except ev.EvenerError as error:
+            return type(error).__name__, "forkserver" in str(error)
+
+print(attempt())
+ev.Graph.from_edges([0], [1])
+print(attempt())
+"""
+
+
+def test_a_forked_child_without_threads_raises_an_error():
+    """A fork before the first kernel is harmless."""
+    done = run_alone(FORKING, without="NUMBA_THREADING_LAYER")
+    assert done.stdout == "[2]\n('DeviceError', True)\n", done.stderr
+
+
 # ---- threads that call kernels together --------------------------------------------------------------
 
 # Two elements, and two threads that build and place graphs, all at once where nothing makes them wait.

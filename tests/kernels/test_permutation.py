@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evener.graph.arrays import read_only
-from evener.kernels.cpu.permutation import ROUNDS, shuffle
+from evener.kernels.cpu.permutation import ROUNDS, shuffle, shuffled_places
 
 
 def shuffled(n, seed=0):
@@ -72,3 +72,11 @@ def test_values_move_with_their_places():
     places = np.empty(1000, np.uint32)
     shuffle(read_only(np.arange(1000, dtype=np.uint32)), read_only(keys), places)
     assert (order == values[places]).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 17, 10_000])
+def test_places_are_the_inverse_of_the_order(n):
+    keys = read_only(np.random.default_rng(4).integers(0, 1 << 64, ROUNDS, dtype=np.uint64))
+    places = np.empty(n, np.uint32)
+    shuffled_places(read_only(np.arange(n, dtype=np.uint32)), n, keys, places)
+    assert shuffled(n, 4)[places].tolist() == list(range(n))

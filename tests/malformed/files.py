@@ -130,6 +130,29 @@ CASES = [
     Case("one endless line", make.file("l.txt", b"1" * (40 << 20)), FORMAT, ("longer",)),
     Case("names without a pair", make.file("s.txt", "ann bob\nbob\n"), FORMAT, ("2 fields",), 2),
     Case("names of columns", make.file("s.txt", "from to\n1 2\n"), FORMAT, ("found column names",), 1),
+    Case("name for an end is missing", make.file("s.txt", "a,b\nc,\n"), FORMAT, ("2 fields", "found 1"), 2),
+    Case("first end is missing", make.file("s.txt", "a,b\n,c\n"), FORMAT, ("empty field",), 2),
+    Case("number for an end is missing", make.file("s.txt", "1,2\n3,\n"), FORMAT, ("2 fields",), 2),
+    Case("one name in quotes", make.file("s.txt", '"New York"\n'), FORMAT, ("tail and head",), 1),
+    Case(
+        "CSV, no weights",
+        make.file("c.csv", "1.0,2.0\n"),
+        FORMAT,
+        ("weighted=True",),
+        None,
+        {"weighted": True},
+    ),
+    Case("empty quotes", make.file("s.txt", '"a" "b"\n"" "c"\n'), FORMAT, ("empty field",), 2),
+    Case("open quote", make.file("s.txt", '"a" "b"\n"c d\n'), FORMAT, ("closing quote",), 2),
+    Case(
+        "tabs and blanks",
+        make.file("s.txt", "ann bob\t2\nbob eve\t3\n"),
+        FORMAT,
+        ("tabs or blanks", "double quotes"),
+        1,
+    ),
+    Case("ragged names with blanks", make.file("s.tsv", "a b\tc\nd\n"), FORMAT, ("separated by tabs",), 2),
+    Case("first id is half a number", make.file("s.txt", "5x 6\n1 2\n"), FORMAT, ("'5x 6'", "strings"), 1),
     Case("not UTF-8", make.file("s.txt", b"ann bob\nann b\xff\xfeb\n"), FORMAT, ("utf",), 2),
     Case(
         "columns for an edge list",
@@ -193,7 +216,14 @@ CASES = [
         {"columns": ["src", None]},
     ),
     Case("CSV with line ends of its own", make.file("c.csv", "src,dst\r1,2\r"), FORMAT, ("carriage",), 1),
-    Case("CSV with ragged rows", make.file("c.csv", "src,dst\n1,2\n3\n"), FORMAT, ("2 columns",), 3),
+    Case("CSV with ragged rows", make.file("c.csv", "src,dst\n1,2\n3\n"), FORMAT, ("2 fields", "found 1"), 3),
+    Case("CSV, open quote", make.file("c.csv", 'src,dst\na,b\n"c,d\n'), FORMAT, ("closing quote",), 3),
+    Case("CSV, text after a quote", make.file("c.csv", 'src,dst\n"c"d,e\n'), FORMAT, ("closing quote",), 2),
+    Case("CSV, ragged line breaks", make.file("c.csv", 'src,dst\n"a\nb",c\n\nd\n'), FORMAT, ("found 1",), 5),
+    Case("CSV, blanks and a word", make.file("c.csv", 'src,dst\n1, "2"\n2, "x"\n'), FORMAT, ("'x'", "row 2")),
+    Case("CSV, beyond the heading", make.file("c.csv", "src,dst\n1,2,\n2,3,4\n"), FORMAT, ("'4'",), 3),
+    Case("CSV, an end is missing", make.file("c.csv", "src,dst\na,b\nc,\n"), FORMAT, ("'dst'", "missing"), 3),
+    Case("CSV, equal names", make.file("c.csv", "src,dst,dst\n1,2,3\n"), FORMAT, ("'dst'", "found 2")),
     Case("CSV with a word for an id", make.file("c.csv", "src,dst\n1,2\n3,x\n"), FORMAT, ("integer", "x"), 3),
     Case("CSV with a negative id", make.file("c.csv", "src,dst\n1,2\n3,-4\n"), FORMAT, ("-4",), 3),
     Case(
@@ -245,6 +275,10 @@ CASES = [
         make.table("p.parquet", {"src": [1], "dst": ["x"]}),
         FORMAT,
         ("all integers",),
+    ),
+    *(
+        Case(f"two columns of one name, {name}", make.twice(name), FORMAT, ("'dst'", "found 2", "rename"))
+        for name in ("p.parquet", "a.arrow")
     ),
     Case(
         "half an Arrow file",
@@ -317,6 +351,20 @@ CASES = [
         make.file("m.mtx", f"{make.BANNER} integer general\n2 2 1\n1 2 1.5\n"),
         FORMAT,
         ("integers", "1.5"),
+    ),
+    *(
+        Case(f"Matrix Market, {name}", make.file("m.mtx", f"{make.BANNER} {text}"), FORMAT, words, line)
+        for name, text, words, line in (
+            ("negative unsigned", "unsigned-integer general\n2 2 1\n1 2 -1\n", ("unsigned", "entry 1"), None),
+            ("skew pattern", "pattern skew-symmetric\n2 2 1\n2 1\n", ("pattern skew",), 1),
+            ("skew diagonal", "integer skew-symmetric\n2 2 1\n2 2 3\n", ("diagonal", "remove"), None),
+            (
+                "skew beyond 64 bits",
+                f"integer skew-symmetric\n2 2 1\n2 1 {-(2**63)}\n",
+                ("negative", "write 'real'"),
+                None,
+            ),
+        )
     ),
     Case("DIMACS without p", make.file("d.gr", "c hi\na 1 2 3\n"), FORMAT, ("problem line",), 2),
     Case("DIMACS count", make.file("d.gr", "p sp 3 2\na 1 2 3\n"), FORMAT, ("2 arcs", "found 1"), 1),

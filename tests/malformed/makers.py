@@ -81,6 +81,23 @@ def table(
     return make
 
 
+def twice(name: str) -> Callable[[Path], Path]:
+    """A table with two columns named dst."""
+
+    def make(folder: Path) -> Path:
+        import pyarrow as pa
+        from pyarrow import feather, parquet
+
+        path = folder / name
+        table = pa.Table.from_arrays([pa.array([1])] * 3, ["src", "dst", "dst"])
+        parquet.write_table(table, path) if name.endswith(".parquet") else feather.write_feather(
+            table, str(path)
+        )
+        return path
+
+    return make
+
+
 def no_utf8(name: str, *, of_column: bool = False) -> Callable[[Path], Path]:
     """A table in which an id, or the name of a column, is damaged."""
 

@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 import time
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-LAUNCHER = shutil.which(
-    "mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-)
-HERE = Path(__file__).parent
+import evener as ev
+from mpi.launcher import mpiexec
 
-pytestmark = pytest.mark.skipif(
-    LAUNCHER is None or find_spec("mpi4py") is None,
-    reason='no MPI launcher with mpi4py; pip install "evener[mpi]"',
-)
-
-
-def mpiexec(ranks, program, *words):
-    """Run Python code on several ranks, and return what happened."""
-    path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [LAUNCHER, "-n", str(ranks), sys.executable, "-c", program, *words],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def launcher_works():
-    """Skip these tests where the launcher cannot start two processes, for example without a host name."""
-    done = mpiexec(2, "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2")
-    if done.returncode:
-        pytest.skip(f"mpiexec cannot start two ranks here: {done.stderr.strip()[-200:]}")
+pytestmark = pytest.mark.usefixtures("launcher")
 
 
 PARITY = """
@@ -65,6 +36,32 @@ def test_five_algorithms(ranks):
     assert (done.returncode, done.stdout) == (0, "all equal\n"), done.stderr
 
 
+PARTS = """
+import sys
+import evener as ev
+from expected import Truth
+
+graph = ev.read(sys.argv[1])
+truth = Truth(graph, int(graph.out_degree().argmax()))
+truth.check_placed(ev.partition(sys.argv[1], "cpu:1", policy="high", alpha=0.3))
+try:
+    ev.partition(sys.argv[2], "cpu:1")
+except ev.FormatError as error:
+    assert "line 301: expected two integer vertex ids" in str(error), error
+else:
+    raise AssertionError("a malformed line was accepted")
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_parts_of_a_file(tmp_path, ranks):
+    """Each rank reads a part, and all ranks raise the error of one of them."""
+    ev.write(ev.read("rmat:8,directed,weights=real"), tmp_path / "g.txt")
+    (tmp_path / "h.txt").write_text("0 1\n" * 300 + "2 x\n")
+    done = mpiexec(ranks, PARTS, str(tmp_path / "g.txt"), str(tmp_path / "h.txt"))
+    assert done.returncode == 0, done.stderr
+
+
 MESSAGES = """
 import numpy as np
 from evener.system.world import current_world
@@ -75,10 +72,8 @@ large = np.full(3_000_000, world.rank, np.uint64)
 posted = [world.post(other, 7, large), world.post(other, 8, np.arange(3))]
 posted.append(world.post(other, 7, large[:5] + 1))
 small, first, second = np.empty(3, np.int64), np.empty(3_000_000, np.uint64), np.empty(5, np.uint64)
-world.fetch(other, 8, small)
-world.fetch(other, 7, first)
-world.fetch(other, 7, second)
-world.wait(posted)
+expected = [world.expect(other, 8, small), world.expect(other, 7, first), world.expect(other, 7, second)]
+world.wait(posted + expected)
 assert small.tolist() == [0, 1, 2] and (first == other).all() and (second == other + 1).all()
 assert world.allreduce((world.rank, 0.5, 2**62), "sum") == (1, 1.0, 2**63)
 assert world.allreduce(world.rank, "max") == 1
@@ -105,3 +100,34 @@ world.barrier()
     assert done.stderr.count("ValueError: rank one has a problem") == 1
     assert "rank 1 of 3 failed:" in done.stderr
     assert time.monotonic() - began < 60
+
+
+ALL_FAIL = """
+from evener.system.world import current_world
+current_world()
+raise ValueError("every rank has this problem")
+"""
+
+
+def test_an_error_of_all_ranks_is_printed_once():
+    done = mpiexec(3, ALL_FAIL)
+    assert done.returncode == 1
+    assert done.stderr.count("ValueError: every rank has this problem") == 1
+    assert done.stderr.startswith("Traceback")
+
+
+TWO_FAIL = """
+import sys
+from evener.system.world import current_world
+world = current_world()
+if world.rank:
+    raise MemoryError("no memory on this host")
+world.barrier()
+"""
+
+
+def test_ranks_with_the_same_error_print_it_once():
+    done = mpiexec(3, TWO_FAIL)
+    assert done.returncode != 0
+    assert done.stderr.count("MemoryError: no memory on this host") == 1
+    assert done.stderr.startswith("ranks 1 and 2 of 3 failed:\nTraceback")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 import evener as ev
@@ -47,6 +45,18 @@ def test_ranks_with_different_graphs():
         run_ranks(2, lambda world: ev.partition(ev.read(f"rmat:{3 + world.rank}"), "cpu:1"))
 
 
+def test_each_rank_gets_the_values_of_its_block():
+    """In id order, and ids in place of numbers; with more ranks than vertices, some blocks are empty."""
+    graph = ev.Graph.from_edges([10, 20, 30, 40], [20, 30, 10, 50], directed=False)
+
+    def search(_):
+        result = ev.bfs(graph, source=10, on="cpu:1")
+        return result["distance"].tolist(), result["parent"].tolist(), result.partitioned.block
+
+    assert run_ranks(2, search) == [([0, 1], [10, 10], range(2)), ([1, -1, -1], [10, -1, -1], range(2, 5))]
+    assert [len(block) for *_, block in run_ranks(7, search)] == [0, 1, 1, 0, 1, 1, 1]
+
+
 @pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR"])
 def test_ranks_are_the_machines_of_a_comparison(policy):
     """The parts of two ranks are those that `compare_policies` counts for two machines."""
@@ -57,7 +67,7 @@ def test_ranks_are_the_machines_of_a_comparison(policy):
         return [(part.edges, part.vertices) for part in pg.statistics.partitions]
 
     (found,) = ev.compare_policies(graph, "bfs", on="cpu:1,cpu:1", machines=2, policies=[policy])
-    assert [*itertools.chain(*run_ranks(2, place))] == list(zip(found.edges, found.vertices, strict=True))
+    assert run_ranks(2, place) == [list(zip(found.edges, found.vertices, strict=True))] * 2
 
 
 def test_each_rank_has_its_own_partitions():

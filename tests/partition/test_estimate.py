@@ -16,7 +16,7 @@ from evener.partition.footprint import bytes_excluding_edges, tiers_of
 from evener.partition.sizes import Degrees
 from fake_gpu import FakeGpu, SizedGpu
 
-BUILD = import_module("evener.partition.build")
+PLACEMENT = import_module("evener.partition.placement")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_partitions_of_one_gpu_share_its_memory(monkeypatch, part):
 
     on = ["cuda:0", "cuda:0"]
     given = int(needed(ev.partition(graph, on)) + part * 4 * graph.m)
-    monkeypatch.setattr(BUILD, "tiers_of", tiers)
+    monkeypatch.setattr(PLACEMENT, "tiers_of", tiers)
     pg = ev.partition(graph, on, gpu_memory=given)
     host = sum(share * p.stored_edges for share, p in zip(asked, pg.partitions, strict=True))
     assert 0 < host < graph.m
@@ -207,9 +207,9 @@ def test_partitions_of_one_gpu_share_its_memory(monkeypatch, part):
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_vertex_with_more_in_edges_than_a_gpu_counts_is_refused(monkeypatch, directed):
     star = ev.Graph.from_edges(np.arange(1, 40), np.zeros(39, int), directed=directed)
-    monkeypatch.setattr(BUILD, "MAX_GPU_IN_DEGREE", 39)
+    monkeypatch.setattr(PLACEMENT, "MAX_GPU_IN_DEGREE", 39)
     ev.partition(star, "cuda:0")
-    monkeypatch.setattr(BUILD, "MAX_GPU_IN_DEGREE", 38)
+    monkeypatch.setattr(PLACEMENT, "MAX_GPU_IN_DEGREE", 38)
     said = r"expected at most 38 in-edges of a vertex on cuda:0, found 39; "
     with pytest.raises(ev.ArgumentError, match=said):
         ev.partition(star, "cuda:0")

@@ -68,7 +68,7 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
 
 def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
     """If it lies in the same memory."""
-    home = import_module("evener.partition.build")
+    home = import_module("evener.partition.placement")
     asked = []
     monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
     monkeypatch.setattr(home, "tiers_of", lambda *_, promised, **__: asked.append(promised) or (0.0, 0))
@@ -76,7 +76,7 @@ def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
     for one, memory in zip(elements, "abaa", strict=True):
         monkeypatch.setattr(type(one), "memory", property(lambda e: e.where), raising=False)
         one.where = memory
-    monkeypatch.setattr(home, "parse_elements", lambda *_, **__: elements)
+    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", lambda *_, **__: elements)
     monkeypatch.setattr(home, "upload_partition", lambda built, *_: built)
     monkeypatch.setattr(home, "upload_route", lambda route, _: route)
     ev.partition(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0]), [""] * 4)

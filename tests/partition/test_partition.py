@@ -439,7 +439,7 @@ def test_it_says_where_the_graph_is():
 def test_only_graphs_are_placed():
     with pytest.raises(ev.ArgumentError, match="expected a Graph, found list"):
         place([1, 2, 3])
-    with pytest.raises(ev.ArgumentError, match="found a PartitionedGraph, which is already partitioned"):
+    with pytest.raises(ev.ArgumentError, match="found a PartitionedGraph; pass it to algorithms"):
         place(place(ev.Graph.from_edges([0], [1]), "cpu:1"))
 
 

@@ -14,6 +14,8 @@ from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
 from evener.partition.build import partition
+from evener.partition.distributed.graph import DistributedGraph
+from evener.partition.distributed.read import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import find_kept, keep
 from evener.system.memory import parse_bytes
@@ -33,6 +35,7 @@ __all__ = [
     "given_share",
     "graph_of",
     "number_of_source",
+    "opened",
     "unsigned",
 ]
 
@@ -42,6 +45,14 @@ _log = logging.getLogger("evener")
 def given_share(alpha: float | Literal["auto"] | None) -> float | None:
     """Return the given share of the edges; None if a plan chooses it."""
     return None if isinstance(alpha, str) and alpha == "auto" else alpha
+
+
+def opened(graph: Any, spec: AlgorithmSpec) -> Any:
+    """Return the graph of a path or a generator spec for an algorithm, and any other argument unchanged.
+
+    With several ranks, each rank reads its own part. This is a collective operation; all ranks must call it.
+    """
+    return read_graph(graph, spec.directions) if is_path(graph) else graph
 
 
 def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
@@ -203,6 +214,9 @@ def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
     lightest, heaviest = graph.weight_range
     if lightest >= 0 and not (finite and heaviest == np.inf):
         return heaviest
+    if isinstance(graph, DistributedGraph):
+        msg = f"an edge weighs {lightest if not lightest >= 0 else heaviest}; {need}"
+        raise ArgumentError(msg)
     turned = "out" not in graph.stored_directions
     rows = graph.reverse if turned else graph
     weights = cast("NDArray[Any]", rows.weights)

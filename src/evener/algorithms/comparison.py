@@ -13,8 +13,8 @@ from evener.elements.description import describe_elements
 from evener.elements.hardware import model_of
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
-from evener.partition.build import descending_degree_on_host
 from evener.partition.comparison import count_partitions
+from evener.partition.degrees import descending_degree_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.policy import Processors, check_policy, policy_names
 from evener.partition.processors import most_edges

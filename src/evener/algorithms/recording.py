@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evener.elements.cuda.discovery import driver_present
 from evener.engine.timeline import Span
+from evener.results.ranks import join_timelines
 
 if TYPE_CHECKING:
     from evener.engine.timeline import Timeline
@@ -20,10 +21,14 @@ _MAX_COMPILING = 0.02
 
 
 def finish_run(result: Result) -> Result:
-    """Attach the prediction of a plan; on a machine with a GPU, record the run."""
+    """Attach the prediction of a plan; on a machine with a GPU, record the run. Join the times of ranks."""
     placed = result.partitioned
-    if placed is None or placed.world.size > 1:
-        return result  # a plan is for one process
+    if placed is not None and placed.world.size > 1:  # a plan is for one process
+        _ = placed.statistics  # a report on rank 0 needs those of all ranks
+        result.timeline = join_timelines(result.timeline, result.world)
+        result.seconds = result.timeline.seconds
+    if placed is None or result.world.size > 1:
+        return result
     if (
         placed.plan is not None
         and placed.cost_model is not None

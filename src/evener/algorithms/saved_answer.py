@@ -12,6 +12,7 @@ import pyarrow as pa
 from evener.algorithms.spec import Column, Option, resolve
 from evener.algorithms.verification import Claim
 from evener.errors import ArgumentError, FormatError
+from evener.graph.arrays import string_array
 from evener.graph.checks import is_integral, is_number
 from evener.results.table import KEY, TEXT, read_table
 
@@ -155,7 +156,7 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
         raise FormatError(msg, path=path)
     vertices = table.column("vertex").to_numpy(zero_copy_only=False)
     if vertices.dtype.kind == "O":
-        vertices = vertices.astype(str)
+        vertices = string_array([str(vertex) for vertex in vertices])
     order = np.argsort(vertices, kind="stable")
     if len(order) != graph.n or not np.array_equal(vertices[order], graph.ids):
         msg = (
@@ -187,7 +188,7 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
         return values
     vertices = np.full(len(column), -1, dtype=np.int64)
     vertices[column.is_valid().to_numpy(zero_copy_only=False)] = (
-        graph.numbers_of(present.to_numpy(zero_copy_only=False).astype(str))
+        graph.numbers_of([str(vertex) for vertex in present.to_pylist()])
         if by_strings
         else _as_ids(present, name, path)
     )

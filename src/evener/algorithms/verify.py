@@ -19,6 +19,9 @@ from evener.algorithms.registry import find
 from evener.algorithms.verification import Answer, Claim
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
+from evener.partition.distributed.graph import DistributedGraph
+from evener.results.result import Result
+from evener.system.agreement import on_all_ranks
 
 __all__ = [
     "Answer",
@@ -34,6 +37,9 @@ __all__ = [
 
 def verify(result: Answer) -> None:
     """Verify an answer.
+
+    With the result of several ranks, this is a collective operation and must be called by all ranks. Rank 0
+    gathers and verifies the answer.
 
     Parameters
     ----------
@@ -66,4 +72,14 @@ def verify(result: Answer) -> None:
         if not isinstance(found := getattr(result, name), Mapping):
             msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
-    verifier(result)
+    if isinstance(result, Result) and result.world.size > 1:
+        if isinstance(result.graph, DistributedGraph):
+            msg = (
+                f"verify: expected a graph that rank 0 holds, found a graph in parts on {result.world.size} "
+                "ranks; read it on every rank with evener.read"
+            )
+            raise ArgumentError(msg)
+        whole = result.gather()
+        on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
+    else:
+        verifier(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -10,10 +11,10 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.cli.output import note, point_output_at_nothing
+from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing
 from evener.cli.supervisor import Interrupted, Job, supervise
 from evener.errors import EvenerError, MpiError, VerificationError
-from evener.system.mpi import launched_ranks
+from evener.system.mpi import mpi_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,12 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str], job: Job) -> int:
     from evener.cli.app import app
 
-    if (ranks := launched_ranks()) > 1:
-        msg = (
-            f"expected one process, found {ranks} ranks of an MPI launcher; run several ranks from a Python "
-            "program that calls evener"
-        )
-        raise MpiError(msg)
+    mpi_world()  # starts MPI on all ranks, so that an error of one rank can end the others
+    job.words = words
     try:
         status = app(args=words, prog_name="evener", obj=job, standalone_mode=False)
     except SystemExit as error:
@@ -156,5 +153,10 @@ def _unusable(error: Any) -> str:
 
 
 def _say(message: str, status: int) -> int:
-    note(" ".join(message.split()))
+    sentence = " ".join(message.split())
+    with contextlib.suppress(MpiError):
+        if (world := mpi_world()) is not None:
+            world.fail(in_options(sentence), status, PROGRAM)
+            return status
+    note(sentence)
     return status

@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from evener.algorithms import registry
 from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.cli import graph_commands, machine_commands
+from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
     PLACEMENT_OPTIONS,
     READ_OPTIONS,
@@ -28,6 +29,8 @@ from evener.cli.options import (
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
+from evener.system.agreement import on_all_ranks
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+# Commands that all ranks of an MPI job run together.
+_ON_RANKS = ("run", "verify", "bench", "plan", "devices")
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
@@ -58,6 +63,8 @@ def _start(
         say(f"evener {__version__}")
     elif context.invoked_subcommand is None:
         say(context.get_help())
+    elif context.invoked_subcommand not in _ON_RANKS:
+        refuse_ranks(context.invoked_subcommand)
 
 
 class _PerAlgorithm(TyperGroup):
@@ -91,7 +98,12 @@ def run(
     *,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Table: .parquet, .csv, .tsv, .arrow."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Table: .parquet, .csv, .tsv, .arrow; or a folder, with / at its end.",
+        ),
     ] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Report of the run: .html.")] = None,
     trace: Annotated[
@@ -111,11 +123,21 @@ def run(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, output_files, render, runs
 
-    output_files.check_outputs(graph, table=output, report=report, trace=trace)
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    if energy:
+        refuse_ranks("run --energy")
+    world = current_world()
+
+    def check() -> None:
+        if world.rank == 0:
+            output_files.check_outputs(graph, table=output, report=report, trace=trace)
+
+    on_all_ranks(world, check)
+    place = runs.with_elements(place)
     with job.shown():
-        opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
+        in_parts = None if verify else spec.directions  # rank 0 needs the whole graph to verify
+        opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
         result = measured(job, spec, placed, arguments)
@@ -163,8 +185,11 @@ def verify(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, render, runs
 
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    if results is not None:
+        refuse_ranks("verify with a table of results")
+    place = runs.with_elements(place)
     with job.shown():
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
         answer: Answer
@@ -201,8 +226,9 @@ def bench(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import benchmark, notes, render, runs
 
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    place = runs.with_elements(place)
     with job.shown():
         _, placed, place = runs.open_placed(job, graph, read_options(given), place)
         timed = benchmark.repeat(job, spec, placed, arguments, place, repeats=repeats)

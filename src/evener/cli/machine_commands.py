@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evener.algorithms import registry
+from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
     PLACEMENT_OPTIONS,
     READ_OPTIONS,
@@ -18,9 +19,11 @@ from evener.cli.options import (
     takes,
 )
 from evener.cli.output import say
+from evener.cli.rank_tables import show_ranks
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
 from evener.partition.policy import policy_names
+from evener.system.world import current_world
 
 __all__ = ["add_to"]
 
@@ -32,7 +35,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def devices(*, as_json: Json = False) -> None:
-    """Print the elements of this machine: CPU cores and GPUs. Without a usable GPU, print the reason."""
+    """Print the elements of this machine: CPU cores and GPUs. Without a usable GPU, print the reason.
+
+    On several ranks, print the elements of each rank, and the measured routes between ranks.
+    """
     import numba
 
     from evener.cli import render
@@ -40,6 +46,10 @@ def devices(*, as_json: Json = False) -> None:
     from evener.elements.cuda.discovery import all_gpus, missing, versions
     from evener.system import memory
 
+    world = current_world()
+    if world.size > 1:
+        show_ranks(world, as_json=as_json)
+        return
     cores, available = usable_cores(), memory.available()
     layer = str(vars(numba.config)["THREADING_LAYER"])
     gpus, known = all_gpus(), versions()
@@ -97,6 +107,7 @@ def plan(
     """
     place = placement_options(given)
     if compare:
+        refuse_ranks("plan --compare")
         _compare(context, graph, algorithm, machines, read_options(given), place, as_json=as_json)
         return
     if machines > 1:
@@ -104,6 +115,7 @@ def plan(
         raise ArgumentError(msg)
     if algorithm is not None:
         registry.find(algorithm)
+        refuse_ranks("plan --for")
     elif place.get("policy") == "auto":
         known = ", ".join(policy_names())
         msg = f"--policy: expected one of {known} without --for, found auto; add --for ALGORITHM"
@@ -113,10 +125,12 @@ def plan(
     from evener.elements.cuda.discovery import missing
     from evener.partition.build import partition
 
-    place = runs.with_elements(place)
     job = context.ensure_object(Job)
+    check_agreement(job.words, graph)
+    place = runs.with_elements(place)
     with job.shown():
-        opened = runs.open_graph(job, graph, read_options(given))
+        in_parts = "both" if algorithm is None else None
+        opened = runs.open_graph(job, graph, read_options(given), in_parts=in_parts)
         if algorithm is not None:
             job.stage("planning")
             chosen = planned(opened, algorithm, **place)

@@ -21,7 +21,7 @@ __all__ = ["note_isolated_source", "note_no_kernel_cache", "note_unused"]
 def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
     """Print a note for each argument that had no effect on the run."""
     elements = result.timeline.elements
-    if "gpu_memory" in arguments and not any(name.startswith("cuda:") for name in elements):
+    if "gpu_memory" in arguments and not any("cuda:" in name for name in elements):
         note("--gpu-memory is ignored: no GPU is used")
     if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
         note(f"--policy is ignored: {elements[0]} is the only element")

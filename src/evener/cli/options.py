@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -70,7 +71,7 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             "--on",
-            help="Elements: cpu, cpu:8, cuda:0, or several separated by commas.",
+            help="Elements: cpu, cpu:8, cuda:0, cuda:local (a GPU for each rank), or several with commas.",
             rich_help_panel=_WHERE,
         ),
     ],
@@ -137,7 +138,7 @@ def read_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `evener.read`. Columns are names, or numbers from 0."""
     arguments: dict[str, Any] = {name: given[name] for name in READ_OPTIONS if given[name] is not None}
     if "columns" in arguments:
-        words = [word.strip() for word in arguments["columns"].split(",")]
+        words = _words(arguments["columns"], option="--columns")
         numbered = all(word.isdigit() for word in words)
         arguments["columns"] = [int(word) for word in words] if numbered else words
     return arguments
@@ -180,13 +181,24 @@ def vertex(graph: Graph, word: str, *, option: str) -> int | str:
 
 
 def vertices(graph: Graph, words: str, *, option: str) -> list[int | str]:
-    """Read vertex ids separated by commas, the value of `option`."""
-    each = (word.strip() for word in words.split(","))
-    named = [vertex(graph, word, option=option) for word in each if word]
+    """Read vertex ids separated by commas, the value of `option`. An id in double quotes may hold commas."""
+    named = [vertex(graph, word, option=option) for word in _words(words, option=option) if word]
     if not named:
         msg = f"{option}: expected vertex ids separated by commas, found {words!r}; omit it for all vertices"
         raise ArgumentError(msg)
     return named
+
+
+def _words(value: str, *, option: str) -> list[str]:
+    """Return the words of an option, separated by commas as in a CSV file."""
+    try:
+        words = next(csv.reader([value], skipinitialspace=True), [])
+    except csv.Error as error:
+        msg = (
+            f"{option}: expected words separated by commas, found {value!r}; put a word with commas in quotes"
+        )
+        raise ArgumentError(msg) from error
+    return [word.strip() for word in words]
 
 
 def flag(name: str) -> str:

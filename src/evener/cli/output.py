@@ -8,9 +8,12 @@ import re
 import sys
 
 from evener.errors import FileError
+from evener.system.world import prints
 
-__all__ = ["note", "point_output_at_nothing", "say"]
+__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say"]
 
+# The first word of a message.
+PROGRAM = "evener: "
 # Arguments in messages of the library that are also options of commands: on="cpu" or "tol=: expected".
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
@@ -25,13 +28,15 @@ _ARGUMENT = re.compile(
 
 
 def say(text: str = "") -> None:
-    """Print to standard output and flush it.
+    """Print to standard output and flush it. Only rank 0 prints.
 
     Raises
     ------
     FileError
         If the output cannot be written, for example to a full disk.
     """
+    if not prints():
+        return
     try:
         print(text, flush=True)  # noqa: T201 - the command line
     except BrokenPipeError:
@@ -43,10 +48,15 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print to standard error, so that programs that read the output do not see it."""
-    if sys.stderr is None:  # closed before the command began
+    """Print to standard error, so that programs that read the output do not see it. Only rank 0 prints."""
+    if sys.stderr is None or not prints():  # None if it was closed before the command began
         return
-    print(f"evener: {_ARGUMENT.sub(_as_option, text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+    print(f"{PROGRAM}{in_options(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library with options of the command in place of arguments."""
+    return _ARGUMENT.sub(_as_option, text)
 
 
 def _as_option(argument: re.Match[str]) -> str:

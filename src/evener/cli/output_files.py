@@ -34,9 +34,13 @@ def check_outputs(
         if path is not None:
             _refuse_no_name(option, path)
     if table is not None:
+        from evener.results.dataset import check_dataset, is_dataset_name
         from evener.results.table import check_suffix
 
-        check_suffix(Path(table))
+        if is_dataset_name(table):
+            check_dataset(Path(table))
+        else:
+            check_suffix(Path(table))
         if not has_utf8_path(table):
             msg = f"cannot write {table}: {NOT_UTF8}"
             raise FileError(msg)

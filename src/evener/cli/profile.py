@@ -58,7 +58,7 @@ def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileR
     scales = MANY_CORES_SCALES if usable_cores() >= MANY_CORES else FEW_CORES_SCALES
     for scale in scales:
         graph = read(f"rmat:{scale},weights=1..255")
-        source = graph.ids[int(np.argmax(graph.out_degree()))].item()
+        source = graph.ids[[int(np.argmax(graph.out_degree()))]].tolist()[0]
         for on, place in _placements(graph, gpu):
             say(f"algorithms on {on}, {graph.m:,} edges")
             try:

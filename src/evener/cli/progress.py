@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from evener.results.report.units import rate_text, seconds_text
+from evener.system.world import prints
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -47,9 +48,9 @@ class Display(Protocol):
 
 
 def display(stream: TextIO | None = None) -> Display:
-    """Return the display for `stream`, by default standard error."""
+    """Return the display for `stream`, by default standard error. Only rank 0 shows progress."""
     stream = stream or sys.stderr
-    if stream is None:  # closed before the command began
+    if stream is None or not prints():  # None if it was closed before the command began
         stream = io.StringIO()
     return LiveDisplay(stream) if stream.isatty() else PlainDisplay(stream)
 

@@ -164,7 +164,8 @@ def _outcome(spec: AlgorithmSpec, result: Result) -> str:
     if kind == "group" and best:
         facts.append(f"largest {name} {best[0][1]:,} vertices")
     if kind == "distance":
-        reached = np.count_nonzero((result[name] >= 0) & (result[name] != np.inf))
+        own = np.count_nonzero((result[name] >= 0) & (result[name] != np.inf))
+        reached = result.world.allreduce(int(own), "sum")
         facts.append(f"{reached:,} of {result.graph.n:,} vertices reached")
         facts += [f"largest {name} {_cell(best[0][1])}"] if best else []
     return ", ".join(facts)

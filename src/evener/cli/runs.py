@@ -8,6 +8,7 @@ from evener.algorithms.verify import verify
 from evener.cli.options import flag
 from evener.errors import ArgumentError
 from evener.graph.formats import read
+from evener.partition.distributed.read import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
 
 if TYPE_CHECKING:
@@ -24,21 +25,26 @@ if TYPE_CHECKING:
 __all__ = ["check_answer", "compute", "compute_metered", "open_graph", "open_placed", "with_elements"]
 
 
-def open_graph(job: Job, name: str, how: Mapping[str, Any] | None = None) -> Graph:
-    """Read a graph file, or generate the graph of a specification."""
+def open_graph(
+    job: Job, name: str, how: Mapping[str, Any] | None = None, *, in_parts: str | None = None
+) -> Graph:
+    """Read a graph file, or generate the graph of a specification.
+
+    With several ranks and the directions `in_parts`, each rank reads its own part.
+    """
     job.stage(f"reading {name}")
-    return read(name, **(how or {}))
+    return read(name, **(how or {})) if in_parts is None else read_graph(name, in_parts, **(how or {}))
 
 
 def open_placed(
-    job: Job, name: str, how: Mapping[str, Any], place: Mapping[str, Any]
+    job: Job, name: str, how: Mapping[str, Any], place: Mapping[str, Any], *, in_parts: str | None = None
 ) -> tuple[Graph, Graph | PartitionedGraph, dict[str, Any]]:
     """Return the graph, what an algorithm gets, and the rest of the placement.
 
     An algorithm gets the graph, or the placed graph in a folder of `write_partitioned`.
     """
     if not is_partitioned(name):
-        graph = open_graph(job, name, how)
+        graph = open_graph(job, name, how, in_parts=in_parts)
         return graph, graph, dict(place)
     if how:
         names = ", ".join(flag(option) for option in how)

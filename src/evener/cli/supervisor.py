@@ -9,12 +9,14 @@ import signal
 import sys
 import threading
 import warnings
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
 from evener.cli.progress import Display, display
 from evener.errors import NO_USABLE_GPU, ConvergenceWarning
 from evener.results.report.units import seconds_text
+from evener.system.world import prints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,10 +38,11 @@ class Interrupted(BaseException):
 
 
 class Job:
-    """The progress of a command: its stage, its display, and the files that it has written."""
+    """A command: its words, its stage, its display, and the files that it has written."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
+        self.words: list[str] = []
         self.written: list[str] = []
         self._stage = ""
         self._latest: Progress | None = None
@@ -161,6 +164,8 @@ def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
         except KeyboardInterrupt as interrupt:
             status = 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
             _stop(job, done)
+            if not prints():
+                sleep(_GRACE)  # the launcher ends rank 0 when another rank ends, before it has printed
             if own_process or not done.is_set():
                 # A normal exit would wait for the kernels of other threads.
                 os._exit(status)

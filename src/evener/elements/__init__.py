@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from evener.elements.cpu import CpuElement, usable_cores
 from evener.elements.protocols import Element
 from evener.errors import ArgumentError
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +46,9 @@ def parse_elements(
     ----------
     on : str or sequence of str or of Element, optional
         "cpu" for the cores that no other element uses, "cpu:8" for eight threads, "cuda:0" for the first
-        GPU. A string may list several names, separated by commas. Elements with the same name get numbers:
-        "cpu:1#0", "cpu:1#1". Default: all cores as one element.
+        GPU, "cuda:local" for the GPU with the number of this rank on its machine. A string may list several
+        names, separated by commas. Elements with the same name get numbers: "cpu:1#0", "cpu:1#1". Default:
+        all cores as one element.
     gpu_memory : int, optional
         Bytes to use on each GPU. Default: all free memory.
 
@@ -68,7 +70,7 @@ def parse_elements(
     """
     if isinstance(on, list) and on and all(hasattr(one, "kernel") for one in on):
         return cast("list[Element]", on)
-    names = named(cast("str | Sequence[str] | None", on)) or ["cpu"]
+    names = [_numbered(name) for name in named(cast("str | Sequence[str] | None", on)) or ["cpu"]]
     kinds = [_kind(name) for name in names]
     stripped = [str(name).strip() for name in names]
     unique = [f"{name}#{i}" if stripped.count(name) > 1 else name for i, name in enumerate(stripped)]
@@ -83,6 +85,18 @@ def parse_elements(
         else:
             elements.append(CpuElement(name, number or shared.pop(0), pinned=with_gpu))
     return elements
+
+
+def _numbered(name: str) -> str:
+    """Return "cuda:0" for "cuda:local" on the first rank of a machine, "cuda:1" on the second, and so on.
+
+    If a machine has fewer GPUs than ranks, ranks share GPUs.
+    """
+    if not isinstance(name, str) or name.strip() != "cuda:local":
+        return name
+    from evener.elements.cuda.discovery import gpus
+
+    return f"cuda:{current_world().local_rank % max(1, gpus())}"
 
 
 def _shared_cores(kinds: list[tuple[str, int | None]]) -> list[int]:
@@ -111,7 +125,8 @@ def _kind(name: object) -> tuple[str, int | None]:
         return "cpu", None
     count = int(match[1])
     if not 1 <= count <= cores:
-        msg = f"element {name!r}: expected 1 to {cores} threads on this machine, found {count}"
+        where = "on this machine" if current_world().size == 1 else "for this rank"
+        msg = f"element {name!r}: expected 1 to {cores} threads {where}, found {count}"
         raise ArgumentError(msg)
     return "cpu", count
 

@@ -18,7 +18,7 @@ from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu import jit
 from evener.kernels.kernel import Kernel, no_such_kernel
 from evener.system.memory import allocation_error, on_shortage
-from evener.system.mpi import ranks_on_this_machine
+from evener.system.mpi import mpi_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,10 +37,14 @@ on_shortage(_locked_pool.clear, kept=lambda: _locked_pool.nbytes)
 def usable_cores() -> int:
     """Return the number of cores that this process and Numba's settings allow.
 
-    The ranks that an MPI launcher started on this machine divide its cores.
+    The ranks of a machine divide the cores that several of them may use.
     """
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(affinity // ranks_on_this_machine(), int(numba.config.NUMBA_NUM_THREADS)))
+    world = mpi_world()
+    if world is not None:
+        cores = world.cores
+    else:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, int(numba.config.NUMBA_NUM_THREADS)))
 
 
 def _module_of(name: str) -> tuple[str, str]:

@@ -206,7 +206,9 @@ class Engine(Workspace):
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
-        if len(self.elements) == 1 and not self.routes:
+        exchanges = pull_before is not None or publish is not None
+        if len(self.elements) == 1 and not (self.routes and (exchanges or self._queued)):
+            self._exchange.invalidate_if_used(args)
             results = [self._compute_single(kernel, args)]
         else:
             results = self._compute_together(kernel, args, work_estimate, pull_before, publish)

@@ -104,6 +104,9 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
         The first error of a call, or an interrupt. No further call begins, and the function first waits for
         the calls in progress.
     """
+    if len(calls) == 1:
+        element, function, args = calls[0]
+        return [element.run(function, *args)]
     answers: list[Any] = [None] * len(calls)
     for turn, (element, function, args) in enumerate(calls):
         if element.deferred:

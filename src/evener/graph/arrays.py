@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.system import memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
@@ -19,10 +22,28 @@ __all__ = [
     "first_nan",
     "graph_arrays",
     "read_only",
+    "string_array",
 ]
+
+# Bytes of strings of one width that are always acceptable.
+_FIXED_BYTES = 1 << 24
+# Largest ratio of strings of one width to Python strings, which need about 60 bytes each.
+_MAX_RATIO = 8
+_OBJECT_BYTES = 60
 
 # Vertex numbers are uint32; two values are reserved for "none" and "many".
 MAX_VERTICES = (1 << 32) - 2
+
+
+def string_array(strings: Sequence[str]) -> NDArray[Any]:
+    """Return strings as an array of one width, or of Python strings if the widths are very unequal."""
+    lengths = [len(string) for string in strings]
+    fixed = 4 * max(lengths, default=1) * len(lengths)
+    as_objects = sum(lengths) + _OBJECT_BYTES * len(lengths)
+    if fixed > _FIXED_BYTES and fixed > _MAX_RATIO * as_objects:
+        return np.array(strings, dtype=object)
+    memory.require(fixed, f"the list of {len(lengths):,} vertex ids")
+    return np.array(strings, dtype=np.str_)
 
 
 def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
@@ -66,7 +87,7 @@ def check_csr(
     weights : ndarray, shape (m,), optional
         float32, float64 or integers, without NaN.
     ids : ndarray, shape (n,), optional
-        Integers or strings, strictly ascending.
+        Integers or strings, strictly ascending. Strings may be Python objects.
 
     Raises
     ------
@@ -116,7 +137,7 @@ def _canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
     if ids.dtype.kind in "iu":
         return ids.astype(np.int64, copy=False)
     if ids.dtype.kind == "T":
-        return np.array(ids.tolist(), np.str_)
+        return string_array(ids.tolist())
     if ids.dtype.kind != "S":
         return ids.astype(ids.dtype.newbyteorder("="), copy=False)
     try:
@@ -179,7 +200,8 @@ def _check_ids(ids: NDArray[Any], n: int) -> None:
     if ids.shape != (n,):
         msg = f"ids: expected one entry for each of the {n} vertices, found shape {ids.shape}"
         raise ArgumentError(msg)
-    if ids.dtype.kind not in "iU":
+    python_strings = ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids)
+    if ids.dtype.kind not in "iU" and not python_strings:
         msg = f"ids: expected integers or strings, found {ids.dtype}"
         raise ArgumentError(msg)
     _raise_at_first(

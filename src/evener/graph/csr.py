@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "CSR",
-    "EdgeSource",
-    "from_edges",
-    "from_source",
-    "in_degree",
-    "rows_at",
-    "transpose",
-]
+__all__ = ["CSR", "ReverseEdges", "from_edges", "from_source", "in_degree", "rows_at", "transpose"]
 
 # Edges per thread in a slice, smallest and largest.
 _MIN_SLICE, _MAX_SLICE = 1 << 16, 1 << 20
@@ -98,7 +90,12 @@ def from_edges(
 
 @memory.translate_errors("building a graph")
 def from_source(
-    source: EdgeSource, *, symmetrise: bool, self_loops: str = "keep", duplicates: str = "keep"
+    source: EdgeSource,
+    *,
+    symmetrise: bool,
+    self_loops: str = "keep",
+    duplicates: str = "keep",
+    targets: int | None = None,
 ) -> CSR:
     """Return the CSR arrays of an edge source, which generates the edges again for each pass.
 
@@ -110,16 +107,25 @@ def from_source(
         Store each edge in both directions, and a self-loop once.
     self_loops, duplicates : {"keep", "drop"}
         As for `evener.Graph.from_edges`.
+    targets : int, optional
+        The number of vertices that edges lead to, for the rows of some vertices. Default: ``source.n``.
 
     Raises
     ------
     OutOfMemoryError
         If the build needs more memory than is available, before it allocates.
     """
-    return _build(source, symmetrise, self_loops, duplicates, _GENERATED_SHARE)
+    return _build(source, symmetrise, self_loops, duplicates, _GENERATED_SHARE, targets)
 
 
-def _build(source: EdgeSource, symmetrise: bool, self_loops: str, duplicates: str, share: int) -> CSR:  # noqa: FBT001 - private
+def _build(
+    source: EdgeSource,
+    symmetrise: bool,  # noqa: FBT001 - private
+    self_loops: str,
+    duplicates: str,
+    share: int,
+    targets: int | None = None,
+) -> CSR:
     _check_choice("self_loops", self_loops)
     drop = _check_choice("duplicates", duplicates) == "drop"
     max_edges = source.m * (2 if symmetrise else 1)
@@ -135,13 +141,20 @@ def _build(source: EdgeSource, symmetrise: bool, self_loops: str, duplicates: st
     if max_edges == 0:
         empty = np.empty(0, source.weight_dtype) if weighted else None
         return CSR(np.zeros(source.n + 1, np.uint64), np.empty(0, np.uint32), empty, None)
-    return _Builder(source, symmetrise, self_loops == "keep", drop).run(share)
+    return _Builder(source, symmetrise, self_loops == "keep", drop, targets or source.n).run(share)
 
 
 class _Builder:
     """State of one build: the buffers of a slice and the settings of the passes."""
 
-    def __init__(self, source: EdgeSource, symmetrise: bool, loops: bool, drop: bool) -> None:  # noqa: FBT001 - private
+    def __init__(
+        self,
+        source: EdgeSource,
+        symmetrise: bool,  # noqa: FBT001 - private
+        loops: bool,  # noqa: FBT001 - private
+        drop: bool,  # noqa: FBT001 - private
+        targets: int,
+    ) -> None:
         import numba
 
         from evener.kernels.cpu import build as kernels
@@ -155,8 +168,8 @@ class _Builder:
         # Kernels move and compare the bits of weights, so one compilation serves all types of one width.
         self.bits_dtype = np.dtype(f"u{self.weight_dtype.itemsize}")
         self.signs = _signs(self.weight_dtype)
-        self.bits = max(1, (source.n - 1).bit_length())
-        self.shift = np.uint64(max(0, self.bits - _GROUPS.bit_length() + 1))
+        self.bits = max(1, (targets - 1).bit_length())
+        self.shift = np.uint64(max(0, (source.n - 1).bit_length() - _GROUPS.bit_length() + 1))
         self.groups = ((source.n - 1) >> int(self.shift)) + 1
         slice_length = min(source.m // _SLICES, self.threads * _MAX_SLICE)
         slice_length = min(source.m, max(slice_length, self.threads * _MIN_SLICE))
@@ -186,18 +199,9 @@ class _Builder:
         done = 0
         for first, last in passes:
             done += self.sort_range(
-                counts,
-                group_ends,
-                first,
-                last,
-                discard_slots,
-                records,
-                record_weights,
-                done,
-                offsets,
-                targets,
-                weights.view(self.bits_dtype),
-            )
+                counts, group_ends, first, last, discard_slots, records, record_weights, done, offsets,
+                targets, weights.view(self.bits_dtype),
+            )  # fmt: skip
         del records, record_weights
         # resize shrinks in place and returns the unused tail to the system.
         targets.resize(done, refcheck=False)
@@ -349,7 +353,7 @@ def transpose(
 ) -> CSR:
     """Return the CSR arrays of the graph with every edge reversed."""
     return _build(
-        _ReverseEdges(offsets, targets, weights),
+        ReverseEdges(offsets, targets, weights),
         symmetrise=False,
         self_loops="keep",
         duplicates="keep",
@@ -357,7 +361,7 @@ def transpose(
     )
 
 
-class _ReverseEdges:
+class ReverseEdges:
     """The reversed edges of a graph, as an `EdgeSource`."""
 
     def __init__(
@@ -368,6 +372,7 @@ class _ReverseEdges:
         self.weight_dtype = None if weights is None else weights.dtype
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
+        """Write the targets and the rows of edges ``start:stop``."""
         import numba
 
         from evener.kernels.cpu import build as kernels
@@ -376,5 +381,6 @@ class _ReverseEdges:
         kernels.expand_rows(self.offsets, np.uint64(start), dst, numba.get_num_threads())
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
+        """Write the weights of edges ``start:stop``."""
         if self.weights is not None:
             weights[:] = self.weights[start:stop]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
@@ -25,7 +26,8 @@ def edge_columns(
     ----------
     table : pyarrow.Table, or any object with ``__arrow_c_stream__``
     source, target : str, optional
-        Columns of tails and heads. The default is a pair with usual names, or the only two columns.
+        Columns of tails and heads. The default is a pair with usual names, or the only two columns. The
+        index of a pandas DataFrame is no column, unless it is named here or has a usual name.
     weight : str, optional
         Column of the weights. The default is a column with a usual name, if no column is given.
 
@@ -54,7 +56,9 @@ def edge_columns(
     if len(names) < 2:
         msg = f"expected a column of tails and a column of heads, found {names or 'no columns'}"
         raise ArgumentError(msg)
-    chosen = find_edge_columns(names) or (names if len(names) == 2 else [])
+    labels = _row_labels(table)
+    plain = [name for name in names if name not in labels]
+    chosen = find_edge_columns(plain) or (plain if len(plain) == 2 else find_edge_columns(names))
     if not chosen and not (source and target):
         msg = (
             f"expected columns named src and dst, source and target, or from and to; found "
@@ -68,6 +72,15 @@ def edge_columns(
         msg = f'column "{first}" cannot be both tail and head; give source= and target='
         raise ArgumentError(msg)
     return _column(table, first), _column(table, second), None if weight is None else _column(table, weight)
+
+
+def _row_labels(table: Any) -> set[str]:
+    """Return the columns that hold the row labels (the index) of a pandas DataFrame."""
+    try:
+        metadata = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+        return {label for label in metadata.get("index_columns", []) if isinstance(label, str)}
+    except (ValueError, TypeError, AttributeError):
+        return set()
 
 
 def _column(table: Any, name: str) -> NDArray[Any]:

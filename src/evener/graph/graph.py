@@ -38,7 +38,7 @@ class Graph:
     directed : bool
         True if an edge has one direction. If false, the rows must be symmetric.
     ids : ndarray, shape (n,), optional
-        The caller's id of each vertex, ascending: int64 or strings. The default is ``0..n-1``.
+        The caller's id of each vertex, ascending: int64, strings or Python strings. Default: ``0..n-1``.
     validate : bool, default True
         Check all rules of the rows, including symmetry for undirected graphs, and copy writable arrays. If
         false, the graph uses the arrays unchecked and uncopied, and the caller must not modify them.
@@ -203,8 +203,8 @@ class Graph:
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
             A graph whose nodes are all non-negative integers or all strings. Nodes without edges stay.
         weight : str or None, default "weight"
-            The edge attribute that holds the weight; an edge without it has weight 1. None gives a graph
-            without weights. "weight" also gives a graph without weights if no edge has the attribute.
+            The edge attribute that holds the weight; an edge without it has weight 1. The graph has no
+            weights with None, or with "weight" if no edge has the attribute.
 
         Returns
         -------
@@ -337,7 +337,7 @@ class Graph:
     @property
     def has_string_ids(self) -> bool:
         """True if the ids are strings; results then hold vertex numbers instead of ids."""
-        return self._ids is not None and self._ids.dtype.kind == "U"
+        return self._ids is not None and self._ids.dtype.kind in "UO"
 
     @cached_property
     def ids(self) -> NDArray[Any]:
@@ -373,23 +373,21 @@ class Graph:
         return Graph(*rows[:2], weights=rows.weights, ids=self._ids, directed=True, validate=False)
 
     def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
-        """Return the vertex numbers ``0..n-1`` of ids, int64; `ids` are integers or strings as in the graph.
+        """Return the vertex numbers ``0..n-1`` of ids, which are integers or strings as in the graph.
 
-        Raises
-        ------
-        UnknownVertexError
-            If an id is not in the graph or has another type. The message names the first unknown id.
+        An unknown id, or an id of another type, raises `UnknownVertexError`. The message names the id.
         """
         return vertex_numbers(self, ids)
+
+    def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids of vertices, given their numbers."""
+        return np.asarray(self.ids[numbers])
 
     @property
     def summary(self) -> str:
         """The direction, the numbers of vertices and stored edges, and the type of the weights, in words.
 
-        Examples
-        --------
-        >>> import evener as ev
-        >>> ev.Graph.from_edges([0, 0, 1], [1, 2, 2]).summary
+        >>> Graph.from_edges([0, 0, 1], [1, 2, 2]).summary
         'directed, 3 vertices, 3 stored edges'
         """
         kind = "directed" if self.directed else "undirected"

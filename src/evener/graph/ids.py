@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, first_clause
-from evener.graph.arrays import MAX_VERTICES, as_native, first_nan
+from evener.graph.arrays import MAX_VERTICES, as_native, first_nan, string_array
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EdgeArrays", "number_edges"]
+__all__ = ["EdgeArrays", "distinct", "number_edges"]
 
 # Largest id span of a bitmap, per edge end: 1.5 bytes with the ranks.
 _SPAN_PER_END = 8
@@ -284,8 +284,8 @@ def _number_integers(
 def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any] | None) -> EdgeArrays:
     """Number sparse ids by binary search; an index by the high bits shortens the search."""
     starts = range(0, len(src), _SORT_CHUNK)
-    parts = [_distinct(end[start : start + _SORT_CHUNK]) for end in (src, dst) for start in starts]
-    ids = _distinct(np.concatenate(parts))
+    parts = [distinct(end[start : start + _SORT_CHUNK]) for end in (src, dst) for start in starts]
+    ids = distinct(np.concatenate(parts))
     del parts
     n, lowest = len(ids), ids[0]
     index_bits = 1 + n.bit_length()
@@ -296,7 +296,7 @@ def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any
     return EdgeArrays(src, dst, weights, n, ids.astype(np.int64), lookup)
 
 
-def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values, sorted; faster than the hashing of `numpy.unique`."""
     values = np.sort(values)
     distinct: NDArray[Any] = values[np.concatenate([[True], values[1:] != values[:-1]])]
@@ -326,9 +326,7 @@ def _number_strings(
     order = pc.sort_indices(names).to_numpy()
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
-    longest = int(pc.max(pc.utf8_length(names)).as_py())
-    memory.require(4 * longest * len(order), f"the list of {len(order):,} vertex ids")
-    ids = np.array(names.take(pa.array(order)).to_pylist(), dtype=f"U{max(1, longest)}")
+    ids = string_array(names.take(pa.array(order)).to_pylist())
     codes = [places[chunk.indices.to_numpy(zero_copy_only=False)] for chunk in both.chunks]
     ends = _to_common_dtype(codes[0], codes[1])
     return EdgeArrays(*ends, weights, len(order), ids)

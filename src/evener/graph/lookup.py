@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import UnknownVertexError
+from evener.graph.arrays import string_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from evener.graph.graph import Graph
 
-__all__ = ["vertex_numbers"]
+__all__ = ["as_ids", "vertex_numbers"]
 
 
 def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
@@ -35,7 +36,7 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     UnknownVertexError
         If an id is not in the graph or has another type. The message names the first unknown id.
     """
-    array = _array_of(graph, given)
+    array = as_ids(graph, given)
     if len(array) == 0:
         return np.empty(0, dtype=np.int64)
     ids = array.astype(np.int64) if array.dtype.kind == "u" else array
@@ -53,7 +54,7 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     return np.asarray(numbers, dtype=np.int64)
 
 
-def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
+def as_ids(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
     """Return ids as an array of the id type of the graph, integers or strings."""
     elements: Any = given
     if hasattr(given, "__array__"):
@@ -72,7 +73,7 @@ def _array_of(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
         other = next(e for e in elements if not isinstance(e, kinds) or isinstance(e, bool))
         raise _wrong_type(graph, other)
     if graph.has_string_ids:
-        return np.array(elements, dtype=np.str_)
+        return string_array(elements)
     try:
         return np.array(elements, dtype=np.int64)
     except OverflowError:

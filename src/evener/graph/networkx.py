@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.graph.arrays import string_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +62,9 @@ def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
     number = {node: i for i, node in enumerate(nodes)}
     ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.uint32).reshape(-1, 2)
     custom_ids = nodes != list(range(len(nodes)))
-    ids = np.array(nodes, dtype=None if strings else np.int64) if custom_ids else None
+    ids = None
+    if custom_ids:
+        ids = string_array(nodes) if strings else np.array(nodes, dtype=np.int64)
     return NumberedEdges(ends[:, 0], ends[:, 1], _weights(graph, weight), ids)
 
 

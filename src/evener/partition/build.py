@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import replace
+import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from evener.elements import Element, parse_elements
-from evener.errors import ArgumentError, MpiError
+from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, type_name
 from evener.graph.graph import Graph
-from evener.kernels.cpu import partition as kernels
-from evener.partition.footprint import run_bytes, tiers_of
+from evener.partition.degrees import descending_degree_on_host
+from evener.partition.distributed.graph import DistributedGraph
+from evener.partition.distributed.mirrors import build_own_partitions
+from evener.partition.distributed.numbers import number_own_vertices
+from evener.partition.distributed.owned_rows import send_rows
+from evener.partition.distributed.read import read_graph
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
 from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement import check_row_lengths, place_partitions
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, most_edges
-from evener.partition.route import Route, routes_of, upload_route
-from evener.partition.upload import upload_partition
+from evener.partition.shared_gpus import note_shared_gpus
+from evener.system.agreement import check_equal
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
-    from evener.partition.gpu_build import Built
+    from evener.partition.distributed.mirrors import DistributedNumbering
+    from evener.partition.distributed.numbers import DistributedNumbers
+    from evener.partition.route import Route
     from evener.system.world import World
 
-__all__ = ["descending_degree_on_host", "partition", "place_partitions"]
+    _Placed = tuple[
+        list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
+    ]
 
-# Largest out-degree: partitions store out-degrees as uint32.
-MAX_OUT_DEGREE = (1 << 32) - 1
-# Largest in-degree on a GPU, where algorithms/pagerank/kernels.cu counts in-edges in an int32.
-MAX_GPU_IN_DEGREE = (1 << 31) - (1 << 13)
-# Rows per step of the search for the longest row.
-_ROWS_COMPARED = 1 << 22
+__all__ = ["partition"]
 
 
 @translate_errors("placing a graph")
 def partition(
-    graph: Graph,
+    graph: Graph | str | os.PathLike[str],
     on: str | Sequence[str] | Sequence[Element] | None = None,
     *,
     policy: str = "random",
@@ -57,6 +60,7 @@ def partition(
     gpu_memory: str | int | None = None,
     directions: str = "both",
     seed: int = 0,
+    **reading: Any,
 ) -> PartitionedGraph:
     """Place a graph on processing elements.
 
@@ -64,7 +68,9 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, path-like or str
+        A graph, or a file or a generator spec such as "rmat:20". With several ranks, each rank reads or
+        generates its own part of a file or spec, and no rank holds the whole graph.
     on : str or sequence of str, optional
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
     policy : str, default "random"
@@ -83,6 +89,9 @@ def partition(
         long rows in host memory, for searches.
     seed : int, default 0
         Seed of the policies that are random; at least 0.
+    **reading
+        Options of `evener.read` for a path: `format`, `directed`, `weighted`, `n`, `self_loops`,
+        `duplicates` and `columns`.
 
     Returns
     -------
@@ -106,8 +115,10 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an object that is not a Graph, an unknown element or policy, or a share outside 0..1. For a seed
-        that is not an integer of at least 0.
+        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
+        is no integer of at least 0. For a format that several ranks cannot read together.
+    EvenerError
+        As `evener.read`, for a path. All ranks raise the error.
     MpiError
         If ranks partition different graphs or in different ways.
     OutOfMemoryError
@@ -126,12 +137,9 @@ def partition(
     [(1, 3), (3, 1)]
     """
     if isinstance(graph, PartitionedGraph):
-        msg = (
-            "partition: expected a Graph, found a PartitionedGraph, which is already partitioned; pass it to "
-            "algorithms directly"
-        )
+        msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
         raise ArgumentError(msg)
-    if not isinstance(graph, Graph):
+    if not isinstance(graph, Graph | str | os.PathLike):
         got = type_name(graph)
         msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
         raise ArgumentError(msg)
@@ -140,11 +148,17 @@ def partition(
         raise ArgumentError(msg)
     check_policy(policy)
     seed = check_seed(seed)
+    if not isinstance(graph, Graph):
+        graph = read_graph(graph, directions, **reading)
+    elif reading:
+        msg = f"partition: expected {next(iter(reading))}= for a path only, found a Graph; give it to read()"
+        raise ArgumentError(msg)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
+    note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
-    _check_agreement(
+    check_equal(
         world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
     )
     weights, on_cpu, ranks, rooms = all_elements(elements, world)
@@ -152,7 +166,12 @@ def partition(
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
     on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
-    require(bytes_needed(graph, directions, on_host), f"placing {graph!r} on {len(elements)} element(s)")
+    whole = not isinstance(graph, DistributedGraph)
+    parts = int(edge_bytes(graph, directions) * on_host)
+    require(
+        bytes_needed(graph, directions, on_host) if whole else parts,
+        f"placing {graph!r} on {len(elements)} element(s)",
+    )
 
     def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
         return owners(
@@ -160,8 +179,13 @@ def partition(
             most_edges=most_edges(graph, directions, shares, rooms), graph=graph, seed=seed,
         )  # fmt: skip
 
-    with with_placement_hint(graph, elements, directions=directions):
-        partitions, routes, numbering = _build(graph, directions, elements, owners_of, world, ranks)
+    with with_placement_hint(graph, elements, directions=directions) if whole else nullcontext():
+        if isinstance(graph, DistributedGraph):
+            numbers = number_own_vertices(graph, owners_of, policy=policy, shares=shares, seed=seed)
+            placed = _build_own(graph, directions, elements, numbers, ranks)
+        else:
+            placed = *_build(graph, directions, elements, owners_of, world, ranks), None
+        partitions, routes, numbering, strength = placed
     return PartitionedGraph(
         graph,
         elements,
@@ -172,6 +196,7 @@ def partition(
         directions=directions,
         world=world,
         ranks=ranks,
+        strength=strength,
     )
 
 
@@ -191,7 +216,7 @@ def _build(
             order = descending_degree(graph, gpu, gpu.room())
         elif whole := build_whole(graph, directions, gpu, gpu.room()):
             built, numbering = whole
-            _check_row_lengths(built.longest, gpu)
+            check_row_lengths(built.longest, gpu)
             return [built.partition], [], numbering
     by_degree, degree, out_degree = order or descending_degree_on_host(graph)
     owner = owners_of(by_degree, degree)
@@ -204,17 +229,24 @@ def _build(
     return partitions, routes, numbering
 
 
-def _check_agreement(world: World, **arguments: object) -> None:
-    """Raise an error, on all ranks, if ranks partition different graphs or in different ways."""
-    of_ranks = world.allgather(arguments)
-    for name, first in of_ranks[0].items():
-        for rank, others in enumerate(of_ranks):
-            if repr(others[name]) != repr(first):  # NaN differs from itself
-                msg = (
-                    f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
-                    f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
-                )
-                raise MpiError(msg)
+def _build_own(
+    graph: DistributedGraph,
+    directions: str,
+    elements: list[Element],
+    numbers: DistributedNumbers,
+    ranks: Sequence[int],
+) -> _Placed:
+    """Return the partitions and routes of this rank, the numbering, and the sums of weights, if known."""
+    first = ranks.index(graph.world.rank)
+    owned = send_rows(graph, numbers, ranks)
+    built, numbering = build_own_partitions(graph, numbers, owned, ranks)
+    strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
+    del owned
+    both = directions == "both"
+    partitions, routes = place_partitions(
+        elements, numbering, built.pop, {}, prefixes=both, world=graph.world, ranks=ranks
+    )
+    return partitions, routes, numbering, strength
 
 
 def build_partitions(
@@ -238,134 +270,3 @@ def build_partitions(
     on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
     prefixes = directions == "both"
     return place_partitions(elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks)
-
-
-def place_partitions(
-    elements: list[Element],
-    numbering: Numbering,
-    build: Callable[[int], Partition],
-    on_gpus: Mapping[int, Built],
-    *,
-    prefixes: bool,
-    world: World,
-    ranks: Sequence[int],
-) -> tuple[list[Partition], list[Route]]:
-    """Return the partition of each element, in the memory of the element, and the routes of this rank.
-
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    elements : list of Element
-    numbering : Numbering
-    build : callable
-        Returns the partition with a number in host memory, perhaps with pending edges.
-    on_gpus : mapping of int to Built
-        Partitions that are in the memory of their GPUs.
-    prefixes : bool
-        Whether GPUs keep prefixes of rows in host memory.
-    world : World
-    ranks : sequence of int
-        The rank of each partition of all ranks.
-    """
-    first = ranks.index(world.rank)
-    partitions: list[Partition] = []
-    routes: list[Route] = []
-    taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
-    promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
-    for p, element in enumerate(elements, first):
-        # Each partition that is not built here yet has at most one mirror of a vertex.
-        mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(ranks) - 1 - len(partitions))
-        memory = element.memory
-        on_gpu = on_gpus.get(p)
-        if on_gpu is not None:
-            placed = on_gpu.partition
-            _check_row_lengths(on_gpu.longest, element)
-            own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
-            promised[memory] += run_bytes(placed, elsewhere)
-        else:
-            built = build(p)
-            if element.kind != "cpu":
-                _check_row_lengths(_longest_row(built), element)
-            own_routes = routes_of(built, numbering)
-            tiers = tiers_of(
-                *(built, elsewhere, element),
-                prefixes=prefixes, taken=taken[memory], promised=promised[memory],
-            )  # fmt: skip
-            promised[memory] += run_bytes(built, elsewhere)
-            placed = upload_partition(built, element, tiers)
-            del built  # free its host arrays before the next partition is built
-        taken[memory] += placed.nbytes - placed.host_bytes
-        partitions.append(placed)
-        for route in own_routes:
-            local = ranks[route.owner] == world.rank
-            routes.append(upload_route(route, elements[route.owner - first]) if local else route)
-    routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
-    for element in elements:
-        element.wait()  # the element keeps the sources of its copies until it has waited
-    return partitions, routes
-
-
-def _routes_from_other_ranks(
-    routes: list[Route], elements: list[Element], numbering: Numbering, world: World, ranks: Sequence[int]
-) -> list[Route]:
-    """Return the routes from mirrors of other ranks to vertices of this rank, uploaded.
-
-    This is a collective operation; all ranks must call it.
-    """
-    first = ranks.index(world.rank)
-    sent = [(r.mirror_partition, r.owner, r.begin, r.index) for r in routes if ranks[r.owner] != world.rank]
-    return [
-        upload_route(
-            Route.from_index(mirror_partition, owner, begin, index, len(numbering.owned_by(owner))),
-            elements[owner - first],
-        )
-        for of_rank in world.allgather(sent)
-        for mirror_partition, owner, begin, index in of_rank
-        if ranks[owner] == world.rank
-    ]
-
-
-def descending_degree_on_host(
-    graph: Graph,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the vertices in descending degree, their degrees, and their out-degrees.
-
-    The degree of a vertex of a directed graph counts in-edges and out-edges.
-    """
-    degree = graph.out_degree()
-    if (largest := int(degree.max(initial=0))) > MAX_OUT_DEGREE:
-        msg = (
-            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
-            'build the graph with duplicates="drop"'
-        )
-        raise ArgumentError(msg)
-    out_degree = degree.astype(np.uint32)
-    if graph.directed:
-        degree += graph.in_degree()
-    by_degree = np.empty(graph.n, dtype=np.uint32)
-    degrees = int(degree.max(initial=0)) + 2
-    require(8 * degrees, "sorting vertices by their degrees")
-    first = np.zeros(degrees, dtype=np.uint64)
-    kernels.order_by_degree(degree, first, by_degree)
-    return by_degree, degree, out_degree
-
-
-def _longest_row(built: Partition) -> int:
-    """Return the length of the longest row of in-edges, or 0 if no row can be too long for a GPU."""
-    if built.in_ is None or built.in_.count <= MAX_GPU_IN_DEGREE:
-        return 0
-    offsets = built.in_.offsets
-    slices = (offsets[i : i + _ROWS_COMPARED + 1] for i in range(0, built.owned, _ROWS_COMPARED))
-    return max(int(np.diff(part).max()) for part in slices)
-
-
-def _check_row_lengths(longest: int, element: Element) -> None:
-    """Raise an error if the longest row is too long for the counters of GPU kernels."""
-    if longest > MAX_GPU_IN_DEGREE:
-        msg = (
-            f"expected at most {MAX_GPU_IN_DEGREE:,} in-edges of a vertex on {element.name}, found "
-            f'{longest:,}; run with on="cpu", or with on="cpu,{element.name}", policy="high"'
-        )
-        raise ArgumentError(msg)

@@ -25,7 +25,6 @@ from evener.graph.formats import container, validated
 from evener.graph.formats.array_folder import MANIFEST, FolderFormat, check_sums, open_folder, write_folder
 from evener.graph.formats.file import Source
 from evener.graph.graph import Graph
-from evener.partition.build import place_partitions
 from evener.partition.folder_checks import (
     StoredPartition,
     check_lengths,
@@ -41,6 +40,7 @@ from evener.partition.partition import (
     work_blocks,
 )
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement import place_partitions
 from evener.system.files import atomic_write_folder
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world

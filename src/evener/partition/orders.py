@@ -21,10 +21,20 @@ if TYPE_CHECKING:
 
     from evener.partition.policy import Processors, Vertices
 
-__all__ = ["ascending", "assign_in_order", "descending", "in_order", "owner_array", "shuffled"]
+__all__ = [
+    "PIECE",
+    "ascending",
+    "assign_in_order",
+    "cut_positions",
+    "descending",
+    "in_order",
+    "owner_array",
+    "shuffle_keys",
+    "shuffled",
+]
 
 # Vertices per partial sum of degrees.
-_PIECE = 1 << 14
+PIECE = 1 << 14
 
 
 def descending(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - an order
@@ -39,10 +49,14 @@ def ascending(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  
 
 def shuffled(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
     """Return the vertices in an order that depends on their number and the seed only."""
-    keys = np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64)
     order = np.empty(len(by_degree), np.uint32)
-    shuffle(read_only(by_degree), read_only(keys), order)
+    shuffle(read_only(by_degree), shuffle_keys(seed), order)
     return order
+
+
+def shuffle_keys(seed: int) -> NDArray[np.uint64]:
+    """Return the keys of `shuffled`."""
+    return read_only(np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64))
 
 
 def owner_array(n: int, elements: int) -> NDArray[Any]:
@@ -113,18 +127,44 @@ def _cuts(
     n = len(order)
     if n == 0:
         return [0] * (len(shares) - 1)
-    sums = np.empty(-(-n // _PIECE), dtype=np.uint64)
-    kernels.sum_degrees(order, degree, _PIECE, sums)
-    ends = np.cumsum(sums)
-    if ends[-1] == 0:
+    sums = np.empty(-(-n // PIECE), dtype=np.uint64)
+    kernels.sum_degrees(order, degree, PIECE, sums)
+    if not sums.any():
         return _cuts(order, read_only(np.ones(len(degree), np.uint64)), shares, fill=fill)
+    return cut_positions(sums, lambda first: degree[order[first : first + PIECE]], shares, n, fill=fill)
+
+
+def cut_positions(
+    sums: NDArray[np.uint64],
+    degrees_from: Callable[[int], NDArray[np.unsignedinteger[Any]]],
+    shares: NDArray[np.float64],
+    n: int,
+    *,
+    fill: bool = False,
+) -> list[int]:
+    """Return the positions in an order of the vertices where all shares but the last end.
+
+    Parameters
+    ----------
+    sums : ndarray of uint64
+        Sum of the degrees of each `PIECE` vertices in the order, not all 0.
+    degrees_from : callable
+        Called with the first position of a piece. Returns the degrees of the vertices of the piece.
+    shares : ndarray of float64, shape (parts,)
+        The shares sum to 1.
+    n : int
+        Number of vertices.
+    fill : bool, default False
+        As for `assign_in_order`.
+    """
+    ends = np.cumsum(sums)
     cuts: list[int] = []
     given = 0.0  # edges of the parts so far
     for share, up_to in zip(shares[:-1], shares.cumsum()[:-1], strict=True):
         wanted = (given if fill else 0.0) + (share if fill else up_to) * float(ends[-1])
         piece = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
-        first = piece * _PIECE
-        own = degree[order[first : first + _PIECE]]
+        first = piece * PIECE
+        own = degrees_from(first)
         edges_up_to = ends[piece] - sums[piece] + np.cumsum(own, dtype=np.uint64)
         astride = min(int(np.searchsorted(edges_up_to, wanted)), len(own) - 1)
         before = float(edges_up_to[astride]) - float(own[astride])

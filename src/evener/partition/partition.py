@@ -9,7 +9,7 @@ whether a neighbour is remote.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numba
 import numpy as np
@@ -101,22 +101,38 @@ class Edges:
         return sum(part.nbytes for part in parts if part is not None)
 
 
+class RowArrays(Protocol):
+    """Rows as CSR, from which edges are written."""
+
+    @property
+    def offsets(self) -> NDArray[np.uint64]:
+        """Row bounds."""
+
+    @property
+    def targets(self) -> NDArray[np.uint32]:
+        """The target of each edge."""
+
+    @property
+    def weights(self) -> NDArray[Any] | None:
+        """The weight of each edge, or None."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingEdges:
     """Rows of a graph from which a partition's targets and weights will be written.
 
     Attributes
     ----------
-    graph : Graph
-        The partition stores out-edges of this graph.
+    graph : RowArrays
+        The rows, such as those of a Graph.
     owned : ndarray of uint32, shape (L,)
-        Global number of each row.
+        The row of each owned vertex.
     bounds : ndarray of uint64, shape (L + 1,)
         Offsets of the partition.
     blocks : ndarray of uint32
         Bounds of blocks of rows, as in `Edges`.
-    position : ndarray of uint32, shape (n,)
-        Local number of each vertex of the graph.
+    position : ndarray of uint32
+        Local number of each target of the rows.
     vertices : int
         Number of owned vertices and mirrors.
     first : int
@@ -124,7 +140,7 @@ class PendingEdges:
         the most out-edges among the first vertices of all owners.
     """
 
-    graph: Graph
+    graph: RowArrays
     owned: NDArray[np.uint32]
     bounds: NDArray[np.uint64]
     blocks: NDArray[np.uint32]
@@ -231,6 +247,17 @@ class Numbering:
     def owned_by(self, p: int) -> NDArray[np.uint32]:
         """Return the vertices of partition `p` by local number."""
         return self.vertices[int(self.bounds[p]) : int(self.bounds[p + 1])]
+
+    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:
+        """Return the local number, on its owner, of each mirror of a partition in host memory."""
+        numbers = np.empty(partition.mirrors, np.uint32)
+        mirrors = read_only(partition.vertices[partition.owned :])
+        kernels.gather_values(read_only(self.local), mirrors, numbers)
+        return numbers
+
+    def place_of(self, vertex: int) -> tuple[int, int]:
+        """Return the owner and the local number of a vertex."""
+        return int(self.owner[vertex]), int(self.local[vertex])
 
 
 def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitions: int) -> Numbering:

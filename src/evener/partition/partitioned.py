@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,9 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
+from evener.partition.block_exchange import BlockExchange
+from evener.partition.blocks import block_bounds
+from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
 from evener.system.world import current_world
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.graph.graph import Graph
+    from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.partition import Numbering, Partition
     from evener.partition.route import Route
     from evener.planning.cost_model import CostModel
@@ -51,6 +54,8 @@ class PartitionedGraph:
     policy : str
     directions : str
         "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
+    strength : list of ndarray of float64, or None
+        Sum of the weights of the out-edges of each partition's owned vertices, if the graph is in parts.
     plan : Plan or None
         The plan that chose this placement.
     cost_model : CostModel or None
@@ -63,12 +68,13 @@ class PartitionedGraph:
         elements: list[Element],
         partitions: list[Partition],
         routes: list[Route],
-        numbering: Numbering,
+        numbering: Numbering | DistributedNumbering,
         *,
         policy: str,
         directions: str,
         world: World | None = None,
         ranks: Sequence[int] | None = None,
+        strength: list[NDArray[np.float64]] | None = None,
     ) -> None:
         self.graph = graph
         self.elements = elements
@@ -78,7 +84,10 @@ class PartitionedGraph:
         self.routes = routes
         self.plan: Plan | None = None
         self.cost_model: CostModel | None = None
+        self.strength = strength
         self._numbering = numbering
+        self._exchange: BlockExchange | None = None
+        self._statistics: Statistics | None = None
         self.world = current_world() if world is None else world
         self.ranks = [self.world.rank] * len(partitions) if ranks is None else list(ranks)
 
@@ -94,31 +103,61 @@ class PartitionedGraph:
         """The placement, without the graph."""
         return {name: value for name, value in vars(self).items() if name != "graph"}
 
-    @cached_property
+    @property
     def statistics(self) -> Statistics:
-        """Edges, vertices, mirrors, bytes and β of the partitions."""
-        return statistics_of(self.partitions, self.elements)
+        """Edges, vertices, mirrors, bytes and β of the partitions of all ranks.
+
+        The first use is a collective operation. A run on several ranks is a use.
+        """
+        if self._statistics is None:
+            self._statistics = statistics_of(self.partitions, self.elements, self.world)
+        return self._statistics
 
     def place_of(self, vertex: int) -> tuple[int, int]:
-        """Return the owner and the local number of a vertex, given its global number."""
-        return int(self._numbering.owner[vertex]), int(self._numbering.local[vertex])
+        """Return the owner and the local number of a vertex, given its global number.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return self._numbering.place_of(vertex)
 
     def mirrors_of(self, p: int) -> int:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
 
+    @property
+    def block(self) -> range:
+        """The global numbers of the vertices whose values this rank gathers; with one rank, all vertices."""
+        first, end = block_bounds(self.graph.n, self.world.size)[self.world.rank : self.world.rank + 2]
+        return range(int(first), int(end))
+
+    @property
+    def block_ids(self) -> NDArray[Any]:
+        """The ids of the vertices of this rank's `block`, ascending."""
+        block = self.block
+        if not self.graph.has_custom_ids:
+            return np.arange(block.start, block.stop)
+        own = self.graph.block_ids if isinstance(self.graph, DistributedGraph) else None
+        ids: NDArray[Any] = self.graph.ids[block.start : block.stop] if own is None else own
+        return ids
+
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """Return the values of all owned vertices in the order of the graph's vertices."""
+        """Return the values of the vertices of this rank's `block`, in the order of the vertices.
+
+        This is a collective operation; all ranks must call it.
+        """
         self._check_parts(parts)
+        if self.world.size > 1:
+            return self._deliver(np.concatenate([part for _, part in self._fetched(parts)]))
         gathered = self._for_each_vertex(parts[0].dtype)
         for vertices, part in self._fetched(parts):
             kernels.scatter_values(vertices, part, np.uint64(len(vertices)), gathered)
-        return self._of_all_ranks(gathered)
+        return gathered
 
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are local numbers of vertices, as the ids of these vertices.
 
-        String ids become positions in ``graph.ids``. No vertex becomes -1.
+        String ids become positions in ``graph.ids``. No vertex becomes -1. This is a collective operation;
+        all ranks must call it.
 
         Raises
         ------
@@ -126,18 +165,21 @@ class PartitionedGraph:
             For a number that is not a local number of its partition.
         """
         self._check_parts(parts, numbers=True)
+        if self.world.size > 1:
+            return self._ids_of(self._deliver(np.concatenate(list(self._global_numbers(parts)))))
         gathered = self._for_each_vertex(np.dtype(np.int64))
         names = _integer_ids(self.graph)
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
             vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
             beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
-        return self._of_all_ranks(gathered)
+        return gathered
 
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
 
-        With string ids, the numbers do not change. No vertex becomes -1.
+        With string ids, the numbers do not change. No vertex becomes -1. This is a collective operation; all
+        ranks must call it.
 
         Raises
         ------
@@ -145,12 +187,14 @@ class PartitionedGraph:
             For a number that is not a vertex of the graph.
         """
         self._check_parts(parts, numbers=True)
+        if self.world.size > 1:
+            return self._ids_of(self.gather(parts))
         gathered = self._for_each_vertex(np.dtype(np.int64))
         ids = _integer_ids(self.graph)
         for vertices, part in self._fetched(parts):
             beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
             _check_numbers(beyond, self.graph.n, "the graph's numbers")
-        return self._of_all_ranks(gathered)
+        return gathered
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the values of each partition's vertices and mirrors; the inverse of `gather`."""
@@ -161,14 +205,34 @@ class PartitionedGraph:
         """Return the global numbers of the vertices that each partition owns, in host memory."""
         return [self._numbering.owned_by(partition.index) for partition in self.partitions]
 
-    def _of_all_ranks(self, gathered: NDArray[Any]) -> NDArray[Any]:
-        """Add the values of other ranks' vertices. This is a collective operation; all ranks must call it."""
-        if self.world.size > 1:
-            own = {p.index: gathered[self._numbering.owned_by(p.index)] for p in self.partitions}
-            for values in self.world.allgather(own):
-                for p, part in values.items():
-                    gathered[self._numbering.owned_by(p)] = part
-        return gathered
+    def _deliver(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of this rank's block, given the values of its owned vertices.
+
+        This is a collective operation; all ranks must call it.
+        """
+        # Not a cached_property, whose lock all instances share: fake ranks would wait for each other.
+        if self._exchange is None:
+            owned = np.concatenate(self.owned_vertices())
+            bounds = block_bounds(self.graph.n, self.world.size)
+            self._exchange = BlockExchange(self.world, bounds, owned)
+        return self._exchange.deliver(values)
+
+    def _global_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> Iterator[NDArray[np.uint32]]:
+        """Yield the global numbers of each partition's values, which are local numbers."""
+        for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
+            vertices = element.download(partition.vertices)
+            local = element.download(part)[: partition.owned]
+            absent = local == NO_VERTEX
+            beyond = int((~absent & (local >= len(vertices))).sum())
+            _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
+            yield np.where(absent, NO_VERTEX, vertices.take(local, mode="clip"))
+
+    def _ids_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return the ids of vertices, or their numbers if ids are strings; -1 for no vertex."""
+        absent = numbers == NO_VERTEX
+        _check_numbers(int((~absent & (numbers >= self.graph.n)).sum()), self.graph.n, "the graph's numbers")
+        known = np.where(absent, 0, numbers).astype(np.int64)
+        return np.where(absent, -1, known if self.graph.has_string_ids else self.graph.ids_of(known))
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""
@@ -191,9 +255,9 @@ class PartitionedGraph:
             raise ArgumentError(msg)
 
     def _fetched(self, parts: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.uint32], NDArray[Any]]]:
-        """Yield the owned vertices and the part of each partition, in host memory."""
+        """Yield the owned vertices of each partition and their values, in host memory."""
         for vertices, element, part in zip(self.owned_vertices(), self.elements, parts, strict=True):
-            yield vertices, element.download(part)
+            yield vertices, element.download(part)[: len(vertices)]
 
     def __repr__(self) -> str:
         places = ", ".join(e.name for e in self.elements)

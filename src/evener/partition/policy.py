@@ -107,8 +107,8 @@ class Policy(NamedTuple):
         of shape (n,) with the type of `owner_array`.
     needs : {"numbers", "positions", "degrees", "edges"}
         What the owner of a vertex depends on. With "numbers", it is the number of the vertex. With
-        "positions", it is the position in descending degree and how many vertices have each degree. A rank
-        that knows only its own block of vertices can apply these two.
+        "positions", it is the position in descending degree and how many vertices have each degree. If no
+        rank has the whole graph, ranks exchange all degrees and refuse policies of "edges".
     order : callable, optional
         Called with the vertices in descending degree and a seed. Returns the same vertices in the order in
         which elements get them.

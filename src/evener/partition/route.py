@@ -10,12 +10,12 @@ import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.kernels.cpu.numbering import mark_ids
-from evener.kernels.cpu.partition import gather_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.partition import Numbering, Partition
 
 __all__ = ["Route", "routes_of", "upload_route"]
@@ -69,14 +69,14 @@ class Route:
         return len(self.index)
 
 
-def routes_of(partition: Partition, numbering: Numbering) -> list[Route]:
+def routes_of(partition: Partition, numbering: Numbering | DistributedNumbering) -> list[Route]:
     """Return the routes of a partition's mirrors by owner, with arrays in host memory."""
     routes = []
+    numbers = numbering.mirror_numbers(partition)
     for owner in range(len(numbering.bounds) - 1):
         begin, end = (int(b) for b in partition.mirror_bounds[owner : owner + 2])
         if end > begin:
-            index = np.empty(end - begin, np.uint32)
-            gather_values(read_only(numbering.local), read_only(partition.vertices[begin:end]), index)
+            index = numbers[begin - partition.owned : end - partition.owned]
             owned = int(numbering.bounds[owner + 1] - numbering.bounds[owner])
             routes.append(Route.from_index(partition.index, owner, begin, index, owned))
     return routes

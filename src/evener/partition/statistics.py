@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.partition.partition import Partition
+    from evener.system.world import World
 
 __all__ = ["PartitionStatistics", "Statistics", "imbalance", "statistics_of"]
 
@@ -102,29 +103,34 @@ def imbalance(loads: ArrayLike) -> float:
     return (float(of_all.max()) - mean) / mean if mean else 0.0
 
 
-def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element]) -> Statistics:
-    """Return the statistics of partitions."""
-    edges = [sum(e.count for e in p.directions) for p in partitions]
-    boundary = [sum(e.boundary for e in p.directions) for p in partitions]
-    total = sum(edges)
-    rows = tuple(
+def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element], world: World) -> Statistics:
+    """Return the statistics of the partitions of all ranks.
+
+    This is a collective operation and must be called by all ranks.
+    """
+    prefix = f"rank {world.rank} " if world.size > 1 else ""
+    own = [
         PartitionStatistics(
-            element=element.name,
+            element=f"{prefix}{element.name}",
             vertices=p.owned,
             mirrors=p.mirrors,
-            edges=count,
-            boundary_edges=crossing,
-            edge_share=count / total if total else 0.0,
+            edges=sum(e.count for e in p.directions),
+            boundary_edges=sum(e.boundary for e in p.directions),
+            edge_share=0.0,
             nbytes=p.nbytes,
             host_bytes=p.host_bytes,
         )
-        for element, p, count, crossing in zip(elements, partitions, edges, boundary, strict=True)
-    )
-    on_cpu = [e.kind == "cpu" for e in elements]
+        for element, p in zip(elements, partitions, strict=True)
+    ]
+    of_ranks = world.allgather((own, [element.kind == "cpu" for element in elements]))
+    found = [one for rows, _ in of_ranks for one in rows]
+    on_cpu = [cpu for _, kinds in of_ranks for cpu in kinds]
+    total = sum(one.edges for one in found)
+    rows = tuple(replace(one, edge_share=one.edges / total if total else 0.0) for one in found)
     cpu_side = [True] + [False] * (len(rows) - 1) if all(on_cpu) else on_cpu
     return Statistics(
         partitions=rows,
         alpha=sum(row.edge_share for row, cpu in zip(rows, cpu_side, strict=True) if cpu),
-        beta=sum(boundary) / total if total else 0.0,
-        beta_aggregated=sum(p.mirrors for p in partitions) / total if total else 0.0,
+        beta=sum(row.boundary_edges for row in rows) / total if total else 0.0,
+        beta_aggregated=sum(row.mirrors for row in rows) / total if total else 0.0,
     )

@@ -9,7 +9,10 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import check_path, is_integral
+from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
+from evener.system.agreement import on_all_ranks
+from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.planning.prediction import Prediction
     from evener.results.energy.meter import Energy
+from evener.system.world import World
 
 __all__ = ["Result"]
 
@@ -30,11 +34,14 @@ __all__ = ["Result"]
 class Result(Mapping[str, "NDArray[Any]"]):
     """The result of a run: a mapping from a name to an array with one value per vertex.
 
-    The arrays are in the order of ``graph.ids``. An array is gathered from the partitions on its first use.
-    Vertices inside arrays (the parents of a search, the names of components) are the graph's ids. If the ids
-    are strings, the vertices are positions in ``graph.ids``. -1 means "no vertex".
+    The arrays are in the order of `ids`. An array is gathered from the partitions on its first use. Vertices
+    inside arrays (the parents of a search, the names of components) are the graph's ids. If the ids are
+    strings, the vertices are positions in ``graph.ids``. -1 means "no vertex".
 
-    A pickled or copied result contains all arrays and the graph. Its ``partitioned`` is None.
+    With several ranks, each rank has the values of one block of vertices. The first use of an array is then a
+    collective operation; all ranks must call it.
+
+    A pickled or copied result contains all arrays of its rank and the graph. Its ``partitioned`` is None.
 
     Parameters
     ----------
@@ -49,7 +56,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
     parameters : mapping
         The arguments of the run.
     timeline : Timeline
-        The time of each superstep by activity.
+        The time of each superstep by activity. With several ranks, that of rank 0 has the elements of all
+        ranks, and that of another rank has its own elements.
     seconds : float
         Wall time of the algorithm, without reading and partitioning.
     edges : int
@@ -65,6 +73,10 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
     Attributes
     ----------
+    world : World
+        The ranks that share the result.
+    block : range
+        The vertices whose values this rank has, as positions in ``graph.ids``; with one rank, all vertices.
     prediction : Prediction or None
         The prediction of the run, if a plan made the placement.
     energy : Energy or None
@@ -106,6 +118,10 @@ class Result(Mapping[str, "NDArray[Any]"]):
         self.outcome = dict(outcome or {})
         self.partitioned = partitioned
         self.passes = passes
+        self.world: World = SingleProcess() if partitioned is None else partitioned.world
+        # The ids of all vertices, after `gather`.
+        self._ids: NDArray[Any] | None = None
+        self.block = range(graph.n) if partitioned is None else partitioned.block
         self.prediction: Prediction | None = None
         self.energy: Energy | None = None
         # None after gathering, so that the function no longer keeps the elements' memory alive.
@@ -144,7 +160,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
     def __getstate__(self) -> dict[str, Any]:
         # The gathering functions and the partitions refer to memory of this process's elements.
         gathered = {name: self[name] for name in self}
-        return {**vars(self), "partitioned": None, "_gather": dict.fromkeys(self), "_gathered": gathered}
+        alone = {"partitioned": None, "world": SingleProcess()}
+        return {**vars(self), **alone, "_gather": dict.fromkeys(self), "_gathered": gathered}
 
     @property
     def edges_per_second(self) -> float:
@@ -164,10 +181,48 @@ class Result(Mapping[str, "NDArray[Any]"]):
         names = ", ".join(self._gather)
         return f"<Result of {self.algorithm}: {names} of {self.graph.n:,} vertices, {self.seconds:.3g} s>"
 
+    # ---- ranks ----------------------------------------------------------------------------------
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The ids of the vertices whose values this rank has, in the order of the arrays."""
+        if self._ids is not None:
+            return self._ids
+        if not isinstance(self.graph, DistributedGraph):
+            return self.graph.ids[self.block.start : self.block.stop]
+        own = self.graph.block_ids
+        return np.arange(self.block.start, self.block.stop) if own is None else own
+
+    def gather(self) -> Result | None:
+        """Return the result with the values of all vertices on rank 0, and None on other ranks.
+
+        This is a collective operation and must be called by all ranks. Without other ranks, the result is
+        returned unchanged.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If rank 0 has no memory for all values.
+        """
+        from evener.results.ranks import gather_ids, gather_on_first_rank
+
+        if self.world.size == 1:
+            return self
+        ids = gather_ids(self)
+        gathered = {name: gather_on_first_rank(self[name], self.world) for name in self}
+        if self.world.rank:
+            return None
+        whole = object.__new__(Result)
+        vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered)
+        whole.world, whole.block, whole._ids = SingleProcess(), range(self.graph.n), ids
+        return whole
+
     # ---- tables ---------------------------------------------------------------------------------
 
     def top(self, k: int = 10) -> list[tuple[int | str, int | float]]:
         """Return the vertices with the largest values of the result's first array.
+
+        This is a collective operation; all ranks must call it, and get the same list.
 
         Parameters
         ----------
@@ -183,33 +238,24 @@ class Result(Mapping[str, "NDArray[Any]"]):
         if not is_integral(k) or k < 0:
             msg = f"top(k): expected an integer k >= 0, found {k!r}"
             raise ArgumentError(msg)
-        name = next(iter(self))
-        values = self[name]
-        kind = self.columns[name].kind
-        if kind == "group":
-            names, values = np.unique(values, return_counts=True)
-            ids = self._names(names)
-        elif kind == "distance":
-            reached = np.flatnonzero((values >= 0) & (values != np.inf))
-            values = values[reached]
-            ids = self.graph.ids[reached]
-        else:
-            ids = self.graph.ids
-        best = _largest(values, k)
-        return list(zip(ids[best].tolist(), values[best].tolist(), strict=True))
+        from evener.results.top import largest_values
+
+        return largest_values(self, k)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: a column ``vertex`` with the graph's ids, then a column for each array.
 
-        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null.
+        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null. With several
+        ranks, the table has the rows of this rank.
         """
         import pyarrow as pa
 
-        columns = {"vertex": pa.array(self.graph.ids)}
+        kind = pa.string() if self.graph.has_string_ids else None
+        columns = {"vertex": pa.array(self.ids, kind)}
         for name, values in self.items():
             if self.columns[name].names_vertices:
                 missing = values < 0
-                columns[name] = pa.array(self._names(np.where(missing, 0, values)), mask=missing)
+                columns[name] = pa.array(self.names_of(np.where(missing, 0, values)), kind, mask=missing)
             else:
                 columns[name] = pa.array(values)
         return pa.table(columns)
@@ -240,24 +286,36 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return frame
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table of `to_arrow` to a file atomically.
+        """Write the table of `to_arrow` to a file or to a folder atomically.
+
+        This is a collective operation; all ranks must call it. Each rank writes its rows to one file of a
+        folder. Rank 0 gathers the rows to write one file.
 
         Parameters
         ----------
         path : str or path-like
             A name with the suffix ``.parquet``, ``.csv``, ``.tsv``, ``.arrow`` or ``.feather``. All but the
-            text formats also record the algorithm and its parameters for ``evener verify``.
+            text formats also record the algorithm and its parameters for ``evener verify``. A name that ends
+            in a slash, or a folder of an earlier result, is a data set of Parquet files.
 
         Raises
         ------
         ArgumentError
             If the suffix is not in this list, or `path` is not a path.
         FileError
-            If the file cannot be written.
+            If the file cannot be written. After an error on one rank, all ranks raise, and a data set that
+            was there is unchanged.
         """
-        from evener.results.table import write_result
+        from evener.results.dataset import is_dataset_name, write_dataset
+        from evener.results.table import check_suffix, write_result
 
-        write_result(self, check_path(path, "write"))
+        target = check_path(path, "write")
+        if self.world.allgather(is_dataset_name(path))[0]:
+            write_dataset(self, target)
+            return
+        check_suffix(target)
+        whole = self.gather()
+        on_all_ranks(self.world, lambda: None if whole is None else write_result(whole, target))
 
     # ---- reports --------------------------------------------------------------------------------
 
@@ -268,7 +326,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
         return explain(self)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML page about the run, atomically.
+        """Write a self-contained HTML page about the run, atomically. Only rank 0 writes.
 
         The page shows the supersteps of each element, the time axis, the placement, the frontier and the
         degrees of the graph. If present, it shows the prediction and the energy.
@@ -289,10 +347,11 @@ class Result(Mapping[str, "NDArray[Any]"]):
         from evener.results.report.page import page
 
         check_name("report", path)
-        _write(path, page, self)
+        if self.world.rank == 0:
+            _write(path, page, self)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a trace of the run for Perfetto or chrome://tracing, atomically.
+        """Write a trace of the run for Perfetto or chrome://tracing, atomically. Only rank 0 writes.
 
         The file is JSON in Google's trace event format. It has a complete event for every time slice in which
         an element computed, sent or received, and one row per element.
@@ -313,11 +372,14 @@ class Result(Mapping[str, "NDArray[Any]"]):
         from evener.results.report.trace import trace
 
         check_name("trace", path)
-        _write(path, trace, self)
+        if self.world.rank == 0:
+            _write(path, trace, self)
 
-    def _names(self, vertices: NDArray[Any]) -> NDArray[Any]:
+    def names_of(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices in an array: the values, or the strings at these positions."""
-        return self.graph.ids[vertices] if self.graph.has_string_ids else vertices
+        if not self.graph.has_string_ids:
+            return vertices
+        return self.graph.ids_of(vertices) if self._ids is None else self._ids[vertices]
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
@@ -326,16 +388,3 @@ def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: 
 
     with atomic_write(path) as temporary:
         temporary.write_text(draw(result), encoding="utf-8")
-
-
-def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:
-    """Return the positions of the k largest values, largest first, earlier positions first among equals."""
-    k = min(k, len(values))
-    if k == 0:
-        return np.empty(0, dtype=np.intp)
-    # Finding the k-th largest value in linear time avoids sorting all values.
-    least = np.partition(values, len(values) - k)[len(values) - k]
-    above = np.flatnonzero(values > least)
-    equal = np.flatnonzero(values == least)[: k - len(above)]
-    chosen = np.concatenate([above, equal])
-    return chosen[np.lexsort((chosen, -values[chosen].astype(np.float64)))]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from evener.results.result import Result
 
-__all__ = ["KEY", "SUFFIXES", "TEXT", "check_suffix", "read_table", "write_result"]
+__all__ = ["KEY", "SUFFIXES", "TEXT", "check_suffix", "read_table", "table_with_record", "write_result"]
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 # Formats without metadata.
@@ -31,16 +31,24 @@ def check_suffix(path: Path) -> None:
     """Raise ArgumentError if the suffix of a file name is not a table format."""
     if path.suffix.lower() not in SUFFIXES:
         found = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
-        msg = f"{path}: expected a table of results with suffix {', '.join(SUFFIXES)}; found {found}"
+        msg = (
+            f"{path}: expected a table of results with suffix {', '.join(SUFFIXES)}, or a folder whose name "
+            f"ends in /; found {found}"
+        )
         raise ArgumentError(msg)
+
+
+def table_with_record(result: Result) -> pa.Table:
+    """Return the table of `Result.to_arrow` with metadata that record the run."""
+    parameters = {name: _plain(value) for name, value in result.parameters.items()}
+    record = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
+    return result.to_arrow().replace_schema_metadata({KEY: json.dumps(record, default=_plain).encode()})
 
 
 def write_result(result: Result, path: Path) -> None:
     """Write a result's table atomically. Formats with metadata also record the run."""
     check_suffix(path)
-    parameters = {name: _plain(value) for name, value in result.parameters.items()}
-    record = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
-    table = result.to_arrow().replace_schema_metadata({KEY: json.dumps(record, default=_plain).encode()})
+    table = table_with_record(result)
     suffix = path.suffix.lower()
     with atomic_write(path) as temporary:
         if suffix == ".parquet":
@@ -59,7 +67,7 @@ def write_result(result: Result, path: Path) -> None:
 
 
 def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
-    """Read a table of results in the format of its suffix.
+    """Read a table of results in the format of its suffix, or the Parquet files of a folder.
 
     In a text file, the columns in `strings` are strings.
 
@@ -70,10 +78,15 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
     FormatError
         If the file does not have the format of its suffix.
     """
-    check_suffix(path)
+    if folder := path.is_dir():
+        if not any(path.glob("*.parquet")):
+            msg = f"cannot read {path}: it is a folder without Parquet files"
+            raise FileError(msg)
+    else:
+        check_suffix(path)
     suffix = path.suffix.lower()
     try:
-        if suffix == ".parquet":
+        if folder or suffix == ".parquet":
             from pyarrow import parquet
 
             return parquet.read_table(path)

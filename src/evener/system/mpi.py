@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import operator
 import os
+import pickle
+import struct
 import sys
+import threading
 import traceback
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import MpiError
+from evener.system.failure import FailureReport
+from evener.system.lifeline import Lifeline
+from evener.system.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,30 +25,36 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MpiWorld", "launched_ranks", "mpi_world", "ranks_on_this_machine"]
+__all__ = ["MpiWorld", "launched_rank", "launched_ranks", "mpi_world"]
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
-# Variables with the number of ranks: of MPICH, Intel MPI and Slurm's PMI, and of Open MPI.
+# Variables with the number of ranks and of this rank: of MPICH, Intel MPI and Slurm's PMI, and of Open MPI.
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
-# Variables with the number of ranks on this machine.
-_LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+# With PMIx, Slurm sets the number of ranks in a variable of its own.
+_PMIX_RANK, _SLURM_SIZE = "PMIX_RANK", "SLURM_STEP_NUM_TASKS"
 # Bytes in the largest message: MPI counts them in an int32.
 _PIECE = 1 << 30
+# Bytes of the message of a rank in `allgather`, and of the length at its begin. Longer values need a second.
+_SLOT, _HEAD = 256, 8
+# Seconds that the launcher has to end this rank after the loss of another.
+_ABORTING = 2.0
 
 
 def launched_ranks() -> int:
     """Return the number of ranks that an MPI launcher started; 1 without a launcher."""
-    return _number_in(_SIZES)
+    sizes = (*_SIZES, _SLURM_SIZE) if _PMIX_RANK in os.environ else _SIZES
+    return max(1, _number_in(sizes))
 
 
-def ranks_on_this_machine() -> int:
-    """Return the number of ranks that an MPI launcher started on this machine; 1 if it does not say."""
-    return _number_in(_LOCAL_SIZES)
+def launched_rank() -> int:
+    """Return the number of this rank that an MPI launcher set; 0 without a launcher."""
+    return _number_in(_RANKS)
 
 
 def _number_in(variables: tuple[str, ...]) -> int:
     values = [os.environ[name] for name in variables if name in os.environ]
-    return max(1, int(values[0])) if values and values[0].isdigit() else 1
+    return int(values[0]) if values and values[0].isdigit() else 0
 
 
 @cache
@@ -52,7 +64,8 @@ def mpi_world() -> MpiWorld | None:
     Raises
     ------
     MpiError
-        If a launcher started several ranks, and mpi4py or its MPI library cannot be used.
+        If a launcher started several ranks, and mpi4py or its MPI library cannot be used. If ranks have
+        different versions of Evener.
     """
     ranks = launched_ranks()
     if ranks == 1:
@@ -84,6 +97,15 @@ class MpiWorld:
     ----------
     mpi : module
         ``mpi4py.MPI``.
+
+    Attributes
+    ----------
+    host : str
+        The name of this machine.
+    local_rank : int
+        The number of this rank among the ranks of this machine.
+    cores : int
+        The cores of this rank. Ranks divide the cores that several of them may use.
     """
 
     def __init__(self, mpi: Any) -> None:
@@ -91,20 +113,56 @@ class MpiWorld:
         # Messages between partitions do not meet messages of the caller, or collective operations.
         self._collective = mpi.COMM_WORLD.Dup()
         self._messages = mpi.COMM_WORLD.Dup()
+        self._failures = mpi.COMM_WORLD.Dup()
         self.rank = int(self._collective.rank)
         self.size = int(self._collective.size)
+        self.host = str(mpi.Get_processor_name())
+        self._slot = bytearray(_SLOT)
+        self._slots = bytearray(_SLOT * self.size)
         self._excepthook, sys.excepthook = sys.excepthook, self._end_all
+        local = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
+        self.local_rank = int(local.rank)
+        usable = _usable_cores()
+        users = [core for cores in local.allgather(usable) for core in cores]
+        self.cores = max(1, int(sum(1 / users.count(core) for core in usable) + 1e-6))
+        local.Free()
+        versions = self.allgather(__version__)
+        for rank, version in enumerate(versions):
+            if version != versions[0]:
+                msg = (
+                    f"expected the same version of Evener on all ranks, found {versions[0]} on rank 0 and "
+                    f"{version} on rank {rank}; install one version on all machines"
+                )
+                raise MpiError(msg)
+        self._lifeline = Lifeline(self, self._end_without)
 
     def allreduce(self, value: Any, operation: str) -> Any:
         """Return the values of all ranks, reduced."""
         combine = _OPERATIONS[operation]
-        values = self._collective.allgather(value)  # one message for a tuple of integers and floats
+        values = self.allgather(value)
         if isinstance(value, tuple):
             return tuple(reduce(combine, column) for column in zip(*values, strict=True))
         return reduce(combine, values)
 
     def allgather(self, value: Any) -> list[Any]:
-        """Return the values of all ranks, in the order of ranks."""
+        """Return the values of all ranks, in the order of ranks.
+
+        Values of up to 248 bytes are gathered by one collective operation.
+        """
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        short = content[: _SLOT - _HEAD]
+        struct.pack_into("<q", self._slot, 0, len(content))
+        self._slot[_HEAD : _HEAD + len(short)] = short
+        byte = self._mpi.BYTE
+        self._collective.Allgather([self._slot, byte], [self._slots, byte])
+        begins = range(0, _SLOT * self.size, _SLOT)
+        lengths = [struct.unpack_from("<q", self._slots, begin)[0] for begin in begins]
+        if max(lengths) <= _SLOT - _HEAD:
+            slots = memoryview(self._slots)
+            return [
+                pickle.loads(slots[begin + _HEAD : begin + _HEAD + length])  # noqa: S301 - a rank of this job sent it
+                for begin, length in zip(begins, lengths, strict=True)
+            ]
         return list(self._collective.allgather(value))
 
     def alltoall(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -136,22 +194,44 @@ class MpiWorld:
         """Begin to send an array to another rank."""
         return self._messages.Isend([array, self._mpi.BYTE], rank, tag), array
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
-        """Receive an array that another rank posted."""
-        self._messages.Recv([array, self._mpi.BYTE], rank, tag)
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        """Begin to receive an array that another rank posts."""
+        return self._messages.Irecv([array, self._mpi.BYTE], rank, tag), array
 
-    def wait(self, posted: list[Any]) -> None:
-        """Wait until posted arrays may change."""
-        self._mpi.Request.Waitall([request for request, _ in posted])
+    def wait(self, messages: list[Any]) -> None:
+        """Wait until posted arrays may change, and expected arrays have arrived."""
+        self._mpi.Request.Waitall([request for request, _ in messages])
 
-    def abort(self, error: BaseException) -> NoReturn:
-        """Print the error and end all ranks."""
-        self._end_all(type(error), error, error.__traceback__)
-        raise error
+    def fail(self, message: str, status: int, program: str = "") -> None:
+        """Report the failure of this rank. Return if all ranks have failed; else end all ranks.
+
+        Ranks with the same message print it once.
+
+        Parameters
+        ----------
+        message : str
+        status : int
+            The exit status of the job.
+        program : str
+            Printed before the message.
+        """
+        report = FailureReport(self._mpi, self._failures)
+        if not report.is_of_all_ranks(message, status, program):
+            self._lifeline.leave()
+            self._mpi.COMM_WORLD.Abort(report.status)
+
+    def _end_without(self, sentence: str) -> None:
+        """End this job because of the loss of another rank."""
+        print(f"evener: {sentence}", file=sys.stderr, flush=True)  # noqa: T201 - the end of the program
+        threading.Timer(_ABORTING, os._exit, (1,)).start()  # an abort may wait for the lost rank
+        self._mpi.COMM_WORLD.Abort(1)
 
     def _end_all(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        lines = traceback.format_exception(kind, error, trace)
-        sys.stdout.flush()
-        sys.stderr.write(f"rank {self.rank} of {self.size} failed:\n" + "".join(lines))
-        sys.stderr.flush()
-        self._mpi.COMM_WORLD.Abort(1)
+        self.fail("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), 1)
+
+
+def _usable_cores() -> list[int]:
+    """Return the numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))

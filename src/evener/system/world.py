@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from evener.system.mpi import mpi_world
+from evener.system.mpi import launched_rank, mpi_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Operation = Literal["sum", "min", "max"]
 
-__all__ = ["SingleProcess", "World", "current_world", "enter_world"]
+__all__ = ["SingleProcess", "World", "current_world", "enter_world", "prints"]
 
 
 class World(Protocol):
@@ -29,10 +29,16 @@ class World(Protocol):
         The number of this process, from 0.
     size : int
         The number of processes.
+    host : str
+        The name of this rank's machine.
+    local_rank : int
+        The number of this rank among the ranks of its machine.
     """
 
     rank: int
     size: int
+    host: str
+    local_rank: int
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
@@ -86,16 +92,15 @@ class World(Protocol):
         """Begin to send an array to another rank, and return what `wait` needs. It must not change before."""
         ...
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
-        """Receive an array that another rank posted with this tag: the oldest one, into `array`."""
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        """Begin to receive an array that another rank posts with this tag, and return what `wait` needs.
+
+        Arrays arrive in the order in which they were posted. The posted array may be shorter than `array`.
+        """
         ...
 
-    def wait(self, posted: list[Any]) -> None:
-        """Wait until posted arrays may change."""
-        ...
-
-    def abort(self, error: BaseException) -> NoReturn:
-        """End the run on all ranks because of an error on this rank, and raise it here."""
+    def wait(self, messages: list[Any]) -> None:
+        """Wait until posted arrays may change, and expected arrays have arrived."""
         ...
 
 
@@ -104,6 +109,8 @@ class SingleProcess:
 
     rank = 0
     size = 1
+    host = "this machine"
+    local_rank = 0
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none
         """Return the value."""
@@ -124,16 +131,12 @@ class SingleProcess:
         """Raise an error: there is no other rank."""
         raise NotImplementedError
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
         """Raise an error: there is no other rank."""
         raise NotImplementedError
 
-    def wait(self, posted: list[Any]) -> None:
+    def wait(self, messages: list[Any]) -> None:
         """Do nothing."""
-
-    def abort(self, error: BaseException) -> NoReturn:
-        """Raise the error."""
-        raise error
 
 
 _SINGLE_PROCESS = SingleProcess()
@@ -150,6 +153,12 @@ def current_world() -> World:
         If the process was started as one of several ranks, and MPI cannot be used.
     """
     return _entered.get() or mpi_world() or _SINGLE_PROCESS
+
+
+def prints() -> bool:
+    """Return whether this process prints: rank 0 does."""
+    world = _entered.get()
+    return (launched_rank() if world is None else world.rank) == 0
 
 
 def enter_world(world: World) -> None:

@@ -74,12 +74,24 @@ def run_ranks(size: int, function: Callable[[World], T], *, timeout: float = 60.
     return values
 
 
+class _Expected:
+    """An array that another rank will post."""
+
+    def __init__(self, route: tuple[int, int, int], array: NDArray[Any]) -> None:
+        self.route = route
+        self.array = array
+        self.arrived = False
+
+
 class _Rank:
     """The world of one fake rank."""
 
     def __init__(self, meeting: _Meeting, rank: int) -> None:
         self.rank = rank
         self.size = meeting.size
+        self.host = "this machine"
+        self.local_rank = rank
+        self._expected: defaultdict[tuple[int, int, int], deque[_Expected]] = defaultdict(deque)
         self._meeting = meeting
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
@@ -99,20 +111,23 @@ class _Rank:
     def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
         self._meeting.post((self.rank, rank, tag), array.copy())
 
-    def fetch(self, rank: int, tag: int, array: NDArray[Any]) -> None:
-        posted = self._meeting.fetch((rank, self.rank, tag))
-        assert (posted.dtype, posted.shape) == (array.dtype, array.shape), "ranks expect different arrays"
-        array[...] = posted
+    def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
+        expected = _Expected((rank, self.rank, tag), array)
+        self._expected[expected.route].append(expected)
+        return expected
 
-    def wait(self, posted: list[Any]) -> None:
-        """Posted arrays were copied."""
+    def wait(self, messages: list[Any]) -> None:
+        """Wait for expected arrays; posted arrays were copied."""
+        for expected in messages:
+            while expected is not None and not expected.arrived:
+                posted = self._meeting.fetch(expected.route)
+                oldest = self._expected[expected.route].popleft()
+                assert posted.dtype == oldest.array.dtype, "ranks expect arrays of different types"
+                oldest.array[: len(posted)] = posted
+                oldest.arrived = True
 
     def barrier(self) -> None:
         self._meeting.exchange(self.rank, "barrier", None)
-
-    def abort(self, error: BaseException) -> NoReturn:
-        self._meeting.fail(self.rank, error)
-        raise error
 
 
 class _Meeting:

@@ -62,6 +62,39 @@ def test_matrix_market_of_scipy(symmetry, field, tmp_path):
     assert _equal(_matrix(ours), expected)
 
 
+@pytest.mark.parametrize("kind", ["real general", "integer general", "real symmetric", "pattern general"])
+def test_entries_that_repeat_in_a_matrix_market_file_are_summed(kind, same, tmp_path):
+    weight = (lambda _: "") if kind.startswith("pattern") else str
+    entries = [f"2 1 {weight(3)}", f"3 2 {weight(4)}", f"2 1 {weight(-1)}", f"3 3 {weight(7)}"]
+    path = tmp_path / "g.mtx"
+    path.write_text("\n".join([f"%%MatrixMarket matrix coordinate {kind}", "3 3 4", *entries]) + "\n")
+    theirs = scipy.io.mmread(path)
+    if kind.startswith("pattern"):
+        theirs = theirs.astype(bool)
+    for directed in (True, False):
+        ours = ev.read(path, directed=directed)
+        assert ours.directed == directed
+        expected = ev.Graph.from_scipy(theirs, directed=directed)
+        same(ours, expected, weight_dtype=False)
+
+
+def test_unsigned_weights_of_scipy(tmp_path):
+    theirs = sparse.coo_array((np.array([7, 2**64 - 1], np.uint64), ([0, 1], [1, 2])), shape=(3, 3))
+    scipy.io.mmwrite(tmp_path / "g.mtx", theirs)
+    assert "unsigned-integer" in (tmp_path / "g.mtx").read_text()
+    assert ev.read(tmp_path / "g.mtx").weights.tolist() == [7, 2**64 - 1]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_skew_symmetric_matrix_of_scipy(dtype, tmp_path):
+    theirs = sparse.csr_array(np.array([[0, 4, -1], [-4, 0, 0], [1, 0, 0]], dtype))
+    scipy.io.mmwrite(tmp_path / "g.mtx", theirs)
+    assert "skew-symmetric" in (tmp_path / "g.mtx").read_text()
+    ours = ev.read(tmp_path / "g.mtx")
+    assert ours.directed
+    assert _equal(_matrix(ours), theirs)
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("dtype", [None, np.int32, np.float64])
 def test_scipy_reads_our_matrix_market(directed, dtype, tmp_path):
@@ -93,6 +126,24 @@ def test_npz_with_rows_out_of_order(tmp_path):
     ours = ev.read(tmp_path / "g.npz")
     assert ours.targets.tolist() == [0, 2, 1]
     assert ours.weights.tolist() == [2, 1, 3]
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("dtype", [float, np.int32, bool])
+def test_entries_that_repeat_in_an_npz_file_are_summed(layout, dtype, same, tmp_path):
+    ends = np.array([0, 2, 0, 1]), np.array([1, 0, 1, 2])
+    theirs = sparse.coo_array((np.array([1, 5, 2, 4], dtype), ends), shape=(3, 3))
+    if layout != "coo":  # SciPy sums as it converts
+        order = ends[0] if layout == "csr" else ends[1]
+        rows = np.argsort(order, kind="stable")
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(order, minlength=3))])
+        indices = (ends[1] if layout == "csr" else ends[0])[rows]
+        theirs = getattr(sparse, f"{layout}_array")((theirs.data[rows], indices, bounds), shape=(3, 3))
+    sparse.save_npz(tmp_path / "g.npz", theirs)
+    assert sparse.load_npz(tmp_path / "g.npz").nnz == 4
+    ours = ev.read(tmp_path / "g.npz")
+    assert ours.weights is None if dtype is bool else ours.weights.tolist() == [3, 4, 5]
+    same(ours, ev.Graph.from_scipy(theirs))
 
 
 @pytest.mark.parametrize("weights", [None, np.float32, np.int64])

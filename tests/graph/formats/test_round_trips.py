@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import evener as ev
 from evener.graph.formats.file import Source
@@ -181,11 +182,17 @@ def test_the_caller_overrides_direction(suffix, tmp_path):
 
     one_way = ev.Graph.from_edges([0, 1], [1, 2], n=3)
     ev.write(one_way, tmp_path / f"one{suffix}")
-    if suffix == ".properties":
-        assert ev.read(tmp_path / f"one{suffix}", directed=False).m == 4
-    else:
-        with pytest.raises(ev.FormatError, match="both directions"):
-            ev.read(tmp_path / f"one{suffix}", directed=False)
+    undirected = ev.read(tmp_path / f"one{suffix}", directed=False)
+    assert not undirected.directed
+    assert undirected.targets.tolist() == [1, 0, 2, 1]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".wsg", ".evg", ".gr", ".mtx"])
+def test_one_direction_of_an_undirected_edge_gives_both(suffix, same, tmp_path):
+    """As in `Graph.from_scipy`, the lighter of two weights counts."""
+    matrix = sparse.csr_array(np.array([[0, 5, 0], [3, 0, 2], [0, 0, 7]], np.int32))
+    ev.write(ev.Graph.from_scipy(matrix), tmp_path / f"g{suffix}")
+    same(ev.Graph.from_scipy(matrix, directed=False), ev.read(tmp_path / f"g{suffix}", directed=False))
 
 
 @pytest.mark.parametrize("suffix", [".mtx", ".sg", ".evg"])

@@ -35,6 +35,9 @@ def _edges(g):
         "0 1 # x\n1 2 # y\n",
         "00 01\n1 0002\n",
         "\n\n0 1\n1 2\n",
+        "0,1,\n1,2,\n",
+        "0.0 1.0\n1. 2\n",
+        "0.000000000000000000e+00 1.000000000000000000e+00\n1.0e+00 2.0e+00\n",
     ],
 )
 def test_ways_to_write_two_edges(text, tmp_path):
@@ -83,6 +86,8 @@ WEIGHTS = [
     "1e+5",
     "1e-5",
     "-0.0",
+    "0." + "1234567890" * 12,
+    "-" + "9" * 200 + "e-150",
 ]
 
 
@@ -114,6 +119,8 @@ def test_random_weights_are_exact(tmp_path):
         ("-1 9223372036854775808", np.float64),
         ("1 18446744073709551616", np.float64),
         ("9007199254740993 1.5", np.float64),
+        ("1 " + "1" * 70, np.float64),
+        ("1 -" + "0" * 70 + "9007199254740993", np.int64),
     ],
 )
 def test_whole_weights_are_integers(weights, dtype, tmp_path):
@@ -211,6 +218,75 @@ def test_names(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1c03-5 af01-9\naf01-9 be02-7\n", [("1c03-5", "af01-9"), ("af01-9", "be02-7")]),
+        ("10.0.0.1 10.0.0.2\n", [("10.0.0.1", "10.0.0.2")]),
+        ("2024-01-31\t2024-02-01\n", [("2024-01-31", "2024-02-01")]),
+        ("1e5 2e4\n100000 ab\n", [("100000", "ab"), ("1e5", "2e4")]),
+        ("# Ids: strings\n11637411792763146860 1\n1 02\n", [("1", "02"), ("11637411792763146860", "1")]),
+        ("Paris\tOslo\nLos Angeles\tSan Diego\n", [("Los Angeles", "San Diego"), ("Paris", "Oslo")]),
+        ("Smith, J\tDoe, A\t\n", [("Smith, J", "Doe, A")]),
+        ("New York, Los Angeles\nRome,Apollo 11\n", [("New York", "Los Angeles"), ("Rome", "Apollo 11")]),
+        ("a,b,\nc , d ,\n", [("a", "b"), ("c", "d")]),
+        ('"New York" "Los Angeles"\nRome "a ""b"""\n', [("New York", "Los Angeles"), ("Rome", 'a "b"')]),
+        ('"Smith, J",Doe B\nx, "y"\n', [("Smith, J", "Doe B"), ("x", "y")]),
+        ('6"\t"7"\nx\t"a\tb"\n', [('6"', "7"), ("x", "a\tb")]),
+        ('"ann bob"\t2\n"bob eve"\t3\n', [("ann bob", "2"), ("bob eve", "3")]),
+    ],
+)
+def test_names_with_digits_blanks_and_quotes(text, expected, tmp_path):
+    (tmp_path / "g.txt").write_text(text)
+    assert _edges(ev.read(tmp_path / "g.txt")) == expected
+
+
+def test_names_with_blanks_and_weights(tmp_path):
+    (tmp_path / "g.txt").write_text("Los Angeles\tRome\t5\nRome\tNew York\t2.5\n")
+    graph = ev.read(tmp_path / "g.txt")
+    assert _edges(graph) == [("Los Angeles", "Rome"), ("Rome", "New York")]
+    assert graph.weights.tolist() == [5, 2.5]
+
+
+@pytest.mark.parametrize("name", ["links.txt", "links.csv"])
+def test_the_advice_for_a_heading_leads_to_a_graph(name, tmp_path):
+    """A protein list of STRING."""
+    text = "protein1 protein2 combined_score\n9606.ENSP1 9606.ENSP2 173\n9606.ENSP1 9606.ENSP3 154\n"
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(
+        ev.FormatError, match=r"begin the line with #, or use the suffix|give columns="
+    ) as told:
+        ev.read(path)
+    columns = None
+    if "begin the line with #" in str(told.value):
+        path.write_text("#" + text)
+    else:
+        columns = ["protein1", "protein2", "combined_score"]
+    graph = ev.read(path, columns=columns)
+    assert _edges(graph) == [("9606.ENSP1", "9606.ENSP2"), ("9606.ENSP1", "9606.ENSP3")]
+    assert graph.weights.tolist() == [173, 154]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("116374117927631468606 101765416973555767821\n", 1),
+        ("1 2\n1c af\n", 2),
+        ("1.5 2.0\n", 1),
+        ("1.0 2.0\n2.0 x\n", 2),
+    ],
+)
+def test_the_advice_for_ids_that_are_no_integers_leads_to_a_graph(text, line, tmp_path):
+    path = tmp_path / "g.txt"
+    path.write_text(text)
+    with pytest.raises(ev.FormatError, match="begin the file with the line '# Ids: strings'") as told:
+        ev.read(path)
+    assert told.value.line == line
+    path.write_text("# Ids: strings\n" + text)
+    assert _edges(ev.read(path)) == sorted(tuple(row.split()) for row in text.splitlines())
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "src\tdst\nann\tbob\nbob\teve\n",
@@ -276,7 +352,7 @@ def test_columns_that_are_left_out_are_told(suffix, tmp_path, caplog):
         (
             "src,dst\n1,2\n3\n",
             3,
-            "expected 2 fields, as in the first row; CSV parse error: Expected 2 columns",
+            "expected 2 fields, as in the first row, found 1 in '3'",
         ),
     ],
 )

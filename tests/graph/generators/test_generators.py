@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from evener.errors import ArgumentError, OutOfMemoryError
 from evener.graph import csr as build
 from evener.graph.generators import models as generate
+from evener.graph.generators import recipes
 from evener.graph.generators import sources as made
 from evener.kernels.cpu import generate as kernels
 from evener.system import memory
 
-GRAPH500 = np.array(generate.GRAPH500)
+GRAPH500 = np.array(recipes.GRAPH500)
 
 
 def all_edges(source):
@@ -222,7 +223,7 @@ def test_exact_kronecker_power_is_numpys(base, power):
 
 
 def test_drawn_kronecker_of_graph500s_matrix_is_unpermuted_rmat():
-    drawn = generate.kronecker(generate.GRAPH500, 9, edges=16 << 9)
+    drawn = generate.kronecker(recipes.GRAPH500, 9, edges=16 << 9)
     plain = generate.rmat(9, permute=False)
     np.testing.assert_array_equal(drawn.targets, plain.targets)
 

@@ -13,7 +13,11 @@ SPEC = AlgorithmSpec(
     verify="evener.algorithms.betweenness.verify:check",
     columns=(Column("centrality", real=True),),
     options=(
-        Option("sources", "vertices", "Ids of the sources, separated by commas (default: all vertices)."),
+        Option(
+            "sources",
+            "vertices",
+            "Ids of the sources, separated by commas; quote ids with commas (default: all).",
+        ),
         Option("k", "int", "Number of sources to draw.", flags=("--k", "-k")),
         Option("seed", "int", "Seed for drawing sources (default 0)."),
         Option(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
@@ -60,7 +60,7 @@ NARROW_LEVELS = 1 << 10
 
 
 def betweenness(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     *,
     sources: ArrayLike | None = None,
     k: int | None = None,
@@ -76,7 +76,8 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head, each of length 1. Parallel edges count as separate paths; build
         the graph with ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
@@ -128,9 +129,10 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
-    chosen = sources_of(graph_of(graph, "betweenness"), sources, k, seed)
+    given = opened(graph, SPEC)
+    chosen = sources_of(graph_of(given, "betweenness"), sources, k, seed)
     pg = ensure_placed(
-        graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
+        given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
     )
     undirected = not pg.graph.directed
     engine = Engine(
@@ -144,7 +146,7 @@ def betweenness(
         {"centrality": lambda: pg.gather(centrality) * factor},
         columns=SPEC.columns,
         parameters={
-            "sources": None if sources is None and k is None else pg.graph.ids[chosen].tolist(),
+            "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
             "k": k,
             "seed": seed,
             "normalized": normalized,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source
+from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source, opened
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
 from evener.algorithms.bfs.group import search_on_group
@@ -44,7 +44,7 @@ level_kernels = KernelFile(__package__, "levels")
 
 
 def bfs(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     source: Any = 0,
     *,
     on: str | Sequence[str] | None = None,
@@ -57,7 +57,8 @@ def bfs(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head. A directed graph that is placed with only its out-edges is
         searched only top-down, which is slower but needs half the memory.
     source : id, default 0
@@ -93,9 +94,10 @@ def bfs(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
     """
-    number = number_of_source(graph_of(graph, "bfs"), source)
+    given = opened(graph, SPEC)
+    number = number_of_source(graph_of(given, "bfs"), source)
     pg = ensure_placed(
-        graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
+        given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
     )
     return run_bfs(pg, number, "bfs", {"source": source}, progress)
 

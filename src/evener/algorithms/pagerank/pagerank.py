@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, unsigned
+from evener.algorithms.arguments import ensure_placed, graph_of, opened, unsigned
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.algorithms.recording import finish_run
@@ -54,7 +54,7 @@ _FLOAT32_TOL = 5e-7
 
 
 def pagerank(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     *,
     damping: float = 0.85,
     tol: float = 1e-6,
@@ -74,7 +74,8 @@ def pagerank(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
     damping : float, default 0.85
         Probability of following an edge instead of jumping, 0 to 1.
     tol : float, default 1e-6
@@ -142,9 +143,10 @@ def pagerank(
     _check(damping, tol, stop, max_iter, dtype, semantics)
     max_iter = int(max_iter)
     personalization = _as_mapping(personalization)
-    jumps = jumps_of(graph_of(graph, "pagerank"), personalization)
-    weights = uses_weights(graph_of(graph, "pagerank"), weights, semantics)
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    given = opened(graph, SPEC)
+    jumps = jumps_of(graph_of(given, "pagerank"), personalization)
+    weights = uses_weights(graph_of(given, "pagerank"), weights, semantics)
+    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
     dtype = rank_dtype(tolerance) if dtype is None else dtype

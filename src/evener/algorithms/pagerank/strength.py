@@ -75,11 +75,31 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
     return sums
 
 
+def _check_sums(pg: PartitionedGraph) -> None:
+    """Raise on all ranks if a sum of weights is too large or too small to divide by."""
+    positive = [part[part != 0] for part in pg.strength or ()]
+    smallest = min((float(part.min()) for part in positive if len(part)), default=1.0)
+    largest = max((float(part.max()) for part in positive if len(part)), default=1.0)
+    smallest, largest = pg.world.allreduce(smallest, "min"), pg.world.allreduce(largest, "max")
+    if smallest < _SMALLEST or largest > _LARGEST:
+        found = smallest if smallest < _SMALLEST else largest
+        msg = (
+            f"the weights of the edges from a vertex sum to {found:g}; PageRank needs sums of 0, or from "
+            f"{_SMALLEST:g} to {_LARGEST:g}; scale the weights"
+        )
+        raise ArgumentError(msg)
+
+
 def placed_strength(pg: PartitionedGraph) -> PartitionedArray:
     """Return the out-strength of each partition's owned vertices, computed once per placement."""
     derived = [cast("Edges", partition.in_).derived for partition in pg.partitions]
     if any("out_strength" not in own for own in derived):
-        sums = out_strength(pg.graph)
-        for own, element, vertices in zip(derived, pg.elements, pg.owned_vertices(), strict=True):
-            own["out_strength"] = element.upload(sums[vertices])
+        if pg.strength is None:
+            sums = out_strength(pg.graph)
+            parts = [sums[vertices] for vertices in pg.owned_vertices()]
+        else:
+            parts = pg.strength
+            _check_sums(pg)
+        for own, element, part in zip(derived, pg.elements, parts, strict=True):
+            own["out_strength"] = element.upload(part)
     return PartitionedArray([own["out_strength"] for own in derived])

@@ -30,6 +30,7 @@ from evener.algorithms.arguments import (
     ensure_placed,
     graph_of,
     number_of_source,
+    opened,
     unsigned,
 )
 from evener.algorithms.bfs.bfs import run_bfs
@@ -41,6 +42,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
+from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ class _Tree(NamedTuple):
 
 
 def sssp(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     source: Any = 0,
     *,
     delta: float | None = None,
@@ -122,7 +124,8 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head. Weights must be at least 0; an edge of infinite weight is never
         used. The edges of a graph without weights have length 1.
     source : id, default 0
@@ -166,13 +169,14 @@ def sssp(
     ):
         msg = f"delta=: expected a number above 0 in the range of float64, found {delta!r}"
         raise ArgumentError(msg)
-    whole = graph_of(graph, "sssp")
-    number, weights = number_of_source(whole, source), whole.weights
+    given = opened(graph, SPEC)
+    whole = graph_of(given, "sssp")
+    number, dtype = number_of_source(whole, source), whole.weight_dtype
     need = "shortest paths need weights of 0 or more on every edge"
-    heaviest = 0.0 if weights is None else check_weights(whole, need)
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    heaviest = 0.0 if dtype is None else check_weights(whole, need)
+    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     parameters = {"source": source, "delta": delta}
-    if weights is None:
+    if dtype is None:
         return run_bfs(
             pg,
             number,
@@ -186,7 +190,7 @@ def sssp(
     engine = Engine(pg, "sssp", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state)
     width = delta or _bucket_width(pg.graph) * (GROUP_WIDTH if engine.group is not None else 1)
     start = engine.at_vertex(number)
-    fits = weights.dtype.kind in "iu" and heaviest < FAR
+    fits = dtype.kind in "iu" and heaviest < FAR
     tree = _search(engine, start, pg.graph.m, float(width), FAR if fits else np.float64(np.inf))
     if fits and tree.beyond:
         tree = _search(engine, start, pg.graph.m, float(width), np.float64(np.inf))
@@ -374,8 +378,10 @@ def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np
 
 def _bucket_width(graph: Graph) -> float:
     """Return twice the mean weight over the mean degree: about two neighbours of a vertex are nearer."""
-    weights = cast("NDArray[Any]", graph.weights)
-    sample = weights[:: max(1, graph.m // _SAMPLE)]
+    if isinstance(graph, DistributedGraph):
+        sample = graph.weight_sample
+    else:
+        sample = cast("NDArray[Any]", graph.weights)[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]
     with np.errstate(over="ignore"):  # a mean beyond float64 is infinite
         mean = float(finite.mean(dtype=np.float64)) if len(finite) else 0.0

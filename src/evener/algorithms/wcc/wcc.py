@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed
+from evener.algorithms.arguments import ensure_placed, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
@@ -49,7 +49,7 @@ LINKED_FIRST = 2
 
 
 def wcc(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     *,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
@@ -61,7 +61,8 @@ def wcc(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -89,7 +90,8 @@ def wcc(
     >>> ev.wcc(g)["component"].tolist()
     [4, 4, 4, 9]
     """
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    given = opened(graph, SPEC)
+    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
     label = _label(engine, pg.graph)
     seconds = engine.finish()

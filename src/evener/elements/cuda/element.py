@@ -97,6 +97,12 @@ class CudaElement(GpuMemory):
         self._group: tuple[GpuGroup, int] | None = None
         self.begin_round()
 
+    @property
+    def bus_id(self) -> str:
+        """The place of the GPU in its machine, equal in all processes."""
+        with self._guarded("reading the bus id"):
+            return str(self._device.pci_bus_id)
+
     # ---- copies ---------------------------------------------------------------------------------
 
     def begin_round(self) -> None:

@@ -27,9 +27,14 @@ from evener.system.memory import translate_errors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evener.graph.formats.file import Source
+    from evener.graph.formats.read_options import ReadOptions
+    from evener.graph.formats.registry import Format
     from evener.graph.graph import Graph
+    from evener.graph.share import EdgeShare
+    from evener.system.world import World
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_share", "write"]
 
 _log = logging.getLogger("evener")
 
@@ -58,8 +63,9 @@ def read(
     format : str, optional
         Name or suffix of the format. The default is the suffix of the path.
     directed : bool, optional
-        True if an edge has one direction. The default is the direction in the file, or true. For formats with
-        rows (`.evg`, `.sg`, `.npz`, `.gr`, METIS), false requires every edge in both directions.
+        True if an edge has one direction. The default is the direction in the file, or true. False stores
+        each edge in both directions. Where files list both (`.evg`, `.sg`, `.npz`, `.mtx`, `.gr`), rows that
+        list both already stay; other rows keep the lightest edge of each pair, as in `Graph.from_scipy`.
     weighted : bool, optional
         True requires weights, and false ignores them. The default reads weights if the file has them.
     n : int, optional
@@ -68,7 +74,8 @@ def read(
         Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
         The columns of tail, head and, as a third entry, weight, for CSV, Parquet and Arrow. The default is
-        columns with usual names, such as src, dst and weight. With numbers, a CSV file has no header row.
+        columns with usual names, such as src, dst and weight. With numbers, the first row of a CSV file is a
+        heading if it has usual names, or no numbers and a column of numbers below it.
 
     Returns
     -------
@@ -86,37 +93,65 @@ def read(
     OutOfMemoryError
         If the graph needs more memory than is available, before it allocates.
     """
-    from evener.graph.formats.file import Source
-    from evener.graph.formats.read_options import ReadOptions
-    from evener.graph.formats.registry import format_of
-
-    check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
-    for name, truth in (("directed", directed), ("weighted", weighted)):
-        if not isinstance(truth, bool | None):
-            raise ArgumentError(f"{name}=: expected True, False or None, found {truth!r}")
-    if n is not None and not (_is_integer(n) and 0 <= n <= MAX_VERTICES):
-        raise ArgumentError(f"n=: expected an integer from 0 to {MAX_VERTICES:,}, found {n!r}")
-    for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
-        if choice not in ("keep", "drop"):
-            raise ArgumentError(f"{name}=: expected 'keep' or 'drop', found {choice!r}")
-    options = ReadOptions(
-        directed, weighted, None if n is None else int(n), self_loops, duplicates, _columns_of(columns)
-    )
-    if format is None and isinstance(path, str) and _SPEC.fullmatch(path) and not _exists(path):
+    options = _read_options(path, directed, weighted, n, self_loops, duplicates, columns)
+    if _is_spec(path, format):
         from evener.graph.generators.models import from_spec
 
-        if options != ReadOptions():
-            msg = f"{path} is a spec; put the options into the spec, as in 'rmat:20,directed'"
-            raise ArgumentError(msg)
+        _refuse_options(path, options)
         with translate_errors(f"generating {path}"):
-            return from_spec(path)
-    file = Path(path)
-    if format is None and not file.suffix and not _exists(file):
-        raise FileError(_missing(str(path)))
-    kind, compression = format_of(file, format)
-    source = Source(file, compression)
+            return from_spec(str(path))
+    kind, source = _source_of(path, format)
     with source.translate_errors():
         return kind.read(source, options)
+
+
+def read_share(
+    path: str | os.PathLike[str],
+    world: World,
+    *,
+    format: str | None = None,  # noqa: A002 - name of `read`
+    directed: bool | None = None,
+    weighted: bool | None = None,
+    n: int | None = None,
+    self_loops: str = "keep",
+    duplicates: str = "keep",
+    columns: Sequence[str | int] | None = None,
+) -> EdgeShare:
+    """Return the edges that this rank reads of a file or computes of a spec; the arguments are as for `read`.
+
+    This is a collective operation; all ranks must call it.
+
+    Raises
+    ------
+    EvenerError
+        As for `read`, on all ranks if one fails.
+    """
+    from evener.graph.formats.registry import all_formats
+    from evener.graph.share import share_of_recipe
+    from evener.system.agreement import on_all_ranks
+
+    def opened() -> Any:
+        options = _read_options(path, directed, weighted, n, self_loops, duplicates, columns)
+        if _is_spec(path, format):
+            from evener.graph.generators.models import recipe_of
+
+            _refuse_options(path, options)
+            return None, recipe_of(str(path)), options
+        kind, source = _source_of(path, format)
+        if kind.read_share is None:
+            able = ", ".join(f.name for f in all_formats() if f.read_share is not None)
+            msg = (
+                f"{path}: {kind.name} files cannot be read in parts by several ranks; convert the file with "
+                f"evener convert to one of {able}"
+            )
+            raise ArgumentError(msg)
+        return kind.read_share, source, options
+
+    read_part, source, options = on_all_ranks(world, opened)
+    if read_part is None:
+        return share_of_recipe(source, world.rank, world.size)
+    share: EdgeShare = read_part(source, options, world)
+    return share
 
 
 def write(
@@ -178,6 +213,58 @@ def write(
         kind.write(graph, target, compression)
     if omitted:
         _log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))
+
+
+def _read_options(
+    path: str | os.PathLike[str],
+    directed: bool | None,  # noqa: FBT001 - private
+    weighted: bool | None,  # noqa: FBT001 - private
+    n: int | None,
+    self_loops: str,
+    duplicates: str,
+    columns: Sequence[str | int] | None,
+) -> ReadOptions:
+    """Return the checked options of `read`."""
+    from evener.graph.formats.read_options import ReadOptions
+
+    check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
+    for name, truth in (("directed", directed), ("weighted", weighted)):
+        if not isinstance(truth, bool | None):
+            raise ArgumentError(f"{name}=: expected True, False or None, found {truth!r}")
+    if n is not None and not (_is_integer(n) and 0 <= n <= MAX_VERTICES):
+        raise ArgumentError(f"n=: expected an integer from 0 to {MAX_VERTICES:,}, found {n!r}")
+    for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
+        if choice not in ("keep", "drop"):
+            raise ArgumentError(f"{name}=: expected 'keep' or 'drop', found {choice!r}")
+    return ReadOptions(
+        directed, weighted, None if n is None else int(n), self_loops, duplicates, _columns_of(columns)
+    )
+
+
+def _is_spec(path: str | os.PathLike[str], kind: str | None) -> bool:
+    """Return whether `read` generates a graph."""
+    return kind is None and isinstance(path, str) and bool(_SPEC.fullmatch(path)) and not _exists(path)
+
+
+def _refuse_options(path: str | os.PathLike[str], options: ReadOptions) -> None:
+    """Raise if options are given for a spec."""
+    from evener.graph.formats.read_options import ReadOptions
+
+    if options != ReadOptions():
+        msg = f"{path} is a spec; put the options into the spec, as in 'rmat:20,directed'"
+        raise ArgumentError(msg)
+
+
+def _source_of(path: str | os.PathLike[str], name: str | None) -> tuple[Format, Source]:
+    """Return the format and the source of a path."""
+    from evener.graph.formats.file import Source
+    from evener.graph.formats.registry import format_of
+
+    file = Path(path)
+    if name is None and not file.suffix and not _exists(file):
+        raise FileError(_missing(str(path)))
+    kind, compression = format_of(file, name)
+    return kind, Source(file, compression)
 
 
 def _columns_of(columns: Any) -> tuple[str | int, ...] | None:

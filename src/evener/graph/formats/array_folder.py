@@ -20,6 +20,7 @@ import numpy as np
 from evener.errors import FormatError
 from evener.graph.formats import validated
 from evener.graph.formats.npy import Header, read_header, write_array
+from evener.system import memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -199,6 +200,10 @@ def _describe(header: Header) -> str:
 
 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind == "O":  # Python strings
+        width = max(map(len, array), default=1)
+        memory.require(4 * width * len(array), f"strings of {width:,} characters")
+        array = array.astype(np.str_)
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, FormatError, first_clause
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
-__all__ = ["choose_columns", "edges_from_table", "schema_of", "tables"]
+__all__ = ["choose_columns", "choose_places", "edges_from_table", "read_metadata", "schema_of", "tables"]
 
 _log = logging.getLogger("evener")
 
 _KEY = b"evener"
+# Column in which pandas stores row labels.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[str]:
@@ -35,7 +38,25 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
     Raises
     ------
     FormatError
-        If the table has no columns with usual names. The message lists its columns.
+        As `choose_places`, or if two columns have a chosen name.
+    ArgumentError
+        As `choose_places`.
+    """
+    chosen = [names[place] for place in choose_places(names, options, path)]
+    for name in chosen:
+        _check_unique(name, names, path)
+    return chosen
+
+
+def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[int]:
+    """Return the places of the columns for tail, head and, if present and wanted, weight.
+
+    Columns that are not chosen may have equal names or none.
+
+    Raises
+    ------
+    FormatError
+        If the table has no columns with usual names, or two with a chosen name.
     ArgumentError
         If the option `columns` has fewer than two or more than three entries, or repeats a column.
     """
@@ -44,24 +65,26 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
         if len(options.columns) not in (2, 3):
             msg = f"columns=: expected two columns, or three with the weight, found {len(options.columns)}"
             raise ArgumentError(msg)
-        chosen = [_column_name(column, names, path, found) for column in options.columns]
-        if (repeated := next((name for name in chosen if chosen.count(name) > 1), None)) is not None:
-            msg = f"columns=: expected different columns for tail, head and weight, found {repeated!r} twice"
+        chosen = [_place_of(column, names, path, found) for column in options.columns]
+        if (repeated := next((place for place in chosen if chosen.count(place) > 1), None)) is not None:
+            name = names[repeated]
+            msg = f"columns=: expected different columns for tail, head and weight, found {name!r} twice"
             raise ArgumentError(msg)
     else:
-        chosen = find_edge_columns(names)
-        if not chosen:
+        usual = find_edge_columns(names)
+        if not usual:
             msg = (
                 f"expected columns named src and dst, source and target, or from and to; found {found}; "
-                f"give columns= with names, or with numbers from 0 if the file has no header row"
+                f"give columns= with names, or with numbers from 0"
             )
             raise FormatError(msg, path=path)
-        if options.weighted is None and len(chosen) == 2 and len(names) > 2:
-            others = ", ".join(repr(name) for name in names if name not in chosen)
+        chosen = [_place_of(name, names, path, found) for name in usual]
+        others = [name for name in names if name and name not in usual and not _INDEX.fullmatch(name)]
+        if options.weighted is None and len(chosen) == 2 and others:
             _log.warning(
                 "%s: the graph has no weights: no column is named weight, only %s; give columns=",
                 path,
-                others,
+                ", ".join(map(repr, others)),
             )
     if options.weighted and len(chosen) < 3:
         msg = f"expected a column named weight, found {found}; give columns="
@@ -69,15 +92,22 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
     return chosen[:2] if options.weighted is False else chosen
 
 
-def _column_name(column: str | int, names: list[str], path: Path, found: str) -> str:
+def _place_of(column: str | int, names: list[str], path: Path, found: str) -> int:
     if isinstance(column, int) and 0 <= column < len(names):
-        return names[column]
+        return column
     if column not in names:
         raise FormatError(f"expected a column {column!r}, found {found}", path=path)
-    return str(column)
+    _check_unique(str(column), names, path)
+    return names.index(str(column))
 
 
-def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -> Edges:
+def _check_unique(name: str, names: list[str], path: Path) -> None:
+    if (count := names.count(name)) > 1:
+        msg = f"expected one column named {name!r}, found {count}; rename the others"
+        raise FormatError(msg, path=path)
+
+
+def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, first_row: int = 0) -> Edges:
     """Return the edges of a table with two or three columns.
 
     Parameters
@@ -88,6 +118,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
         Path of the file, for messages.
     first_line : int, optional
         Line number of the first row, if rows are lines.
+    first_row : int, default 0
+        Rows of the file before the table, for messages.
 
     Raises
     ------
@@ -100,7 +132,9 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
     for name, column in zip(table.column_names, columns, strict=True):
         if column.null_count:
             row = next(i for i, missing in enumerate(column.is_null()) if missing.as_py())
-            raise _error_at(f"expected a value in column {name!r}, but it is missing", row, path, first_line)
+            raise _error_at(
+                f"expected a value in column {name!r}, but it is missing", row + first_row, path, first_line
+            )
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [pa.types.is_string(end.type) or pa.types.is_large_string(end.type) for end in ends]
     integers = [pa.types.is_integer(end.type) for end in ends]
@@ -109,8 +143,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
         raise FormatError(f"expected vertex ids that are all integers or all strings, but {types}", path=path)
     weights = None
     if table.num_columns > 2:
-        weights = _weights(columns[2], table.column_names[2], path, first_line)
-    metadata = _read_metadata(table)
+        weights = _weights(columns[2], table.column_names[2], path, first_line, first_row)
+    metadata = read_metadata(table.schema)
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
         (src, dst, _), ids = number_strings([*ends, extra], path)
@@ -121,7 +155,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None) -
             row = int((end < 0).argmax())
             raise _error_at(
                 f"expected vertex ids from 0 up, but column {name!r} has {end[row]}",
-                row,
+                row + first_row,
                 path,
                 first_line,
             )
@@ -152,7 +186,7 @@ def _integers_if_whole(column: Any) -> Any:
     return column
 
 
-def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDArray[Any]:
+def _weights(column: Any, name: str, path: Path, first_line: int | None, first_row: int) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = column.type
@@ -162,7 +196,8 @@ def _weights(column: Any, name: str, path: Path, first_line: int | None) -> NDAr
         raise FormatError(f"expected numbers as weights, but column {name!r} holds {kind}", path=path)
     weights: NDArray[Any] = column.to_numpy()
     if (row := first_nan(weights)) is not None:
-        raise _error_at(f"expected a number as weight, but column {name!r} has NaN", row, path, first_line)
+        msg = f"expected a number as weight, but column {name!r} has NaN"
+        raise _error_at(msg, row + first_row, path, first_line)
     return weights
 
 
@@ -172,10 +207,10 @@ def _error_at(msg: str, row: int, path: Path, first_line: int | None) -> FormatE
     return FormatError(msg, path=path, line=first_line + row)
 
 
-def _read_metadata(table: Any) -> dict[str, Any]:
+def read_metadata(schema: Any) -> dict[str, Any]:
     """Return the graph properties of `schema_of`; an empty dict if another tool wrote the table."""
     try:
-        metadata = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+        metadata = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
     except (ValueError, RecursionError):
         return {}
     if not isinstance(metadata, dict):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import check_csr
+from evener.graph.csr import CSR, ReverseEdges
 from evener.graph.formats import validated
 from evener.graph.formats.array_folder import (
     MANIFEST,
@@ -31,8 +32,11 @@ from evener.graph.formats.array_folder import (
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.file import Source
 from evener.graph.formats.registry import Format
-from evener.graph.formats.rows import apply_options, check_symmetric
+from evener.graph.formats.rows import apply_options, check_options, check_symmetric
+from evener.graph.generators.sources import ReversedEdges
 from evener.graph.graph import Graph
+from evener.graph.share import EdgeRange, EdgeShare, StoredRows
+from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write_folder
 
 if TYPE_CHECKING:
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.formats.read_options import ReadOptions
+    from evener.system.world import World
 
 __all__ = ["FORMAT", "MappedContainer", "check", "digest_of", "is_plain_container", "open_container"]
 
@@ -67,6 +72,42 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     if source.path.name == MANIFEST:
         source = Source(source.path.parent)
     return apply_options(open_container(source).graph, options, source.path, symmetric=True)
+
+
+def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
+    """Return the mapped rows of a container, of which each rank uses its own."""
+    if source.path.name == MANIFEST:
+        source = Source(source.path.parent)
+
+    def mapped() -> Graph:
+        refuse_columns(options, "a container")
+        return open_container(source).graph
+
+    # One rank checks the content; the others find it validated, if they share a cache folder.
+    on_all_ranks(world, lambda: mapped() if world.rank == 0 else None)
+    graph = on_all_ranks(world, mapped)
+    return on_all_ranks(world, lambda: _share_of(graph, options, source.path, world))
+
+
+def _share_of(graph: Graph, options: ReadOptions, path: Path, world: World) -> EdgeShare:
+    """Return the share of a rank, with the options applied as `apply_options` does."""
+    check_options(graph, options, path)
+    directed = graph.directed if options.directed is None else options.directed
+    if graph.directed and not directed:
+        msg = (
+            f"{path}: directed=False needs the reverse of every edge, which several ranks do not check; "
+            "read the container with one process and write it again"
+        )
+        raise ArgumentError(msg)
+    weights = None if options.weighted is False else graph.weights
+    rows = CSR(graph.offsets, graph.targets, weights, None)
+    edges: StoredRows | EdgeRange = StoredRows(rows)
+    if options.self_loops != "keep" or options.duplicates != "keep":
+        bounds = [graph.m * rank // world.size for rank in (world.rank, world.rank + 1)]
+        edges = EdgeRange(ReversedEdges(ReverseEdges(*rows[:3])), *bounds)
+    ids = graph.ids if graph.has_custom_ids else None
+    how = {"self_loops": options.self_loops, "duplicates": options.duplicates}
+    return EdgeShare(edges, directed, symmetrise=False, ids=ids, **how)
 
 
 def open_container(source: Source) -> MappedContainer:
@@ -167,4 +208,4 @@ def is_plain_container(folder: Path) -> bool:
     return is_container and all(entry.name in names and entry.is_file() for entry in folder.iterdir())
 
 
-FORMAT = Format("container", (".evg",), read, write, compressed=False)
+FORMAT = Format("container", (".evg",), read, write, compressed=False, read_share=read_share)

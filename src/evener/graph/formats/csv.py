@@ -1,4 +1,7 @@
-"""CSV files: a table with a header row, or two or three columns of integers without a header.
+"""CSV files: a table with a header row, or columns chosen by number, with or without a header.
+
+Blanks around a field are no part of it, unless the field is in quotes. A field in quotes may hold line
+breaks. A separator at the end of each row separates nothing. Columns that are not chosen may hold any text.
 
 A CSV file stores edges only. To read back an undirected graph, give ``directed=False``; to keep vertices
 without edges, give `n`. If only the ids are in quotes, the ids are strings: "01" and "1" differ. If the
@@ -7,15 +10,17 @@ header is in quotes as well, quoted ids are integers if all of them are plain in
 
 from __future__ import annotations
 
-import csv as plain_csv
-import io
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import FormatError
-from evener.graph.formats.columns import choose_columns, edges_from_table, tables
-from evener.graph.formats.edgelist import Heading, read_numbers
+from evener.graph.arrow import find_edge_columns
+from evener.graph.formats.columns import choose_places, edges_from_table, tables
+from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
+from evener.graph.formats.edgelist import read_numbers
+from evener.graph.formats.edgelist_heading import Heading
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
@@ -24,7 +29,6 @@ from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from evener.graph.formats.file import Source
@@ -33,82 +37,239 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_INTEGER = re.compile(r"[-+]?\d+")
-# Integers as pandas writes them in a column with missing values.
-_WHOLE = re.compile(r"[-+]?\d+(\.0*)?")
+_INTEGER = re.compile(rb"[-+]?\d+")
+# Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
+_NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
+_NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
+# Error of Arrow for a value.
+_CONVERSION = re.compile(r"In CSV column #(\d+): .*error to (\w+): invalid (?:value '(.*)'|UTF8)", re.DOTALL)
+# Bytes of a block for records with line breaks; longer records are read without Arrow.
+_LONG_BLOCK = 1 << 24
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSV file."""
     source.check()
     path = source.path
-    with open_text(source) as text:
-        first = _decode(text.peek(), path)
-        delimiter = next((d for d in ",;\t|" if d in first), ",")
-        fields = _split(first, delimiter, path, text.line + 1)
-        bare = len(fields) > 1 and all(_INTEGER.fullmatch(field.strip()) for field in fields[:2])
-        if bare and options.columns is None and delimiter in ",\t":
-            return build_graph(read_numbers(text, options, Heading()), options, path)
-        by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
-        heading = not (bare or by_position)
-        names = fields if heading else [f"f{i}" for i in range(len(fields))]
-        if heading:
-            text.skip()
-        chosen = choose_columns(names, options, path)
-        row = _decode(text.peek(), path)
-        sample = _split(row, delimiter, path, text.line + 1)
-    if len(set(names)) != len(names):
-        raise FormatError("expected distinct column names, found two that are equal", path=path, line=1)
-    values, ids_in_quotes = _first_values(row, sample, delimiter, names, chosen)
-    # A quoted header means that the writer may quote every field.
-    quoted = heading and ids_in_quotes
-    undecided = quoted and any(name.startswith('"') for name in _split_quoted(first, delimiter))
-    types = dict(zip(chosen, _types_of(values, quoted=quoted), strict=True))
-    table = _table_with_exact_weights(source, names, types, delimiter, heading=heading)
-    edges = edges_from_table(_as_integers(table) if undecided else table, path, first_line=1 + heading)
+    head = read_head(source)
+    first = head.records[0]
+    ends = first.fields[:2]
+    bare = len(ends) == 2 and all(_is_number(end) for end in ends)
+    by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
+    if bare and options.columns is None and head.delimiter in b",\t " and all(map(_is_integer, ends)):
+        with open_text(source) as text:
+            return build_graph(read_numbers(text, options, Heading(), remedy=_NAMES), options, path)
+    texts = [_decode(field.text, path, first.line) for field in first.fields]
+    heading = _has_heading(head.records, texts) if by_position else not bare
+    names = texts if heading else [f"f{i}" for i in range(len(texts))]
+    rows = head.records[heading:]
+    row = rows[0].fields if rows else []
+    fields = len(first.fields)
+    if heading and len(row) == fields + 1 and not row[-1].text:
+        fields += 1  # a separator ends each row, but not the heading
+    elif heading and len(row) == fields - 1 and not names[-1]:
+        fields -= 1
+    if bare and options.columns is None:
+        weighted = fields > 2 and (options.weighted or _is_number(first.fields[2]))
+        places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
+    else:
+        places = choose_places(names[:fields], options, path)
+    shape = _Shape(head, heading, names, fields, places)
+    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape, row))
+    # A quoted heading means that the writer may quote every field.
+    quoted = heading and any(field.quoted for field in first.fields) and _ids_are_quoted(shape, row)
+    line = (rows[0].line if rows else 0) if in_lines else None
+    edges = edges_from_table(_as_integers(table) if quoted else table, path, first_line=line)
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
     return build_graph(edges, options, path)
 
 
-def _first_values(
-    row: str, sample: list[str], delimiter: str, names: list[str], chosen: Sequence[str]
-) -> tuple[list[str], bool]:
-    """Return the chosen fields of the first row of values, and whether both ids are in quotes.
+class _Shape(NamedTuple):
+    """The layout of a CSV file, and the places of the chosen columns."""
 
-    If the row has a wrong number of fields, the fields are "0", and Arrow reports the row.
+    head: Head
+    heading: bool
+    names: list[str]
+    fields: int
+    places: list[int]
+
+    @property
+    def chosen(self) -> list[str]:
+        """The names of the chosen columns."""
+        return [self.names[place] for place in self.places]
+
+    @property
+    def begin(self) -> int:
+        """The first byte after the heading."""
+        return self.head.records[0].stop if self.heading else self.head.records[0].start
+
+
+def _is_integer(field: Field) -> bool:
+    return not field.quoted and _INTEGER.fullmatch(field.text) is not None
+
+
+def _is_number(field: Field) -> bool:
+    return not field.quoted and _NUMBER.fullmatch(field.text) is not None
+
+
+def _has_heading(records: list[Record], names: list[str]) -> bool:
+    """Return whether the first record holds column names, for columns chosen by number.
+
+    A heading holds no numbers. It has usual names, or a column below it has numbers only.
     """
-    raw = _split_quoted(row, delimiter)
-    if not len(sample) == len(raw) == len(names):
-        return ["0"] * len(chosen), False
-    places = [names.index(name) for name in chosen]
-    return [sample[place].strip() for place in places], all(
-        raw[place].startswith('"') for place in places[:2]
+    if any(_NUMBER.fullmatch(field.text) for field in records[0].fields):
+        return False
+    columns = zip_longest(*(record.fields for record in records[1:]), fillvalue=Field(b"", quoted=False))
+    below = [[_NUMBER.fullmatch(field.text) for field in column if field.text] for column in columns]
+    return bool(find_edge_columns(names)) or any(column and all(column) for column in below)
+
+
+def _ids_are_quoted(shape: _Shape, row: list[Field]) -> bool:
+    return len(row) == shape.fields and all(row[place].quoted for place in shape.places[:2])
+
+
+def _types_of(shape: _Shape, row: list[Field]) -> list[str]:
+    """Return the types of the chosen columns.
+
+    The first row sets the id type, so one malformed id cannot turn all ids into strings. If the row has a
+    wrong number of fields, the types are integers, and the reader reports the row.
+    """
+    values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
+    kind = "string"
+    # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
+    quoted = shape.heading and _ids_are_quoted(shape, row)
+    if not quoted and all(_NUMBER.fullmatch(value) for value in values[:2]):
+        kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
+    weights = values[2 : len(shape.places)]
+    return [kind, kind, *("int64" if _INTEGER.fullmatch(value) else "float64" for value in weights)]
+
+
+def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
+    """Return the table, with integer weights in the first type that holds all of them.
+
+    Also return whether each row is a line.
+    """
+    if types[2:] == ["int64"]:
+        for dtype in ("int64", "uint64"):
+            with suppress(FormatError):  # a weight may be too large or have a fraction
+                return _table(source, shape, [*types[:2], dtype])
+        types = [*types[:2], "float64"]
+    return _table(source, shape, types)
+
+
+def _table(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
+    """Return the table, and whether each row is a line.
+
+    Arrow reads most files. It does not read blanks before a quote, and it keeps blanks around strings.
+    """
+    import pyarrow as pa
+
+    table = None
+    for newlines in (False, True):
+        try:
+            table = _read_with_arrow(source, shape, types, newlines=newlines)
+            break
+        except pa.ArrowInvalid as error:
+            if (value := _CONVERSION.search(str(error))) is None:
+                continue  # a row may hold line breaks, or be longer than a block
+            if value[3] is not None and '"' in value[3]:
+                break
+            raise _conversion_error(source, shape, types, newlines=newlines) from error
+    if table is None or _has_blanks(table):
+        columns = read_columns(source, shape.head, shape.places, skip=int(shape.heading), count=shape.fields)
+        casts = zip(columns, shape.places, types, strict=True)
+        return pa.table([_cast(*cast, shape, source.path) for cast in casts], shape.chosen), False
+    return table.select(range(len(types))).rename_columns(shape.chosen), not newlines
+
+
+def _read_with_arrow(
+    source: Source, shape: _Shape, types: list[str], *, newlines: bool, threads: bool = True
+) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    named = {str(place): pa.type_for_alias(alias) for place, alias in zip(shape.places, types, strict=True)}
+    if shape.fields > len(shape.names):
+        named[str(len(shape.names))] = pa.null()
+    with (
+        source.translate_errors(),
+        pa.input_stream(str(source.path), compression=source.compression) as stream,
+    ):
+        stream.read(shape.begin)
+        return csv.read_csv(
+            stream,
+            read_options=csv.ReadOptions(
+                column_names=list(map(str, range(shape.fields))),
+                use_threads=threads,
+                block_size=_LONG_BLOCK if newlines else None,
+            ),
+            parse_options=csv.ParseOptions(
+                delimiter=shape.head.delimiter.decode(), ignore_empty_lines=True, newlines_in_values=newlines
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=named,
+                include_columns=list(named),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+
+
+def _has_blanks(table: Any) -> bool:
+    """Return whether a string begins or ends with a blank, which quotes may enclose."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return any(
+        pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(column, r"^[ \t]|[ \t]$")).as_py()
+        for column in table.columns
     )
 
 
-def _types_of(values: list[str], *, quoted: bool) -> list[str]:
-    """Return the types of the chosen columns.
+def _cast(column: Any, place: int, alias: str, shape: _Shape, path: Path) -> Any:
+    """Return a column of strings in another type."""
+    import pyarrow as pa
 
-    The first row sets the id type, so one malformed id cannot turn all ids into strings.
-    """
-    kind = "string"
-    if not quoted and all(_WHOLE.fullmatch(value) for value in values[:2]):
-        kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
-    return [kind, kind, *("int64" if _INTEGER.fullmatch(value) else "float64" for value in values[2:])]
+    kind = pa.type_for_alias(alias)
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid as error:
+        for row, value in enumerate(column):
+            try:
+                value.cast(kind)
+            except pa.ArrowInvalid:
+                msg = _wrong_value(shape, place, alias, value.as_py())
+                raise FormatError(f"{msg} (in row {row + 1})", path=path) from error
+        raise
 
 
-def _table_with_exact_weights(
-    source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool
-) -> Any:
-    """Return the table, with integer weights in the first type that holds all of them."""
-    if list(types.values())[2:] == ["int64"]:
-        weight = list(types)[2]
-        for dtype in ("int64", "uint64"):
-            with suppress(FormatError):  # a weight may be too large or have a fraction
-                return _table(source, names, {**types, weight: dtype}, delimiter, heading=heading)
-        types = {**types, weight: "float64"}
-    return _table(source, names, types, delimiter, heading=heading)
+def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlines: bool) -> FormatError:
+    """Return the error for a value of another type than its column."""
+    import pyarrow as pa
+
+    try:  # with one thread, the error names the row
+        _read_with_arrow(source, shape, types, newlines=newlines, threads=False)
+    except pa.ArrowInvalid as error:
+        text = str(error)
+    row = re.search(r"Row #(\d+)", text)
+    line = None if row is None or newlines else int(row[1]) + shape.head.records[shape.heading].line - 1
+    value = _CONVERSION.search(text)
+    if value is None or value[3] is None:
+        name = shape.names[int(value[1])] if value else shape.chosen[0]
+        msg = f"expected UTF-8 text in column {name!r}; convert the file to UTF-8"
+    elif (place := int(value[1])) not in shape.places:
+        msg = f"expected {len(shape.names)} fields, as in the heading, found {value[3]!r} after them"
+    else:
+        msg = _wrong_value(shape, place, types[shape.places.index(place)], value[3])
+    return FormatError(msg, path=source.path, line=line)
+
+
+def _wrong_value(shape: _Shape, place: int, alias: str, value: str) -> str:
+    kind = "integers" if "int" in alias else "numbers"
+    remedy = "correct it, or quote string ids" if place in shape.places[:2] else "correct it"
+    found = repr(value if len(value) <= 60 else value[:60] + "...")
+    return f"expected {kind} in column {shape.names[place]!r}, as in its first row, found {found}; {remedy}"
 
 
 def _as_integers(table: Any) -> Any:
@@ -124,72 +285,11 @@ def _as_integers(table: Any) -> Any:
     return table
 
 
-def _split(line: str, delimiter: str, path: Path, number: int) -> list[str]:
-    """Return the fields of a line without quotes."""
+def _decode(text: bytes, path: Path, line: int) -> str:
     try:
-        return next(plain_csv.reader(io.StringIO(line), delimiter=delimiter), [])
-    except plain_csv.Error as error:
-        cause = "it holds a carriage return; use line feeds" if "\r" in line else str(error)
-        msg = f"expected a row of fields separated by {delimiter!r}, but {cause}"
-        raise FormatError(msg, path=path, line=number) from error
-
-
-def _split_quoted(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a line with quotes."""
-    end = re.escape(delimiter)
-    return re.findall(rf'(?:^|{end})("(?:[^"]|"")*"[^{end}]*|[^{end}]*)', line)
-
-
-def _decode(line: bytes | None, path: Path) -> str:
-    try:
-        return (line or b"").removeprefix(b"\xef\xbb\xbf").decode()
+        return text.decode()
     except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text, found {error.reason}", path=path, line=1) from error
-
-
-def _table(source: Source, names: list[str], types: dict[str, str], delimiter: str, *, heading: bool) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    def attempt(*, threads: bool) -> Any:
-        with (
-            source.translate_errors(),
-            pa.input_stream(str(source.path), compression=source.compression) as stream,
-        ):
-            return csv.read_csv(
-                stream,
-                read_options=csv.ReadOptions(column_names=names, skip_rows=int(heading), use_threads=threads),
-                parse_options=csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=True),
-                convert_options=csv.ConvertOptions(
-                    column_types={name: pa.type_for_alias(alias) for name, alias in types.items()},
-                    include_columns=list(types),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                ),
-            )
-
-    try:
-        return attempt(threads=True)
-    except pa.ArrowInvalid:
-        try:  # with one thread, the error names the row
-            return attempt(threads=False)
-        except pa.ArrowInvalid as error:
-            row = re.search(r"Row #(\d+)", str(error))
-            msg = _describe_error(str(error).splitlines()[0], names, types)
-            raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
-
-
-def _describe_error(error: str, names: list[str], types: dict[str, str]) -> str:
-    """Return the message for an error of Arrow in a row."""
-    value = re.search(r"In CSV column #(\d+): .*error to (\w+): invalid (?:value '(.*)'|UTF8)", error)
-    if value is None:
-        return f"expected {len(names)} fields, as in the first row; {re.sub(r' *Row #[0-9]+: *', ' ', error)}"
-    name = names[int(value[1])]
-    if value[3] is None:
-        return f"expected UTF-8 text in column {name!r}; convert the file to UTF-8"
-    kind = "integers" if "int" in types[name] else "numbers"
-    remedy = "correct it, or quote string ids" if name in list(types)[:2] else "correct it"
-    return f"expected {kind} in column {name!r}, as in its first row, found {value[3]!r}; {remedy}"
+        raise FormatError(f"expected UTF-8 text, found {error.reason}", path=path, line=line) from error
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:

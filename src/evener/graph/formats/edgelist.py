@@ -1,6 +1,7 @@
 """Edge lists as text, as in SNAP, KONECT and GAP (`.el`, `.wel`): one ``tail head [weight]`` per line.
 
-Comments begin with # or %. Tabs, spaces or commas separate fields. The reader interprets some comments:
+Comments begin with # or %. Tabs, spaces or commas separate fields. If the ids of the first edge are no
+numbers, all ids are names: see `evener.graph.formats.name_lines`. The reader interprets some comments:
 "Directed graph", "Undirected graph" and the number of edges of SNAP, and "sym" and "asym" of KONECT. `write`
 adds comments for vertices without edges, and for the types of weights and ids.
 """
@@ -10,20 +11,23 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, FormatError, first_clause
-from evener.graph.arrow import find_edge_columns
+from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
+from evener.graph.formats.edgelist_heading import Heading, read_heading
 from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
+from evener.graph.formats.name_lines import NUMBER, is_header_row, read_fields
 from evener.graph.formats.registry import Format
+from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
+from evener.graph.share import EdgeIds, EdgeShare
+from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
@@ -34,8 +38,9 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
+    from evener.system.world import World
 
-__all__ = ["FORMAT", "Heading", "read_numbers", "refuse_columns", "refuse_infinite", "write_lines"]
+__all__ = ["FORMAT", "read_numbers", "refuse_columns", "refuse_infinite", "write_lines"]
 
 COMMENTS = b"#%"
 
@@ -44,39 +49,12 @@ _MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
+_INTEGER = re.compile(rb"[-+]?\d+")
+# An exponent needs a point, because "1e5" may be a name.
+_DECIMAL = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
+_MAX_EXACT = 2.0**53
+_NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
 _ISOLATED_PER_LINE = 1000
-_TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
-
-
-@dataclass
-class Heading:
-    """Graph properties in the comments before the first edge."""
-
-    directed: bool | None = None
-    bipartite: bool = False
-    edges: int | None = None
-    n: int | None = None
-    weights: str | None = None
-    strings: bool = False
-    isolated: list[str] = field(default_factory=list)
-
-    def parse_comment(self, line: str) -> None:
-        """Read the properties in one comment."""
-        if word := re.search(r"\b(un)?directed graph", line, re.IGNORECASE):
-            self.directed = word[1] is None if self.directed is None else self.directed
-        elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
-            self.directed = word[1] != "sym"
-            self.bipartite = word[1] == "bip"
-        if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
-            self.edges = int(count[1])
-        if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
-            self.n = int(span[1]) + 1
-        if line == "# Ids: strings":
-            self.strings = True
-        if word := re.fullmatch(r"# Weights: (u?int\d\d?|float\d\d)", line):
-            self.weights = word[1]
-        if line.startswith("# Without edges: "):
-            self.isolated += line.removeprefix("# Without edges: ").split()
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -84,23 +62,76 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     refuse_columns(options, "an edge list")
     source.check()
     with open_text(source) as text:
-        heading = _read_heading(text)
-        if heading.bipartite and options.directed is None:
-            msg = (
-                "found a bipartite graph ('bip'), where tails and heads have separate ids; "
-                "make the ids distinct, or give directed= to read the ids as they are"
-            )
-            raise FormatError(msg, path=source.path, line=1)
-        first = text.peek()
-        fields = lines.fields_of(first) if first is not None else []
-        numbers = not heading.strings and all(_NUMBER.match(f) for f in fields[:2])
+        heading, numbers = _begin(text, options)
         if numbers:
             edges = read_numbers(text, options, heading)
-        elif len(fields) < 2:
-            raise FormatError(_too_few_fields(first), path=source.path, line=text.line + 1)
     if not numbers:
         edges = _read_string_ids(source, options, heading)
     return build_graph(edges, options, source.path)
+
+
+def _begin(text: Text, options: ReadOptions) -> tuple[Heading, bool]:
+    """Return the heading, and whether the ids are integers."""
+    heading, path = read_heading(text), text.source.path
+    if heading.bipartite and options.directed is None:
+        msg = (
+            "found a bipartite graph ('bip'), where tails and heads have separate ids; "
+            "make the ids distinct, or give directed= to read the ids as they are"
+        )
+        raise FormatError(msg, path=path, line=1)
+    first = text.peek()
+    fields = lines.fields_of(first) if first is not None else []
+    numbers = not heading.strings and all(_INTEGER.fullmatch(f) for f in fields[:2])
+    if not numbers and len(fields) < 2:
+        raise FormatError(_too_few_fields(first), path=path, line=text.line + 1)
+    return heading, numbers
+
+
+def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
+    """Return the edges in this rank's part of an edge list with integer ids."""
+
+    def begin() -> Any:
+        refuse_columns(options, "an edge list")
+        refuse_compressed(source)
+        source.check()
+        if world.rank:
+            return None
+        with open_text(source) as text:
+            heading, numbers = _begin(text, options)
+            if not numbers:
+                msg = (
+                    "expected integer ids, because several ranks read the file; convert it with evener "
+                    "convert, which numbers the vertices, or read it with one process"
+                )
+                raise FormatError(msg, path=source.path, line=text.line + 1)
+            if options.n is not None and heading.isolated:
+                msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids"
+                raise ArgumentError(f"{source.path}: {msg}; remove n")
+            isolated = parse_isolated_ids(heading.isolated, source.path)
+            heading.isolated = []
+            grammar = None if text.peek() is None else _grammar_of(text, options)
+            return heading, isolated, grammar, text.line, text.offset
+
+    heading, isolated, grammar, line, offset = world.allgather(on_all_ranks(world, begin))[0]
+    dtype = heading.weights if options.weighted is not False else None
+    if grammar is None:
+        weights = np.empty(0, dtype) if options.weighted or dtype else None
+        edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path=source.path)
+    else:
+        part = parse_part(world, source, grammar, line=line, offset=offset)
+        found = world.allreduce(len(part.edges.src), "sum")
+        _check_count(source.path, part.last_line, heading, found, cut=part.cut)
+        weights = to_common_dtype(world, part.edges.weights)
+        if weights is not None:
+            gapless = part.line_count == len(weights)
+            where = range(part.first_line, part.first_line + len(weights)) if gapless else None
+            weights = on_all_ranks(world, lambda: _cast_weights(weights, heading, source.path, where))
+        edges = EdgeIds(part.edges.src, part.edges.dst, weights, path=source.path)
+    listed = len(isolated) > 0
+    edges.n = options.n if options.n is not None else None if listed else heading.n
+    edges.vertices = isolated if world.rank == 0 else isolated[:0]
+    directed = next((d for d in (options.directed, heading.directed) if d is not None), True)
+    return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
 
 
 def _warn_unread_weights(path: Path, third: bytes) -> None:
@@ -109,29 +140,17 @@ def _warn_unread_weights(path: Path, third: bytes) -> None:
     _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
-def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
-    """Return the edges in the rest of a text, with integer ids."""
+def read_numbers(text: Text, options: ReadOptions, heading: Heading, *, remedy: str = _NAMES) -> Edges:
+    """Return the edges in the rest of a text, with integer ids; `remedy` ends the error for other ids."""
     first = text.peek()
     if first is None:
         edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
         edges.weights = np.empty(0, heading.weights) if options.weighted or heading.weights else None
     else:
-        fields = lines.fields_of(first)
-        if len(fields) < 2:
-            raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
-        weighted = options.weighted
-        if weighted is None:
-            weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
-            if len(fields) > 2 and not weighted:
-                _warn_unread_weights(text.source.path, fields[2])
-        if weighted and len(fields) < 3:
-            msg = f"expected three fields because of weighted=True, found {len(fields)}"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        max_id = None if options.n is None else max(options.n - 1, 0)
-        grammar = lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id)
+        grammar = _grammar_of(text, options, remedy=remedy)
         before = text.line
         edges = lines.parse(text, grammar)
-        _check_count(text, heading, len(edges.src))
+        _check_count(text.source.path, text.line, heading, len(edges.src), cut=text.cut)
         if edges.weights is not None:
             # If each line is an edge, the row gives the line number.
             gapless = text.line - before == len(edges.weights)
@@ -142,6 +161,24 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading) -> Edges:
     if heading.isolated:
         add_isolated(edges, parse_isolated_ids(heading.isolated, text.source.path))
     return edges
+
+
+def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = _NAMES) -> lines.Grammar:
+    """Return the syntax of the lines, given the first line of an edge."""
+    first = text.peek()
+    fields = lines.fields_of(first or b"")
+    if len(fields) < 2:
+        raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
+    weighted = options.weighted
+    if weighted is None:
+        weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
+        if len(fields) > 2 and fields[2] and not weighted:
+            _warn_unread_weights(text.source.path, fields[2])
+    if weighted and len(fields) < 3:
+        msg = f"expected three fields because of weighted=True, found {len(fields)}"
+        raise FormatError(msg, path=text.source.path, line=text.line + 1)
+    max_id = None if options.n is None else max(options.n - 1, 0)
+    return lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy)
 
 
 def _cast_weights(weights: Any, heading: Heading, path: Path, where: Sequence[int] | None) -> Any:
@@ -162,114 +199,66 @@ def refuse_columns(options: ReadOptions, what: str) -> None:
         raise ArgumentError(msg)
 
 
-def _read_heading(text: Text) -> Heading:
-    heading = Heading()
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
-        heading.parse_comment(line.decode("utf-8", "replace").strip())
-        if heading.weights not in (None, *_TYPES):
-            msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        text.skip()
-    return heading
-
-
 def _too_few_fields(line: bytes | None) -> str:
     found = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
     return f"expected tail and head with a tab, space or comma between them, found {found}"
 
 
-def _check_count(text: Text, heading: Heading, found: int) -> None:
+def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bool) -> None:
     if heading.edges is None or found >= heading.edges:
         return
-    if text.cut or found < _MIN_EDGE_SHARE * heading.edges:
+    if cut or found < _MIN_EDGE_SHARE * heading.edges:
         msg = (
             f"expected {heading.edges} edges, as in the comment, found {found}; download the file again, or "
             "remove a wrong comment"
         )
-        raise FormatError(msg, path=text.source.path, line=text.line)
+        raise FormatError(msg, path=path, line=line)
 
 
 def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> Edges:
-    """Return the edges of a list with string ids; Arrow splits the lines."""
+    """Return the edges of a list with string ids, or with integer ids that have a point."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    table = _read_lines(source)
-    text = pc.utf8_trim_whitespace(table.column(0))
-    comment = pc.or_(pc.starts_with(text, "#"), pc.starts_with(text, "%"))
-    kept = pc.invert(pc.or_(pc.equal(text, ""), comment))
-    line = np.flatnonzero(kept.to_numpy(zero_copy_only=False)) + 1
-    fields = pc.split_pattern_regex(text.filter(kept), r"[ \t]*,[ \t]*|[ \t]+")
-    counts = pc.list_value_length(fields).to_numpy()
-    count = int(counts[0]) if len(counts) else 2
-    wrong = np.flatnonzero((counts != count) | (counts < 2))
-    if len(wrong):
-        msg = f"expected {max(count, 2)} fields, as in the first line, found {counts[wrong[0]]}"
-        raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
-    ends = [pc.list_element(fields, 0), pc.list_element(fields, 1)]
-    if len(line) > 1 and not heading.strings and _is_header_row(fields, ends):
-        msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
+    columns, line = read_fields(source)
+    ends, count = columns[:2], len(columns)
+    if len(line) > 1 and not heading.strings and is_header_row(columns):
+        first = [end[0].as_py() for end in ends]
+        if any(map(NUMBER.fullmatch, first)):
+            msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {_NAMES}"
+        else:
+            msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
-    third = str(pc.list_element(fields, 2)[0]).encode() if count > 2 and len(line) else b""
+    third = str(columns[2][0]).encode() if count > 2 and len(line) else b""
     if third and options.weighted is None and not _NUMBER.match(third):
         _warn_unread_weights(source.path, third)
     if options.weighted or (options.weighted is None and _NUMBER.match(third)):
         if count < 3:
             raise FormatError("expected weights, but the lines have two fields", path=source.path)
-        weights = _parse_weights(pc.list_element(fields, 2), line, source.path, heading)
+        weights = _parse_weights(columns[2], line, source.path, heading)
+    if not heading.strings and len(line) and all(_DECIMAL.fullmatch(str(end[0]).encode()) for end in ends):
+        src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
+        edges = Edges(src, dst, weights, heading.directed, heading.n)
+        if heading.isolated:
+            add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
+        return edges
     extra = pa.chunked_array([heading.isolated], pa.string())
     (src, dst, _), ids = number_strings([*ends, extra], source.path)
     return Edges(src, dst, weights, heading.directed, ids=ids)
 
 
-def _is_header_row(fields: Any, ends: list[Any]) -> bool:
-    """Return whether the first line is a header row with column names."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    first, second = ([str(field) for field in fields[row].as_py()] for row in (0, 1))
-    if all(re.fullmatch(r"\d+", end) for end in second[:2]):
-        return True
-    if len(first) > 2 and not _NUMBER.match(first[2].encode()) and _NUMBER.match(second[2].encode()):
-        return True
-    # Vertices may have these ids, but then another line repeats the id.
-    return bool(find_edge_columns(first[:2])) and not any(
-        pc.any(pc.is_in(end.slice(1), pa.array(first[:2], end.type))).as_py() for end in ends
-    )
-
-
-def _read_lines(source: Source) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    with (
-        source.translate_errors(),
-        pa.input_stream(str(source.path), compression=source.compression) as stream,
-    ):
-        try:
-            return csv.read_csv(
-                stream,
-                read_options=csv.ReadOptions(column_names=["line"]),
-                # No text contains this delimiter, so each line is one field.
-                parse_options=csv.ParseOptions(delimiter="\x01", quote_char=False, ignore_empty_lines=False),
-                convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
-            )
-        except pa.ArrowInvalid as error:
-            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_clause(error)})"
-            raise FormatError(msg, path=source.path, line=_first_invalid_line(source)) from error
-
-
-def _first_invalid_line(source: Source) -> int | None:
-    """Return the number of the first line that is not UTF-8, from 1; or None."""
-    with open_text(source) as text:
-        while (line := text.peek()) is not None:
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return text.line + 1
-            text.skip()
-    return None
+def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
+    """Return ids with a point, as `numpy.savetxt` writes them, as integers."""
+    texts = column.to_pylist()
+    wrong = next((row for row, text in enumerate(texts) if not _DECIMAL.fullmatch(text.encode())), None)
+    if wrong is None:
+        ids = np.array(texts, np.float64)
+        whole = (ids >= 0) & (ids < _MAX_EXACT) & (ids == np.floor(ids))
+        if whole.all():
+            return ids.astype(np.int64)
+        wrong = int((~whole).argmax())
+    msg = f"expected two integer vertex ids from 0 to 2^53, found {texts[wrong]!r}"
+    raise FormatError(f"{msg}; {_NAMES}", path=path, line=int(line[wrong]))
 
 
 def _parse_weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
@@ -345,4 +334,6 @@ def write_lines(
         csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)
 
 
-FORMAT = Format("edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write)
+FORMAT = Format(
+    "edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write, read_share=read_share
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError, OutOfMemoryError
-from evener.graph.formats.rows import check_symmetric
+from evener.graph.formats.rows import check_symmetric, to_undirected
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
         If the graph does not fit the available memory, before it allocates.
     """
     if options.n is not None and edges.ids is not None:
-        found = "string ids" if edges.ids.dtype.kind == "U" else "a list of ids"
+        found = "string ids" if edges.ids.dtype.kind in "UO" else "a list of ids"
         msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
         raise ArgumentError(f"{path}: {msg}")
     directed = next((d for d in (options.directed, edges.directed) if d is not None), True)
@@ -108,8 +108,11 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
         ids=edges.ids if edges.ids is not None else graph.ids if graph.has_custom_ids else None,
         validate=False,
     )
-    if edges.both_directions and not directed:
-        check_symmetric(graph, path)
+    if directed or not edges.both_directions:
+        return graph
+    if edges.directed is not False:  # only the caller says that the edges are undirected
+        return to_undirected(graph)
+    check_symmetric(graph, path)
     return graph
 
 

@@ -30,10 +30,15 @@ class Stream:
             pa.CompressedInputStream(self._file, source.compression) if compressed else self._file
         )
         self._size = source.size
+        self._start = source.start
+        if source.start:
+            self._file.seek(source.start)
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill `buffer` with bytes and return their number, which is smaller only at the end of the file."""
+        """Fill `buffer` with bytes and return their number, which is smaller only at the end."""
         filled = 0
+        if self._bytes is self._file:
+            buffer = buffer[: max(0, self._start + self._size - self._file.tell())]
         while filled < len(buffer):
             count = self._bytes.readinto(buffer[filled:])
             if not count:
@@ -42,8 +47,8 @@ class Stream:
         return filled
 
     def fraction(self) -> float:
-        """Return the fraction of the file that was read."""
-        return min(self._file.tell() / self._size, 1.0) if self._size else 1.0
+        """Return the fraction of the source that was read."""
+        return min((self._file.tell() - self._start) / self._size, 1.0) if self._size else 1.0
 
     def close(self) -> None:
         """Close the file."""
@@ -53,7 +58,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, or a folder for formats that use folders.
+    """A file to read, a part of it, or a folder for formats that use folders.
 
     Parameters
     ----------
@@ -61,15 +66,19 @@ class Source:
         Path of the file.
     compression : {"gzip", "zstd", "bz2"}, optional
         Compression of the file.
+    start, stop : int
+        The bytes to read of a file that is not compressed. Default: all.
     """
 
     path: Path
     compression: str | None = None
+    start: int = 0
+    stop: int | None = None
 
     @property
     def size(self) -> int:
-        """Bytes of the file on disk."""
-        return self.path.stat().st_size
+        """Bytes of the file on disk, or of the part to read."""
+        return (self.path.stat().st_size if self.stop is None else self.stop) - self.start
 
     def check(self, *, folder: bool = False) -> None:
         """Check that the path exists, is a file or folder as expected, and is not empty.
@@ -134,6 +143,14 @@ class Source:
                 yield stream
             finally:
                 stream.close()
+
+    def open(self) -> Any:
+        """Return an open file for Arrow, decompressed; the part of a file is in memory."""
+        import pyarrow as pa
+
+        if self.stop is None:
+            return pa.input_stream(str(self.path), compression=self.compression)
+        return pa.BufferReader(self.read_bytes())
 
     def read_bytes(self) -> bytes:
         """Return all bytes, decompressed."""

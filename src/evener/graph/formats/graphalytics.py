@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,17 @@ from evener.graph.formats.edgelist import refuse_columns, refuse_infinite, write
 from evener.graph.formats.edges import Edges, build_graph, count_edges
 from evener.graph.formats.file import Source, open_compressed
 from evener.graph.formats.registry import COMPRESSIONS, Format
+from evener.graph.formats.text_part import (
+    count_lines,
+    parse_in_parts,
+    parse_part,
+    part_of,
+    refuse_compressed,
+    to_common_dtype,
+)
 from evener.graph.formats.text_stream import open_text
+from evener.graph.share import EdgeIds, EdgeShare
+from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write_all
 
 if TYPE_CHECKING:
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
+    from evener.system.world import World
 
 __all__ = ["FORMAT"]
 
@@ -47,6 +58,43 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     _renumber(edges, ids, edge_source.path)
     edges.directed = _read_directed(properties, path)
     return build_graph(edges, options, path)
+
+
+def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
+    """Return this rank's edges, and its part of the vertex file."""
+
+    def begin() -> Any:
+        refuse_columns(options, "a Graphalytics graph")
+        if options.n is not None:
+            msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids; remove n"
+            raise ArgumentError(f"{source.path}: {msg}")
+        path = _properties_path(source)
+        Source(path).check()
+        properties = _read_properties(path)
+        weighted = bool(properties.get("edge-properties.names", "").strip())
+        if options.weighted and not weighted:
+            raise FormatError("expected a weight in edge-properties.names, found none", path=path)
+        files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
+        for file in files:
+            refuse_compressed(file)
+        grammar = _grammar_of(files[1], weighted=weighted, read_weights=options.weighted is not False)
+        return path, properties, *files, grammar, _read_directed(properties, path)
+
+    path, properties, vertices, file, grammar, stated = on_all_ranks(world, begin)
+    part = part_of(world, vertices)
+    ids = parse_in_parts(world, lambda: (_read_vertices(part), count_lines(part)))
+    _check_count(properties, "meta.vertices", world.allreduce(len(ids), "sum"), path)
+    nothing = np.empty(0, np.uint32)
+    edges = EdgeIds(nothing, nothing, None, ids, listed=True, path=file.path)
+    if grammar is not None:
+        found = parse_part(world, file, grammar)
+        edges.src, edges.dst = found.edges.src, found.edges.dst
+        edges.weights = to_common_dtype(world, found.edges.weights)
+    elif options.weighted is not False and properties.get("edge-properties.names", "").strip():
+        edges.weights = np.empty(0)
+    _check_count(properties, "meta.edges", world.allreduce(len(edges.src), "sum"), path)
+    directed = stated if options.directed is None else options.directed
+    return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
 
 
 def _properties_path(source: Source) -> Path:
@@ -112,10 +160,7 @@ def _read_vertices(source: Source) -> NDArray[np.int64]:
             return np.empty(0, dtype=np.int64)
 
     def attempt(*, threads: bool) -> NDArray[np.int64]:
-        with (
-            source.translate_errors(),
-            pa.input_stream(str(source.path), compression=source.compression) as stream,
-        ):
+        with source.translate_errors(), source.open() as stream:
             table = csv.read_csv(
                 stream,
                 read_options=csv.ReadOptions(column_names=["id"], use_threads=threads),
@@ -145,15 +190,24 @@ def _read_vertices(source: Source) -> NDArray[np.int64]:
 
 
 def _read_edges(source: Source, *, weighted: bool, read_weights: bool) -> Edges:
+    grammar = _grammar_of(source, weighted=weighted, read_weights=read_weights)
+    if grammar is None:
+        nothing = np.empty(0, dtype=np.uint32)
+        return Edges(nothing, nothing, np.empty(0) if weighted else None)
+    with open_text(source, empty=True) as text:
+        return lines.parse(text, grammar)
+
+
+def _grammar_of(source: Source, *, weighted: bool, read_weights: bool) -> lines.Grammar | None:
+    """Return the syntax of the lines of an edge file; None without lines."""
     with open_text(source, empty=True) as text:
         if (first := text.peek()) is None:
-            nothing = np.empty(0, dtype=np.uint32)
-            return Edges(nothing, nothing, np.empty(0) if weighted else None)
-        fields = len(lines.fields_of(first))
-        if fields < 2 + weighted:
-            msg = f"expected {2 + weighted} fields by the properties, found {fields}"
-            raise FormatError(msg, path=source.path, line=1)
-        return lines.parse(text, lines.Grammar(b"", fields, weighted and read_weights))
+            return None
+    fields = len(lines.fields_of(first))
+    if fields < 2 + weighted:
+        msg = f"expected {2 + weighted} fields by the properties, found {fields}"
+        raise FormatError(msg, path=source.path, line=1)
+    return lines.Grammar(b"", fields, weighted and read_weights)
 
 
 def _renumber(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
@@ -227,4 +281,6 @@ def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
         raise FileError(msg)
 
 
-FORMAT = Format("Graphalytics", (".properties", ".v", ".e"), read, write, sibling_files=_file_paths)
+FORMAT = Format(
+    "Graphalytics", (".properties", ".v", ".e"), read, write, sibling_files=_file_paths, read_share=read_share
+)

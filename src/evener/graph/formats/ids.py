@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
+from evener.graph.arrays import string_array
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +55,7 @@ def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint
         msg = f"expected vertex ids without the character NUL, found {ids[cut].as_py()!r}"
         raise FormatError(msg, path=path)
     positions = [pc.index_in(column, value_set=ids) for column in text]
-    return [f.to_numpy().astype(np.uint32) for f in positions], np.array(ids.to_pylist(), dtype=np.str_)
+    return [f.to_numpy().astype(np.uint32) for f in positions], string_array(ids.to_pylist())
 
 
 def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:

@@ -1,13 +1,15 @@
 """Matrix Market coordinate files (`.mtx`): an entry in row i, column j is an edge from i to j, ids from 1.
 
-A symmetric matrix is an undirected graph; the file lists its lower triangle.
+A symmetric matrix is an undirected graph; the file lists its lower triangle. A skew-symmetric matrix is a
+directed graph: an entry v in row i, column j also gives the edge from j to i with weight -v. Entries that
+repeat are summed, as in SciPy, unless a comment of `write` says that they are parallel edges.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +20,14 @@ from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
+from evener.graph.formats.rows import apply_options, parallel_edges, sum_parallel_edges
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
@@ -31,7 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric"
+_BANNER = (
+    "%%MatrixMarket matrix coordinate pattern|integer|unsigned-integer|real general|symmetric|skew-symmetric"
+)
+# Comment of a file whose entries that repeat are parallel edges.
+_PARALLEL = b"% Entries that repeat are parallel edges"
+_FIELDS = ("pattern", "integer", "unsigned-integer", "real")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -40,7 +51,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     source.check()
     with open_text(source) as text:
         field, symmetry = _banner(text)
-        n, entries, where = _sizes(text)
+        n, entries, where, parallel = _sizes(text)
         if options.n is not None and options.n != n:
             msg = f"expected n = {options.n} vertices, but the size line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
@@ -50,24 +61,22 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
-    if edges.weights is not None and field == "integer":
-        wrong = first_not_representable(edges.weights, np.int64) if edges.weights.dtype.kind == "f" else None
-        if wrong is not None:
-            msg = f"expected 64-bit integers by the banner, found {edges.weights[wrong]} in entry {wrong + 1}"
-            raise FormatError(msg, path=source.path)
+    if edges.weights is not None and field.endswith("integer"):
+        _check_integers(edges.weights, field, source.path)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     if edges.weights is not None and field == "real":
         edges.weights = edges.weights.astype(np.float64)
     edges.n = n
-    edges.directed = symmetry == "general"
-    if not edges.directed and options.directed:
-        # The directed graph has the edges of both triangles.
-        graph = build_graph(edges, replace(options, directed=False), source.path)
-        return type(graph)(graph.offsets, graph.targets, weights=graph.weights, directed=True, validate=False)
-    # With directed=False, a general matrix lists both triangles.
-    edges.both_directions = edges.directed
-    return build_graph(edges, options, source.path)
+    edges.directed = symmetry != "symmetric"
+    if symmetry == "skew-symmetric":
+        _add_upper_triangle(edges, source.path)
+    kept = replace(options, directed=None, self_loops="keep", duplicates="keep")
+    graph = build_graph(edges, kept, source.path)
+    if not parallel:
+        graph = sum_parallel_edges(graph)
+    # An undirected graph has the edges of both triangles, as the directed graph of a symmetric matrix.
+    return apply_options(graph, options, source.path, symmetric=True)
 
 
 def _banner(text: Text) -> tuple[str, str]:
@@ -80,15 +89,56 @@ def _banner(text: Text) -> tuple[str, str]:
     if layout != "coordinate":
         msg = f"expected a sparse matrix ('coordinate'), found {layout!r}"
         raise FormatError(msg, path=text.source.path, line=1)
-    if field not in ("pattern", "integer", "real") or symmetry not in ("general", "symmetric"):
+    signed = field in ("integer", "real")
+    if field not in _FIELDS or symmetry not in _SYMMETRIES or (symmetry == "skew-symmetric" and not signed):
         msg = f"expected '{_BANNER}', found '{field} {symmetry}'"
         raise FormatError(msg, path=text.source.path, line=1)
     text.skip()
     return field, symmetry
 
 
-def _sizes(text: Text) -> tuple[int, int, int]:
+def _check_integers(weights: NDArray[Any], field: str, path: Path) -> None:
+    """Raise `FormatError` if a weight does not fit the 64-bit integers of the banner."""
+    if field == "integer" and weights.dtype.kind in "iu":  # a writer may use "integer" for uint64
+        return
+    target = np.int64 if field == "integer" else np.uint64
+    if (wrong := first_not_representable(weights, target)) is not None:
+        kind = field.replace("-", " ")
+        msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]} in entry {wrong + 1}"
+        raise FormatError(msg, path=path)
+
+
+def _add_upper_triangle(edges: Edges, path: Path) -> None:
+    """Add the entry -v in row j, column i for each entry v in row i, column j."""
+    if (loops := edges.src == edges.dst).any():
+        entry = int(loops.argmax()) + 1
+        msg = f"expected no diagonal entry in a skew-symmetric matrix, found one in entry {entry}; remove it"
+        raise FormatError(msg, path=path)
+    edges.src, edges.dst = (np.concatenate(ends) for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
+    if edges.weights is not None:
+        if edges.weights.dtype.kind in "iu" and len(edges.weights):
+            _check_negatives(edges.weights, path)
+        edges.weights = np.concatenate([edges.weights, -edges.weights])
+
+
+def _check_negatives(weights: NDArray[Any], path: Path) -> None:
+    """Raise `FormatError` if -v is no 64-bit integer for a weight v."""
+    lowest = np.iinfo(np.int64).min
+    wrong = weights == lowest if weights.dtype.kind == "i" else weights > np.iinfo(np.int64).max
+    if wrong.any():
+        entry = int(wrong.argmax())
+        msg = (
+            f"expected an integer whose negative fits 64 bits, found {weights[entry]} in entry {entry + 1}; "
+            "write 'real' in the banner"
+        )
+        raise FormatError(msg, path=path)
+
+
+def _sizes(text: Text) -> tuple[int, int, int, bool]:
+    """Return the sizes, the line of the sizes, and whether entries that repeat are parallel edges."""
+    parallel = False
     while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"%")):
+        parallel |= line.rstrip() == _PARALLEL
         text.skip()
     where = text.line + 1
     sizes = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
@@ -101,7 +151,7 @@ def _sizes(text: Text) -> tuple[int, int, int]:
         msg = f"expected a square matrix, found {rows} x {columns}"
         raise FormatError(msg, path=text.source.path, line=where)
     text.skip()
-    return rows, entries, where
+    return rows, entries, where, parallel
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
@@ -116,6 +166,8 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(f"%%MatrixMarket matrix coordinate {field} {symmetry}\n".encode())
+        if parallel_edges(graph).any():
+            sink.write(_PARALLEL + b"\n")
         sink.write(f"{graph.n} {graph.n} {count_edges(graph)}\n".encode())
         for piece in pieces(graph, widen_float32=True):
             # `pieces` gives the smaller vertex as tail; the lower triangle has the smaller vertex as column.

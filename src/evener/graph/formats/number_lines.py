@@ -42,6 +42,8 @@ class Grammar(NamedTuple):
         Byte that begins the line of each edge, or empty.
     min_id, max_id : int
         Smallest and largest vertex id. The default `max_id` is 2^63 - 1.
+    remedy : str
+        Advice for an id that is no integer, or is 2^63 or more.
     """
 
     comments: bytes
@@ -50,11 +52,13 @@ class Grammar(NamedTuple):
     prefix: bytes = b""
     min_id: int = 0
     max_id: int | None = None
+    remedy: str = ""
 
 
 def fields_of(line: bytes) -> list[bytes]:
-    """Return the fields of a line, separated as in the kernel."""
-    return _BETWEEN.split(line.strip())
+    """Return the fields of a line, separated as in the kernel; a comma at the end separates nothing."""
+    fields = _BETWEEN.split(line.strip())
+    return fields[:-1] if len(fields) > 1 and not fields[-1] else fields
 
 
 def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges:
@@ -147,7 +151,7 @@ class _Rows:
             self._raise_at_line(kind, chunk, int(bounds[part]), int(before[part]), int(faults[part, 1]))
         if weighted:
             self._all_integers &= not fractional.any()
-            if (infinite := self._read_kept_text(kept_text, first, edge_counts)) is not None:
+            if (infinite := self._read_kept_text(chunk, kept_text, first, edge_counts)) is not None:
                 part, edge = infinite
                 line = self._line_of(edge, chunk.bytes, int(bounds[part]))
                 self._raise_at_line(kernel.NOT_NUMBER, chunk, int(bounds[part]), int(before[part]), line)
@@ -187,7 +191,11 @@ class _Rows:
         self._dst = self._dst.astype(np.int64)
 
     def _read_kept_text(
-        self, kept_text: NDArray[np.uint8], first: NDArray[np.uint64], edge_counts: NDArray[np.int64]
+        self,
+        chunk: Chunk,
+        kept_text: NDArray[np.uint8],
+        first: NDArray[np.uint64],
+        edge_counts: NDArray[np.int64],
     ) -> tuple[int, int] | None:
         """Parse the weights that the fast path of the kernel left as NaN, with correct rounding.
 
@@ -200,7 +208,7 @@ class _Rows:
             if len(late):
                 characters = np.ascontiguousarray(kept_text[begin - int(first[0]) + late])
                 words = characters.view(f"S{kept_text.shape[1]}").ravel()
-                weights[late] = words.astype(np.float64)
+                weights[late] = _values(words, characters, chunk)
                 if (infinite := np.isinf(weights[late])).any():
                     return part, int(late[infinite.argmax()])
                 if self._all_integers:
@@ -247,9 +255,29 @@ class _Rows:
             kernel.NO_PREFIX: f"a line that begins with {grammar.prefix.decode()!r}, found",
         }[kind]
         msg = f"expected {expected} {line_text}"
+        name = kind == kernel.NOT_INTEGER or (kind == kernel.TOO_LARGE and grammar.max_id is None)
+        if name and grammar.remedy:
+            msg += f"; {grammar.remedy}"
         if self._text.cut and end + 1 == chunk.stop:
             msg += "; the file ends within this line, so download it again"
         raise FormatError(msg, path=self._text.source.path, line=line + 1)
+
+
+def _values(words: NDArray[np.bytes_], characters: NDArray[np.uint8], chunk: Chunk) -> NDArray[np.float64]:
+    """Return the values of weights, and replace each long text in `words` by a short text."""
+    from evener.kernels.cpu.text import KEPT_BYTES, LONG_TEXT
+
+    long = np.flatnonzero(characters[:, 0] == LONG_TEXT)
+    texts = []
+    for row in long:
+        start, stop = np.frombuffer(characters[row].tobytes(), "<u8", 2, offset=1).tolist()
+        texts.append(bytes(chunk.bytes[start:stop]))
+        digits = texts[-1].lstrip(b"+-0")
+        sign = b"-" if texts[-1].startswith(b"-") else b""
+        words[row] = sign + (digits or b"0")[: KEPT_BYTES - 1]  # an integer of 63 digits is too large, too
+    values = words.astype(np.float64)
+    values[long] = [float(text) for text in texts]
+    return values
 
 
 def _split_lines(chunk: Chunk) -> NDArray[np.uint64]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
+    from evener.graph.share import EdgeShare
+    from evener.system.world import World
 
 __all__ = ["COMPRESSIONS", "Format", "all_formats", "format_of"]
 
@@ -29,6 +31,12 @@ class Reader(Protocol):
     """Function that reads a graph from a file."""
 
     def __call__(self, source: Source, options: ReadOptions, /) -> Graph: ...
+
+
+class ShareReader(Protocol):
+    """Function that reads the edges of one of several ranks; a collective operation."""
+
+    def __call__(self, source: Source, options: ReadOptions, world: World, /) -> EdgeShare: ...
 
 
 class SiblingFiles(Protocol):
@@ -65,6 +73,8 @@ class Format:
         True if a file states that its edges are undirected.
     stores_isolated : bool
         True if a file lists or counts vertices without edges.
+    read_share : callable, optional
+        Function that reads the part of one rank. Without it, several ranks cannot read a file together.
     """
 
     name: str
@@ -76,6 +86,7 @@ class Format:
     sibling_files: SiblingFiles | None = None
     stores_direction: bool = True
     stores_isolated: bool = True
+    read_share: ShareReader | None = None
 
 
 @cache

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.read_options import ReadOptions
 
-__all__ = ["apply_options", "check_symmetric", "graph_from_rows"]
+__all__ = [
+    "apply_options",
+    "check_options",
+    "check_symmetric",
+    "graph_from_rows",
+    "parallel_edges",
+    "sum_parallel_edges",
+    "to_undirected",
+]
 
 
 def graph_from_rows(
@@ -67,11 +75,7 @@ def apply_options(
     symmetric : bool
         True if the symmetry of an undirected graph was checked before.
     """
-    if options.n is not None and options.n != graph.n:
-        msg = f"expected n = {options.n} vertices, but the file has {graph.n}; remove n"
-        raise FormatError(msg, path=path)
-    if options.weighted and graph.weights is None:
-        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
+    check_options(graph, options, path)
     weights = None if options.weighted is False else graph.weights
     directed = graph.directed if options.directed is None else options.directed
     offsets, targets = graph.offsets, graph.targets
@@ -89,9 +93,62 @@ def apply_options(
         offsets, targets, weights = rows.offsets, rows.targets, rows.weights
     ids = graph.ids if graph.has_custom_ids else None
     result = Graph(offsets, targets, weights=weights, ids=ids, directed=directed, validate=False)
-    if not directed and not (symmetric and not graph.directed):
-        check_symmetric(result, path)
+    if directed or (symmetric and not graph.directed):
+        return result
+    if graph.directed:
+        return to_undirected(result)
+    check_symmetric(result, path)
     return result
+
+
+def to_undirected(graph: Graph) -> Graph:
+    """Return the undirected graph of rows that list every edge in one or both directions.
+
+    Symmetric rows stay as they are. Other rows get the missing directions, and each pair of vertices keeps
+    its lightest edge, as in `Graph.from_scipy`.
+    """
+    ids = graph.ids if graph.has_custom_ids else None
+    offsets, targets, weights = graph.offsets, graph.targets, graph.weights
+    try:
+        check_rows_symmetric(offsets, targets, weights)
+    except ArgumentError:
+        src = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(offsets).astype(np.intp))
+        rows = csr.from_edges(src, targets, weights, symmetrise=True, n=graph.n, duplicates="drop")
+        offsets, targets, weights = rows.offsets, rows.targets, rows.weights
+    return Graph(offsets, targets, weights=weights, ids=ids, directed=False, validate=False)
+
+
+def parallel_edges(graph: Graph) -> NDArray[np.bool_]:
+    """Return for each edge whether the edge before it has the same tail and head."""
+    same = np.zeros(graph.m, dtype=bool)
+    np.equal(graph.targets[1:], graph.targets[:-1], out=same[1:])
+    starts = graph.offsets[:-1]
+    same[starts[starts < graph.m].astype(np.intp)] = False
+    return same
+
+
+def sum_parallel_edges(graph: Graph) -> Graph:
+    """Return the graph with one edge for parallel edges, whose weight is the sum of their weights."""
+    same = parallel_edges(graph)
+    if not same.any():
+        return graph
+    kept = np.flatnonzero(~same)
+    offsets = np.searchsorted(kept, graph.offsets).astype(np.uint64)
+    weights = None
+    if graph.weights is not None:
+        dtype = np.dtype(np.int64) if graph.weights.dtype.kind == "i" else graph.weights.dtype
+        weights = np.add.reduceat(graph.weights, kept, dtype=dtype)
+    directed = graph.directed
+    return Graph(offsets, graph.targets[kept], weights=weights, directed=directed, validate=False)
+
+
+def check_options(graph: Graph, options: ReadOptions, path: Path) -> None:
+    """Raise `FormatError` if a graph has another number of vertices than `n`, or lacks weights."""
+    if options.n is not None and options.n != graph.n:
+        msg = f"expected n = {options.n} vertices, but the file has {graph.n}; remove n"
+        raise FormatError(msg, path=path)
+    if options.weighted and graph.weights is None:
+        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
 
 
 def check_symmetric(graph: Graph, path: Path) -> None:

@@ -1,5 +1,8 @@
 """Sparse matrices of SciPy in `.npz` files: an entry in row i, column j is an edge from i to j.
 
+SciPy sums entries that repeat, so the reader sums them too. `write` stores parallel edges as entries that
+repeat, and adds an array named `parallel_edges` to the archive. The reader then keeps the entries apart.
+
 SciPy crashes on some malformed files. The reader checks all headers before SciPy loads an array, loads no
 pickles, and checks the rows fully.
 """
@@ -8,9 +11,10 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from evener.errors import FormatError
 from evener.graph.formats.edgelist import refuse_columns
@@ -36,6 +40,8 @@ _ARRAYS = {
     "coo": ("row", "col", "data"),
 }
 _COUNTS = {"indptr", "indices", "row", "col"}
+# Name of an array in an archive whose entries that repeat are parallel edges.
+_PARALLEL = "parallel_edges"
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -45,7 +51,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     refuse_columns(options, "a sparse matrix")
     source.check()
     path = source.path
-    _check_headers(source)
+    parallel = _PARALLEL in _check_headers(source)
     try:
         with source.translate_errors(), path.open("rb") as file:
             matrix: Any = sparse.load_npz(file)
@@ -63,37 +69,51 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         ) from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise FormatError(f"expected a square matrix, found shape {matrix.shape}", path=path)
-    weights = None if matrix.data.dtype == np.bool_ else matrix.data
-    if weights is not None and weights.dtype.kind not in "iuf":
-        raise FormatError(f"expected numbers as weights, found {weights.dtype}", path=path)
+    if matrix.data.dtype.kind not in "iufb":
+        raise FormatError(f"expected numbers as weights, found {matrix.data.dtype}", path=path)
     n = matrix.shape[0]
+    if matrix.format != "coo":
+        _check_rows(matrix, n, path)
+    if not parallel:
+        matrix.sum_duplicates()
+    weights = None if matrix.data.dtype == np.bool_ else matrix.data
     if matrix.format == "csr":
-        indptr, indices = matrix.indptr, matrix.indices
-        if len(indptr) != n + 1 or len(indices) != len(matrix.data) or (len(indices) and indices.min() < 0):
-            msg = f"expected {n + 1} row bounds and columns from 0 to {n - 1}, one for each value"
-            raise FormatError(msg, path=path)
         return graph_from_rows(
-            indptr.astype(np.uint64),
-            indices.astype(np.uint32),
+            matrix.indptr.astype(np.uint64),
+            matrix.indices.astype(np.uint32),
             weights,
             directed=True,
             options=options,
             path=path,
         )
-    edges = _edges_by_column(matrix, n, path) if matrix.format == "csc" else Edges(matrix.row, matrix.col)
+    if matrix.format == "csc":
+        edges = Edges(matrix.indices, np.repeat(np.arange(n), np.diff(matrix.indptr)))
+    else:
+        edges = Edges(matrix.row, matrix.col)
     edges.weights, edges.n, edges.both_directions = weights, n, True
     return build_graph(edges, options, path)
 
 
-def _edges_by_column(matrix: Any, n: int, path: Path) -> Edges:
-    counts = np.diff(matrix.indptr)
-    if len(counts) != n or matrix.indptr[0] != 0 or (counts < 0).any() or counts.sum() != len(matrix.indices):
-        raise FormatError(f"expected ascending column bounds from 0 to {len(matrix.indices)}", path=path)
-    return Edges(matrix.indices, np.repeat(np.arange(n), counts))
+def _check_rows(matrix: Any, n: int, path: Path) -> None:
+    """Raise `FormatError` unless the bounds of rows or columns, and the indices, fit the matrix."""
+    bounds, indices = matrix.indptr, matrix.indices
+    entries = len(indices)
+    if len(matrix.data) != entries or len(bounds) != n + 1:
+        msg = f"expected {n + 1} row bounds, and one index for each value"
+        raise FormatError(msg, path=path)
+    if bounds[0] != 0 or bounds[-1] != entries or (np.diff(bounds) < 0).any():
+        raise FormatError(f"expected ascending offsets of rows, from 0 to {entries}", path=path)
+    if entries and not 0 <= indices.min() <= indices.max() < n:
+        worst = indices.min() if indices.min() < 0 else indices.max()
+        msg = f"expected vertices below {n}, from 0 to {n - 1}, found {worst}"
+        raise FormatError(msg, path=path)
 
 
-def _check_headers(source: Source) -> None:
-    """Check the headers of all arrays, and the memory they need, before SciPy loads an array."""
+def _check_headers(source: Source) -> set[str]:
+    """Check the headers of all arrays, and the memory they need, before SciPy loads an array.
+
+    Returns the names of the arrays.
+    """
     path = source.path
     try:
         with source.translate_errors(), zipfile.ZipFile(path) as archive:
@@ -113,6 +133,7 @@ def _check_headers(source: Source) -> None:
                         _check_layout(layout, set(members), path)
             if "format" not in members:
                 _check_layout("", set(members), path)
+            return set(members)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -139,8 +160,16 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
     values = np.ones(graph.m, dtype=np.bool_) if graph.weights is None else graph.weights
     rows = (values, graph.targets.astype(index), graph.offsets.astype(index))
     matrix = sparse.csr_array(rows, shape=(graph.n, graph.n))
-    with atomic_write(target) as temporary, temporary.open("wb") as file:
+    with atomic_write(target) as temporary, temporary.open("w+b") as file:
         sparse.save_npz(file, matrix, compressed=False)
+        if not matrix.has_canonical_format:
+            _mark_parallel_edges(file)
+
+
+def _mark_parallel_edges(file: IO[bytes]) -> None:
+    """Add the array that keeps the reader from summing entries that repeat."""
+    with zipfile.ZipFile(file, "a") as archive, archive.open(f"{_PARALLEL}.npy", "w") as member:
+        npy.write_array(member, np.array(1, np.uint8))
 
 
 FORMAT = Format("SciPy", (".npz",), read, write, stores_ids=False, compressed=False, stores_direction=False)

@@ -10,13 +10,14 @@ from evener.errors import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from evener.graph.formats.file import Source, Stream
 
-__all__ = ["Chunk", "Text", "open_text"]
+__all__ = ["Chunk", "Text", "open_text", "refuse_binary"]
 
-# Bytes per read.
-CHUNK_BYTES = 1 << 25
+# Bytes per read, and per read of a small part of a file.
+CHUNK_BYTES, MIN_CHUNK_BYTES = 1 << 25, 1 << 22
 
 # Bytes of the longest line; each buffer begins with space for a partial line.
 MAX_LINE_BYTES = 1 << 20
@@ -55,18 +56,22 @@ class Text:
     def __init__(self, source: Source, stream: Stream, reader: ThreadPoolExecutor) -> None:
         self.source = source
         self.line = 0  # lines before the current position
+        self.offset = source.start  # bytes before the current line, while lines are skipped one by one
         self.share = 0.0  # fraction of the file in the chunks so far
         self.cut = False  # whether the last line has no newline
         self._stream = stream
         self._reader = reader
         compressed = source.compression is not None
         room = CHUNK_BYTES if compressed else min(CHUNK_BYTES, source.size + 1)
+        if source.stop is not None:  # several ranks may share a memory
+            room = min(room, max(MIN_CHUNK_BYTES, source.size >> 4))
         self._spare = bytearray(MAX_LINE_BYTES + room + 1)
         self._partial_line = b""
         self._next_read = reader.submit(self._fill, bytearray(MAX_LINE_BYTES + room + 1))
         self._chunk = self._next()
-        self._skip_byte_order_mark()
-        self._refuse_binary()
+        if not source.start:
+            self._skip_byte_order_mark()
+            self._refuse_binary()
 
     def peek(self) -> bytes | None:
         """Return the next line without its newline, or None at the end; do not advance."""
@@ -80,8 +85,10 @@ class Text:
     def skip(self) -> None:
         """Advance to the next line."""
         text, start, stop = self._chunk
-        self._chunk = Chunk(text, text.index(b"\n", start) + 1, stop)
+        end = text.index(b"\n", start) + 1
+        self._chunk = Chunk(text, end, stop)
         self.line += 1
+        self.offset += end - start
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rest of the text in chunks; the caller adds the lines of each chunk to `line`."""
@@ -126,13 +133,18 @@ class Text:
         text, start, stop = self._chunk
         if text.startswith(_BYTE_ORDER_MARK, start, stop):
             self._chunk = Chunk(text, start + len(_BYTE_ORDER_MARK), stop)
+            self.offset += len(_BYTE_ORDER_MARK)
 
     def _refuse_binary(self) -> None:
         text, start, stop = self._chunk
-        head = bytes(memoryview(text)[start : min(stop, start + (1 << 16))])
-        kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
-        if kind or b"\0" in head:
-            raise FormatError(f"expected text, found {kind or 'binary data'}", path=self.source.path)
+        refuse_binary(bytes(memoryview(text)[start : min(stop, start + (1 << 16))]), self.source.path)
+
+
+def refuse_binary(head: bytes, path: Path) -> None:
+    """Raise `FormatError` if the first bytes of a file are no text."""
+    kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
+    if kind or b"\0" in head:
+        raise FormatError(f"expected text, found {kind or 'binary data'}", path=path)
 
 
 @contextmanager

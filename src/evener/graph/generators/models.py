@@ -9,36 +9,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evener.errors import ArgumentError
 from evener.graph import csr
-from evener.graph.generators.sources import (
-    GridEdges,
-    KroneckerPower,
-    KroneckerSampler,
-    ReversedEdges,
-    UniformEdges,
-    check_integer,
-)
+from evener.graph.generators import recipes
+from evener.graph.generators.recipes import DEFAULT_SEED, EDGE_FACTOR
+from evener.graph.generators.sources import ReversedEdges
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from evener.graph.generators.sources import GeneratedEdges
+    from evener.graph.generators.recipes import Recipe
 
-__all__ = ["from_spec", "grid", "is_spec", "kronecker", "rmat", "uniform"]
-
-# Matrix and edge factor of Graph500 (specification 2.0, section 3.1).
-GRAPH500 = ((0.57, 0.19), (0.19, 0.05))
-EDGE_FACTOR = 16
-DEFAULT_SEED = 1
-# Largest scale whose edge count fits 64 bits.
-MAX_SCALE = 48
-
+__all__ = ["from_spec", "grid", "is_spec", "kronecker", "recipe_of", "rmat", "uniform"]
 
 # ---- graphs -----------------------------------------------------------------------------------------
 
@@ -95,10 +80,11 @@ def rmat(
     >>> g.n, g.directed
     (1024, False)
     """
-    n = _vertex_count(scale)
-    m = n * check_integer("edge_factor", edge_factor, 0, 1 << 14)
-    source = KroneckerSampler(np.array(GRAPH500), scale, m, seed, weights, permute=permute)
-    return _build_graph(source, directed=directed, stored=stored)
+    return _build_graph(
+        recipes.rmat(
+            scale, edge_factor, seed, directed=directed, weights=weights, stored=stored, permute=permute
+        )
+    )
 
 
 def uniform(
@@ -111,9 +97,9 @@ def uniform(
     stored: str = "out",
 ) -> Graph:
     """Return a graph with uniformly drawn tails and heads among ``2**scale`` vertices; see `rmat`."""
-    n = _vertex_count(scale)
-    m = n * check_integer("edge_factor", edge_factor, 0, 1 << 14)
-    return _build_graph(UniformEdges(n, m, seed, weights), directed=directed, stored=stored)
+    return _build_graph(
+        recipes.uniform(scale, edge_factor, seed, directed=directed, weights=weights, stored=stored)
+    )
 
 
 def grid(rows: int, columns: int, *, seed: int = DEFAULT_SEED, weights: str | None = None) -> Graph:
@@ -131,9 +117,7 @@ def grid(rows: int, columns: int, *, seed: int = DEFAULT_SEED, weights: str | No
     Graph
         An undirected graph.
     """
-    for name, length in (("rows", rows), ("columns", columns)):
-        check_integer(name, length, 1, 1 << 48)
-    return _build_graph(GridEdges(rows, columns, seed, weights), directed=False)
+    return _build_graph(recipes.grid(rows, columns, seed=seed, weights=weights))
 
 
 def kronecker(
@@ -178,62 +162,18 @@ def kronecker(
     >>> g.n, g.m, g.directed
     (8, 27, False)
     """
-    matrix = _matrix(base)
-    check_integer("power", power, 1, 64)
-    if edges is not None:
-        check_integer("edges", edges, 0, 1 << 62)
-        return _build_graph(
-            KroneckerSampler(matrix, power, edges, seed, weights, permute=False), directed=bool(directed)
-        )
-    symmetric = bool((matrix == matrix.T).all())
-    if directed is False and not symmetric:
-        msg = "base: expected a symmetric matrix for an undirected graph; remove directed=False"
-        raise ArgumentError(msg)
-    if weights is not None and symmetric and not directed:
-        msg = (
-            "weights: expected none, because an undirected exact power has the weights of the matrix; "
-            "remove weights"
-        )
-        raise ArgumentError(msg)
-    rows = csr.from_source(KroneckerPower(matrix, power, seed, weights), symmetrise=False)
-    undirected = symmetric and not directed
-    return Graph(*rows[:2], weights=rows.weights, directed=not undirected, validate=False)
+    return _build_graph(
+        recipes.kronecker(base, power, edges=edges, seed=seed, directed=directed, weights=weights)
+    )
 
 
-def _build_graph(source: GeneratedEdges, *, directed: bool, stored: str = "out") -> Graph:
-    if stored not in ("out", "in"):
-        msg = f'stored: expected "out" or "in", found {stored!r}'
-        raise ArgumentError(msg)
-    if stored == "in":
-        if not directed:
-            msg = 'stored: expected "out" for an undirected graph, found "in"; make the graph directed'
-            raise ArgumentError(msg)
-        return Graph.from_in_edges(_build_graph(ReversedEdges(source), directed=True))
-    fold = "keep" if directed else "drop"
-    rows = csr.from_source(source, symmetrise=not directed, self_loops=fold, duplicates=fold)
-    return Graph(*rows[:2], weights=rows.weights, directed=directed, validate=False)
-
-
-# ---- arguments --------------------------------------------------------------------------------------
-
-
-def _vertex_count(scale: int) -> int:
-    return 1 << check_integer("scale", scale, 0, MAX_SCALE)
-
-
-def _matrix(base: ArrayLike) -> NDArray[np.float64]:
-    try:
-        matrix = np.asarray(base, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"base: expected a square matrix of numbers: {error}"
-        raise ArgumentError(msg) from error
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        msg = f"base: expected a square matrix of at least 2 x 2, found shape {matrix.shape}"
-        raise ArgumentError(msg)
-    if not (np.isfinite(matrix).all() and (matrix >= 0).all() and matrix.any()):
-        msg = "base: expected finite entries of at least 0, and at least one above 0"
-        raise ArgumentError(msg)
-    return matrix
+def _build_graph(recipe: Recipe) -> Graph:
+    if recipe.stored == "in":
+        turned = recipe._replace(source=ReversedEdges(recipe.source), stored="out")
+        return Graph.from_in_edges(_build_graph(turned))
+    fold = recipe.repeated
+    rows = csr.from_source(recipe.source, symmetrise=recipe.symmetrise, self_loops=fold, duplicates=fold)
+    return Graph(*rows[:2], weights=rows.weights, directed=recipe.directed, validate=False)
 
 
 # ---- specifications ---------------------------------------------------------------------------------
@@ -244,11 +184,11 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "grid": ("seed", "weights"),
     "kronecker": ("power", "edges", "seed", "directed", "weights"),
 }
-_GENERATORS: dict[str, Callable[..., Graph]] = {
-    "rmat": rmat,
-    "uniform": uniform,
-    "grid": grid,
-    "kronecker": kronecker,
+_RECIPES: dict[str, Callable[..., Recipe]] = {
+    "rmat": recipes.rmat,
+    "uniform": recipes.uniform,
+    "grid": recipes.grid,
+    "kronecker": recipes.kronecker,
 }
 
 
@@ -280,6 +220,11 @@ def from_spec(spec: str) -> Graph:
     >>> from_spec("kronecker:11/10,power=3").n
     8
     """
+    return _build_graph(recipe_of(spec))
+
+
+def recipe_of(spec: str) -> Recipe:
+    """Return the edges of a generator specification, and how a graph is built of them; see `from_spec`."""
     kind, _, rest = spec.partition(":")
     if not is_spec(spec):
         kinds = ", ".join(f"{kind}:" for kind in _OPTIONS)
@@ -294,7 +239,7 @@ def from_spec(spec: str) -> Graph:
         if "power" not in options:
             msg = f'"{spec}": expected a power, as in "kronecker:11/10,power=10"'
             raise ArgumentError(msg)
-        return _generate(spec, _rows(spec, size), **options)
+        return _recipe(spec, _rows(spec, size), **options)
     shape = size.split("x") if kind == "grid" else [size]
     if len(shape) != (2 if kind == "grid" else 1) or not all(
         re.fullmatch(r"[0-9]{1,18}", part) for part in shape
@@ -306,13 +251,13 @@ def from_spec(spec: str) -> Graph:
         )
         msg = f'"{spec}": expected {expected}, found "{size}" after the colon'
         raise ArgumentError(msg)
-    return _generate(spec, *map(int, shape), **options)
+    return _recipe(spec, *map(int, shape), **options)
 
 
-def _generate(spec: str, *size: Any, **options: Any) -> Graph:
+def _recipe(spec: str, *size: Any, **options: Any) -> Recipe:
     """Call the function of a specification; an error shows the specification."""
     try:
-        return _GENERATORS[spec.partition(":")[0]](*size, **options)
+        return _RECIPES[spec.partition(":")[0]](*size, **options)
     except ArgumentError as error:
         msg = f'"{spec}": {error}'
         raise ArgumentError(msg) from error

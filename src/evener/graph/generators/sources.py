@@ -12,6 +12,8 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.graph.csr import EdgeSource
+
 __all__ = [
     "GeneratedEdges",
     "GridEdges",
@@ -90,7 +92,7 @@ class KroneckerSampler(GeneratedEdges):
 class ReversedEdges(GeneratedEdges):
     """The edges of another source with tail and head exchanged."""
 
-    def __init__(self, source: GeneratedEdges) -> None:
+    def __init__(self, source: EdgeSource) -> None:
         self.n, self.m, self.weight_dtype = source.n, source.m, source.weight_dtype
         self._source = source
 

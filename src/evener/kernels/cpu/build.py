@@ -51,7 +51,8 @@ def _count_slice(src, dst, first, last, shift, symmetrise, loops, counts):
         u, v = np.uint64(src[e]), np.uint64(dst[e])
         apart = np.uint64(u != v)
         counts[u >> shift] += apart | loops
-        counts[v >> shift] += apart & symmetrise
+        if symmetrise != ZERO:  # otherwise a target may be larger than all rows
+            counts[v >> shift] += apart
 
 
 @parallel

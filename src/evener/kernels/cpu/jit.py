@@ -8,11 +8,12 @@ import os
 from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
 
+from evener.errors import DeviceError
 from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
 from evener.system.cache import cache_folder
 
@@ -82,10 +83,50 @@ OPTIONS = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
 _parallel = njit(**OPTIONS, parallel=True, cache=CACHE)
 
 
+# The parallel kernels, and whether this process is a forked child that cannot run them.
+_kernels: list[Any] = []
+_forked = False
+
+
 def parallel(function):
     """Compile a kernel whose `prange` loops run on all threads of the element."""
     kernel = _parallel(function)
+    _kernels.append(kernel)
+    if _forked:
+        _disable(kernel)
     return kernel if THREAD_SAFE else _locked(kernel)
+
+
+def _refuse_kernels():
+    """Let each parallel kernel raise an error, in a forked child without the OpenMP threads of its parent.
+
+    Without the error, GNU OpenMP would end the child, and a pool of processes would wait for ever.
+    """
+    global _forked
+    try:
+        _forked = numba.threading_layer() == "omp"
+    except ValueError:  # the parent had not started threads
+        return
+    if _forked:
+        for kernel in _kernels:
+            _disable(kernel)
+
+
+def _disable(kernel):
+    """Let calls of a kernel raise an error."""
+    kernel._clear()  # noqa: SLF001 - without compiled code, each call compiles
+    kernel._compile_for_args = _raise_forked  # noqa: SLF001 - Numba has no public hook
+
+
+def _raise_forked(*_args, **_kwargs):
+    msg = (
+        "expected a process with threads, found one that was forked after Evener had started its threads; "
+        'use multiprocessing.get_context("spawn") or "forkserver", and read the graph in each process'
+    )
+    raise DeviceError(msg)
+
+
+os.register_at_fork(after_in_child=_refuse_kernels)
 
 
 def _locked(kernel):

@@ -13,7 +13,14 @@ from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.build import slice_bound
 from evener.kernels.cpu.jit import inline_step, parallel
 
-__all__ = ["copy_numbers", "list_marked_ids", "mark_ids", "number_by_bitmap", "number_by_search"]
+__all__ = [
+    "copy_numbers",
+    "list_marked_ids",
+    "mark_ids",
+    "number_by_bitmap",
+    "number_by_search",
+    "rank_in_bitmap",
+]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 SIX, LAST_BIT = np.uint64(6), np.uint64(63)
@@ -82,6 +89,14 @@ def number_by_bitmap(src, dst, bitmap, ranks, out_src, out_dst, parts):
         first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
         _bitmap_slice(src, first, last, bitmap, ranks, out_src)
         _bitmap_slice(dst, first, last, bitmap, ranks, out_dst)
+
+
+@parallel
+def rank_in_bitmap(ids, bitmap, ranks, out, parts):
+    """Write the rank of each id in `bitmap` as `number_by_bitmap` does; `out` may be `ids`."""
+    for p in prange(parts):
+        first, last = slice_bound(len(ids), p, parts), slice_bound(len(ids), p + 1, parts)
+        _bitmap_slice(ids, first, last, bitmap, ranks, out)
 
 
 @inline_step

@@ -13,7 +13,7 @@ from evener.kernels.cpu.chunks import CHUNK, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.mixing import mix
 
-__all__ = ["ROUNDS", "shuffle"]
+__all__ = ["ROUNDS", "shuffle", "shuffled_places"]
 
 ROUNDS = 4
 _ONE = np.uint64(1)
@@ -57,3 +57,31 @@ def shuffle(values, keys, shuffled):
     for r in prange(chunk_count(n, CHUNK)):
         first = np.uint64(r) * CHUNK
         _shuffle_chunk(values, keys, half, first, min(first + CHUNK, n), shuffled)
+
+
+@inline_step
+def _unpermute(place, half, low, keys):
+    left, right = place >> half, place & low
+    for i in range(len(keys)):
+        left, right = right ^ (mix(left + keys[len(keys) - 1 - i]) & low), left
+    return (left << half) | right
+
+
+@inline_step
+def _place_chunk(positions, n, keys, half, first, last, places):
+    low = (_ONE << half) - _ONE
+    for i in range(first, last):
+        place = _unpermute(np.uint64(positions[i]), half, low, keys)
+        while place >= n:
+            place = _unpermute(place, half, low, keys)
+        places[i] = place
+
+
+@parallel
+def shuffled_places(positions, n, keys, places):
+    """Write the place of ``values[positions[i]]`` after `shuffle` of `n` values to ``places[i]``."""
+    half = _half_bits(np.uint64(n))
+    count = np.uint64(len(positions))
+    for r in prange(chunk_count(count, CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _place_chunk(positions, np.uint64(n), keys, half, first, min(first + CHUNK, count), places)

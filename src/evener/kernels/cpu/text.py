@@ -19,6 +19,7 @@ from evener.kernels.cpu.jit import CACHE, inline_step, parallel
 
 __all__ = [
     "KEPT_BYTES",
+    "LONG_TEXT",
     "NEGATIVE",
     "NOT_INTEGER",
     "NOT_NUMBER",
@@ -35,7 +36,10 @@ NEGATIVE, NOT_INTEGER, TOO_SMALL, TOO_LARGE, NOT_NUMBER, WRONG_FIELDS, NO_PREFIX
 
 # Bytes of a weight for Python to parse, if the fast path is not exact.
 KEPT_BYTES = 64
-_KEPT_BYTES, _NONE = np.uint64(KEPT_BYTES), np.uint8(0)
+# First byte of a row that holds the bounds of a longer text, in two uint64.
+LONG_TEXT = 255
+_KEPT_BYTES, _NONE, _LONG_TEXT = np.uint64(KEPT_BYTES), np.uint8(0), np.uint8(LONG_TEXT)
+_BYTE = np.uint64(255)
 
 _NEWLINE, _TAB, _RETURN, _SPACE, _COMMA = (np.uint8(c) for c in b"\n\t\r ,")
 _PLUS, _MINUS, _POINT, _SMALL_E, _LOWER = (np.uint8(c) for c in b"+-.e\x20")
@@ -156,7 +160,10 @@ def _read_weight(text, at, row, base, weights, kept_text):
     value, end, fault, whole = _read_decimal(text, at)
     if fault == 0 and np.isnan(value):
         if end - at > _KEPT_BYTES:
-            fault = NOT_NUMBER
+            kept_text[row - base, 0] = _LONG_TEXT
+            for k in range(8):
+                kept_text[row - base, k + 1] = np.uint8((at >> np.uint64(8 * k)) & _BYTE)
+                kept_text[row - base, k + 9] = np.uint8((end >> np.uint64(8 * k)) & _BYTE)
         else:
             for k in range(_KEPT_BYTES):
                 kept_text[row - base, k] = text[at + k] if k < end - at else _NONE
@@ -255,7 +262,7 @@ def parse(
     `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
     of each edge, or 0. `fields` is the number of fields per line. `min_id` and `max_id` (uint64) bound the
     ids. If `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight
-    becomes NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES].
+    becomes NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
     """
     for part in prange(len(first)):
         edges, fault, line, point = _parse_lines(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from evener.partition.distributed.graph import DistributedGraph
 from evener.results.report.bars import superstep_bars, superstep_table
 from evener.results.report.curves import degree_curve, frontier_curve
 from evener.results.report.explain import bottleneck, headline, shares_sentence
@@ -57,6 +58,7 @@ def _sections(result: Result) -> Iterator[tuple[str, str]]:
     each = '<p class="faint">A vertex counts once for each source.</p>'
     several = "sources" in result.parameters
     yield "Active vertices by superstep", (each if several else "") + frontier_curve(timeline)
-    yield "Out-degrees of the graph", degree_curve(result.graph)
+    if not isinstance(result.graph, DistributedGraph):
+        yield "Out-degrees of the graph", degree_curve(result.graph)
     yield "Phases", phases(timeline)
     yield "Parameters and outcome", parameters(result)

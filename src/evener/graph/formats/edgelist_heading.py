@@ -1,0 +1,59 @@
+"""Headings of edge lists: graph properties in the comments before the first edge."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evener.errors import FormatError
+
+if TYPE_CHECKING:
+    from evener.graph.formats.text_stream import Text
+
+__all__ = ["Heading", "read_heading"]
+
+_TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
+
+
+@dataclass
+class Heading:
+    """Graph properties in the comments before the first edge."""
+
+    directed: bool | None = None
+    bipartite: bool = False
+    edges: int | None = None
+    n: int | None = None
+    weights: str | None = None
+    strings: bool = False
+    isolated: list[str] = field(default_factory=list)
+
+    def parse_comment(self, line: str) -> None:
+        """Read the properties in one comment."""
+        if word := re.search(r"\b(un)?directed graph", line, re.IGNORECASE):
+            self.directed = word[1] is None if self.directed is None else self.directed
+        elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
+            self.directed = word[1] != "sym"
+            self.bipartite = word[1] == "bip"
+        if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
+            self.edges = int(count[1])
+        if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
+            self.n = int(span[1]) + 1
+        if line == "# Ids: strings":
+            self.strings = True
+        if word := re.fullmatch(r"# Weights: (u?int\d\d?|float\d\d)", line):
+            self.weights = word[1]
+        if line.startswith("# Without edges: "):
+            self.isolated += line.removeprefix("# Without edges: ").split()
+
+
+def read_heading(text: Text) -> Heading:
+    """Return the properties in the comments, and skip them."""
+    heading = Heading()
+    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
+        heading.parse_comment(line.decode("utf-8", "replace").strip())
+        if heading.weights not in (None, *_TYPES):
+            msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
+            raise FormatError(msg, path=text.source.path, line=text.line + 1)
+        text.skip()
+    return heading

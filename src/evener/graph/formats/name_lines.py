@@ -1,0 +1,194 @@
+"""Fields of text lines with names: separators, quotes, and blanks in names.
+
+If the first line has a tab, tabs separate the fields of all lines, and names may hold blanks and commas. If
+it has a comma instead, commas separate the fields. Otherwise, or if the lines then differ in their numbers of
+fields, blanks, tabs and commas all separate fields. A field in double quotes is one field.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import FormatError, first_clause
+from evener.graph.arrow import find_edge_columns
+from evener.graph.formats.text_stream import open_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evener.graph.formats.file import Source
+
+__all__ = ["NUMBER", "is_header_row", "read_fields"]
+
+# A number without blanks, as a field.
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
+
+_BLANKS = r"[ \t]*"
+_ANY = r"[ \t]*,[ \t]*|[ \t]+"
+# Separators of one kind, and signs that a line has another separator too.
+_ONE_KIND = {"\t": r" *\t[ \t]*", ",": r"[ \t]*,[ \t]*"}
+_MIXED = {"\t": r"[^\t ] +[^\t ]|,", ",": r"[^, \t][ \t]+[^, \t]"}
+_WORDS = {"\t": "tabs", ",": "commas"}
+
+
+def read_fields(source: Source) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the columns of the fields as Arrow strings, and the line number of each row.
+
+    Raises
+    ------
+    FormatError
+        If a line has another number of fields than the first, an unclosed quote, or no tail or head. Also if
+        the separators have two meanings.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(_read_lines(source).column(0))
+    comment = pc.or_(pc.starts_with(text, "#"), pc.starts_with(text, "%"))
+    kept = pc.invert(pc.or_(pc.equal(text, ""), comment))
+    line = np.flatnonzero(kept.to_numpy(zero_copy_only=False)) + 1
+    text = text.filter(kept)
+    if not len(text):
+        return [pa.chunked_array([], pa.string())] * 2, line
+    if pc.any(pc.ends_with(text, ",")).as_py():  # a comma at the end separates nothing
+        text = pc.replace_substring_regex(text, r"[ \t]*,$", "")
+    fields, separator = _choose_fields(text, line, source.path)
+    counts = pc.list_value_length(fields).to_numpy()
+    count = int(counts[0])
+    if count < 2:
+        msg = f"expected tail and head with a separator between them, found {text[0].as_py()[:60]!r}"
+        raise FormatError(msg, path=source.path, line=int(line[0]))
+    wrong = np.flatnonzero(counts != count)
+    if len(wrong):
+        kind = f" separated by {_WORDS[separator]}" if separator else ""
+        msg = f"expected {count} fields{kind}, as in the first line, found {counts[wrong[0]]}"
+        raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
+    columns = [pc.list_element(fields, place) for place in range(count)]
+    for column in columns[:2]:
+        empty = np.flatnonzero(pc.equal(column, "").to_numpy())
+        if len(empty):
+            msg = "expected a tail and a head, found an empty field; complete or remove the line"
+            raise FormatError(msg, path=source.path, line=int(line[empty[0]]))
+    return columns, line
+
+
+def _choose_fields(text: Any, line: NDArray[np.intp], path: Path) -> tuple[Any, str]:
+    """Return the fields of each line, and the separator if it is of one kind."""
+    import pyarrow.compute as pc
+
+    quotes = bool(pc.any(pc.match_substring(text, '"')).as_py())
+    split = _split_quoted if quotes else _split_plain
+    first = re.sub(r'"[^"]*"', "", text[0].as_py())
+    separator = next((s for s in "\t," if s in first), "")
+    if not separator or not (quotes or pc.any(pc.match_substring_regex(text, _MIXED[separator])).as_py()):
+        return split(text, "", line, path), ""
+    one_kind = split(text, separator, line, path)
+    of_any = split(text, "", line, path)
+    if not _is_regular(one_kind):
+        return (of_any, "") if _is_regular(of_any) else (one_kind, separator)
+    if _is_regular(of_any) and _is_weighted(of_any) and one_kind[0].as_py()[:2] != of_any[0].as_py()[:2]:
+        msg = (
+            f"expected {_WORDS[separator]} or blanks between fields, found both in {text[0].as_py()[:60]!r}; "
+            "use one of them, or put names with blanks in double quotes"
+        )
+        raise FormatError(msg, path=path, line=int(line[0]))
+    return one_kind, separator
+
+
+def _is_regular(fields: Any) -> bool:
+    import pyarrow.compute as pc
+
+    counts = pc.list_value_length(fields).to_numpy()
+    return bool(counts[0] >= 2 and (counts == counts[0]).all())
+
+
+def _is_weighted(fields: Any) -> bool:
+    """Return whether the third field of each line is a number."""
+    import pyarrow.compute as pc
+
+    if len(fields[0]) < 3:
+        return False
+    third = pc.list_element(fields, 2)
+    return bool(pc.all(pc.match_substring_regex(third, f"^(?i:{NUMBER.pattern})$")).as_py())
+
+
+def _split_plain(text: Any, separator: str, line: NDArray[np.intp], path: Path) -> Any:  # noqa: ARG001
+    import pyarrow.compute as pc
+
+    return pc.split_pattern_regex(text, _ONE_KIND.get(separator, _ANY))
+
+
+def _split_quoted(text: Any, separator: str, line: NDArray[np.intp], path: Path) -> Any:
+    """Return the fields of lines with quotes. Only a quote at the start of a field begins a quoted field."""
+    import pyarrow as pa
+
+    plain = f"[^{separator}]*?" if separator else r"[^ \t,]*"
+    field = re.compile(rf'(?:"((?:[^"]|"")*)"|((?!"){plain}))(?:{_ONE_KIND.get(separator, _ANY)}|{_BLANKS}$)')
+    rows = []
+    for number, content in zip(line, text.to_pylist(), strict=True):
+        at, row = 0, []
+        while True:
+            match = field.match(content, at)
+            if match is None:
+                msg = f"expected a closing quote before the next separator, found {content[at : at + 60]!r}"
+                raise FormatError(f"{msg}; double each quote in a name", path=path, line=int(number))
+            row.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+            at = match.end()
+            if at == len(content):
+                break
+        rows.append(row)
+    return pa.chunked_array([pa.array(rows, pa.list_(pa.string()))])
+
+
+def is_header_row(columns: list[Any]) -> bool:
+    """Return whether the first of several rows is a header row with column names."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    first, second = ([column[row].as_py() for column in columns] for row in (0, 1))
+    if all(map(NUMBER.fullmatch, second[:2])) and not all(map(NUMBER.fullmatch, first[:2])):
+        return True
+    if len(first) > 2 and not NUMBER.fullmatch(first[2]) and NUMBER.fullmatch(second[2]):
+        return True
+    # Vertices may have these ids, but then another line repeats the id.
+    return bool(find_edge_columns(first[:2])) and not any(
+        pc.any(pc.is_in(column.slice(1), pa.array(first[:2], column.type))).as_py() for column in columns[:2]
+    )
+
+
+def _read_lines(source: Source) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with (
+        source.translate_errors(),
+        pa.input_stream(str(source.path), compression=source.compression) as stream,
+    ):
+        try:
+            return csv.read_csv(
+                stream,
+                read_options=csv.ReadOptions(column_names=["line"]),
+                # No text contains this delimiter, so each line is one field.
+                parse_options=csv.ParseOptions(delimiter="\x01", quote_char=False, ignore_empty_lines=False),
+                convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
+            )
+        except pa.ArrowInvalid as error:
+            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_clause(error)})"
+            raise FormatError(msg, path=source.path, line=_first_invalid_line(source)) from error
+
+
+def _first_invalid_line(source: Source) -> int | None:
+    """Return the number of the first line that is not UTF-8, from 1; or None."""
+    with open_text(source) as text:
+        while (line := text.peek()) is not None:
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return text.line + 1
+            text.skip()
+    return None

@@ -1,0 +1,178 @@
+"""Text files in parts: each rank parses the lines that begin in its own range of bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from evener.errors import ArgumentError, EvenerError, FormatError
+from evener.graph.formats import number_lines as lines
+from evener.graph.formats.edges import Edges
+from evener.graph.formats.file import Source
+from evener.graph.formats.text_stream import MAX_LINE_BYTES, open_text
+from evener.system.agreement import on_all_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from evener.system.world import World
+
+    T = TypeVar("T")
+
+__all__ = [
+    "TextPart",
+    "count_lines",
+    "parse_in_parts",
+    "parse_part",
+    "part_of",
+    "refuse_compressed",
+    "to_common_dtype",
+]
+
+# Bytes per read in the search for the end of a line.
+_BLOCK = 1 << 16
+
+
+class TextPart(NamedTuple):
+    """The edges in a rank's part of a text, and its lines.
+
+    Attributes
+    ----------
+    edges : Edges
+    first_line, line_count : int
+        Number of the first line of the part, from 1, and of its lines.
+    last_line : int
+        Number of the last line of the file.
+    cut : bool
+        Whether the last line of the file has no newline.
+    """
+
+    edges: Edges
+    first_line: int
+    line_count: int
+    last_line: int
+    cut: bool
+
+
+def refuse_compressed(source: Source) -> None:
+    """Raise if a file is compressed: its lines are known only from its begin."""
+    if source.compression is not None:
+        msg = (
+            f"{source.path}: {source.compression} data cannot be read in parts by several ranks; decompress "
+            "the file, or convert it with evener convert to .evg or .parquet"
+        )
+        raise ArgumentError(msg)
+
+
+def part_of(world: World, source: Source, *, offset: int = 0) -> Source:
+    """Return the part of a text whose lines begin in this rank's range of the bytes from `offset` on.
+
+    This is a collective operation; all ranks must call it.
+    """
+    size = source.size
+    bounds = [offset + (size - offset) * rank // world.size for rank in range(world.size + 1)]
+    start = on_all_ranks(world, lambda: _line_start(source, bounds[world.rank], offset, size))
+    starts = [*world.allgather(start), size]
+    return Source(source.path, None, starts[world.rank], starts[world.rank + 1])
+
+
+def _line_start(source: Source, position: int, offset: int, size: int) -> int:
+    """Return where the first line begins at or after a position."""
+    if position <= offset:
+        return offset
+    with source.translate_errors(), source.path.open("rb") as file:
+        file.seek(position - 1)
+        while block := file.read(_BLOCK):
+            if (found := block.find(b"\n")) >= 0:
+                return file.tell() - len(block) + found + 1
+            if file.tell() - position > MAX_LINE_BYTES:
+                msg = f"expected lines of at most {MAX_LINE_BYTES:,} bytes, found a longer line"
+                raise FormatError(msg, path=source.path)
+    return size
+
+
+def parse_part(
+    world: World, source: Source, grammar: lines.Grammar, *, line: int = 0, offset: int = 0
+) -> TextPart:
+    """Parse this rank's part of a text, from byte `offset` on, which `line` lines precede.
+
+    This is a collective operation; all ranks must call it.
+
+    Raises
+    ------
+    FormatError
+        On all ranks, the first error of the file, with the number of its line.
+    """
+    part = part_of(world, source, offset=offset)
+
+    def parse() -> tuple[tuple[Edges, int, bool], int]:
+        if not part.size:
+            nothing = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
+            nothing.weights = np.empty(0, np.int32) if grammar.weighted else None
+            return (nothing, 0, False), 0
+        with open_text(part, empty=True) as text:
+            edges = lines.parse(text, grammar)
+            return (edges, text.line, text.cut), text.line
+
+    edges, count, cut = parse_in_parts(world, parse, line=line)
+    counts = [line, *world.allgather(count)]
+    cut = any(world.allgather(cut))
+    return TextPart(edges, sum(counts[: world.rank + 1]) + 1, count, sum(counts), cut)
+
+
+def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:
+    """Return what this rank parses of a file, which begins with `line` lines that no rank parses.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    world : World
+    parse : callable
+        Returns what it parses and the number of lines. Its errors count lines from the begin of the part.
+    line : int
+
+    Raises
+    ------
+    EvenerError
+        On all ranks, the first error in the order of the file, with the number of its line.
+    """
+    error: EvenerError | None = None
+    count = 0
+    try:
+        value, count = parse()
+    except EvenerError as own:
+        error = own
+    for found, lines_of_rank in world.allgather((error, count)):
+        if isinstance(found, FormatError) and found.line is not None:
+            raise FormatError(found.reason, path=found.path, line=line + found.line)
+        if found is not None:
+            raise found
+        line += lines_of_rank
+    return value
+
+
+def count_lines(part: Source) -> int:
+    """Return the number of lines in a part of a file."""
+    data = part.read_bytes()
+    return data.count(b"\n") + (len(data) > 0 and not data.endswith(b"\n"))
+
+
+def to_common_dtype(world: World, weights: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Return the weights in the type that `parse` would choose for the weights of all ranks.
+
+    This is a collective operation; all ranks must call it.
+    """
+    if weights is None:
+        return None
+    negative = len(weights) > 0 and weights.dtype.kind == "i" and int(weights.min()) < 0
+    of_ranks = world.allgather((weights.dtype, negative))
+    kinds = {dtype.kind for dtype, _ in of_ranks}
+    if "f" in kinds or ("u" in kinds and any(below for _, below in of_ranks)):
+        return weights.astype(np.float64, copy=False)
+    if "u" in kinds:
+        return weights.astype(np.uint64, copy=False)
+    return weights.astype(max((dtype for dtype, _ in of_ranks), key=lambda own: own.itemsize), copy=False)

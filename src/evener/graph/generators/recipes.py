@@ -1,0 +1,159 @@
+"""Recipes: the edges of each generator, and how a graph is built of them.
+
+The functions have the parameters of the functions of `evener.graph.generators.models`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.errors import ArgumentError
+from evener.graph.generators.sources import (
+    GridEdges,
+    KroneckerPower,
+    KroneckerSampler,
+    UniformEdges,
+    check_integer,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from evener.graph.generators.sources import GeneratedEdges
+
+__all__ = ["DEFAULT_SEED", "EDGE_FACTOR", "Recipe", "grid", "kronecker", "rmat", "uniform"]
+
+# Matrix and edge factor of Graph500 (specification 2.0, section 3.1).
+GRAPH500 = ((0.57, 0.19), (0.19, 0.05))
+EDGE_FACTOR = 16
+DEFAULT_SEED = 1
+# Largest scale whose edge count fits 64 bits.
+MAX_SCALE = 48
+
+
+class Recipe(NamedTuple):
+    """The edges of a generator, and how a graph is built of them.
+
+    Attributes
+    ----------
+    source : GeneratedEdges
+    directed : bool
+    stored : {"out", "in"}
+        The direction of the edges to build first.
+    both_directions : bool
+        Whether the source lists each edge of an undirected graph in both directions.
+    """
+
+    source: GeneratedEdges
+    directed: bool
+    stored: str = "out"
+    both_directions: bool = False
+
+    @property
+    def symmetrise(self) -> bool:
+        """Whether the graph stores the reverse of each edge of the source."""
+        return not (self.directed or self.both_directions)
+
+    @property
+    def repeated(self) -> str:
+        """Whether the graph keeps or drops self-loops and repeated edges."""
+        return "drop" if self.symmetrise else "keep"
+
+
+def rmat(
+    scale: int,
+    edge_factor: int = EDGE_FACTOR,
+    seed: int = DEFAULT_SEED,
+    *,
+    permute: bool = True,
+    weights: str | None = None,
+    **direction: Any,
+) -> Recipe:
+    """Return random R-MAT edges."""
+    n = _vertex_count(scale)
+    m = n * check_integer("edge_factor", edge_factor, 0, 1 << 14)
+    source = KroneckerSampler(np.array(GRAPH500), scale, m, seed, weights, permute=permute)
+    return _drawn(source, **direction)
+
+
+def uniform(
+    scale: int,
+    edge_factor: int = EDGE_FACTOR,
+    seed: int = DEFAULT_SEED,
+    *,
+    weights: str | None = None,
+    **direction: Any,
+) -> Recipe:
+    """Return uniformly drawn edges."""
+    n = _vertex_count(scale)
+    m = n * check_integer("edge_factor", edge_factor, 0, 1 << 14)
+    return _drawn(UniformEdges(n, m, seed, weights), **direction)
+
+
+def _drawn(source: GeneratedEdges, *, directed: bool = False, stored: str = "out") -> Recipe:
+    """Return the recipe of drawn edges."""
+    if stored not in ("out", "in"):
+        msg = f'stored: expected "out" or "in", found {stored!r}'
+        raise ArgumentError(msg)
+    if stored == "in" and not directed:
+        msg = 'stored: expected "out" for an undirected graph, found "in"; make the graph directed'
+        raise ArgumentError(msg)
+    return Recipe(source, directed, stored)
+
+
+def grid(rows: int, columns: int, *, seed: int = DEFAULT_SEED, weights: str | None = None) -> Recipe:
+    """Return the edges of a lattice."""
+    for name, length in (("rows", rows), ("columns", columns)):
+        check_integer(name, length, 1, 1 << 48)
+    return Recipe(GridEdges(rows, columns, seed, weights), directed=False)
+
+
+def kronecker(
+    base: ArrayLike,
+    power: int,
+    *,
+    edges: int | None = None,
+    seed: int = DEFAULT_SEED,
+    directed: bool | None = None,
+    weights: str | None = None,
+) -> Recipe:
+    """Return the edges of a Kronecker power, or edges drawn from it."""
+    matrix = _matrix(base)
+    check_integer("power", power, 1, 64)
+    if edges is not None:
+        check_integer("edges", edges, 0, 1 << 62)
+        return Recipe(KroneckerSampler(matrix, power, edges, seed, weights, permute=False), bool(directed))
+    symmetric = bool((matrix == matrix.T).all())
+    if directed is False and not symmetric:
+        msg = "base: expected a symmetric matrix for an undirected graph; remove directed=False"
+        raise ArgumentError(msg)
+    if weights is not None and symmetric and not directed:
+        msg = (
+            "weights: expected none, because an undirected exact power has the weights of the matrix; "
+            "remove weights"
+        )
+        raise ArgumentError(msg)
+    undirected = symmetric and not directed
+    source = KroneckerPower(matrix, power, seed, weights)
+    return Recipe(source, not undirected, both_directions=undirected)
+
+
+def _vertex_count(scale: int) -> int:
+    return 1 << check_integer("scale", scale, 0, MAX_SCALE)
+
+
+def _matrix(base: ArrayLike) -> NDArray[np.float64]:
+    try:
+        matrix = np.asarray(base, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"base: expected a square matrix of numbers: {error}"
+        raise ArgumentError(msg) from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        msg = f"base: expected a square matrix of at least 2 x 2, found shape {matrix.shape}"
+        raise ArgumentError(msg)
+    if not (np.isfinite(matrix).all() and (matrix >= 0).all() and matrix.any()):
+        msg = "base: expected finite entries of at least 0, and at least one above 0"
+        raise ArgumentError(msg)
+    return matrix

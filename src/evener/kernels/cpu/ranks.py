@@ -1,0 +1,209 @@
+"""Kernels of a graph in blocks of ranks: records of edges for ranks, and rows for owners.
+
+A *record* is an edge of a block, packed as ``row << 32 | target`` (uint64), where the row counts from the
+first row of the block. Vertices are in groups of ``2**shift``, and a table has the rank of each group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.build import slice_bound
+from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+
+__all__ = [
+    "add_weights",
+    "copy_rows",
+    "count_by_row",
+    "count_records",
+    "count_remote",
+    "count_targets",
+    "number_by_class",
+    "pack_records",
+    "place_by_row",
+    "sum_by_piece",
+    "unpack_records",
+]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+HALF = np.uint64(32)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+# Rows that a thread copies at a time.
+_ROWS = np.uint64(1 << 8)
+
+
+@inline_step
+def _count_slice(src, dst, first, last, shift, symmetrise, loops, ranks, counts):
+    for e in range(first, last):
+        u, v = np.uint64(src[e]), np.uint64(dst[e])
+        apart = np.uint64(u != v)
+        counts[ranks[u >> shift]] += apart | loops
+        counts[ranks[v >> shift]] += apart & symmetrise
+
+
+@parallel
+def count_records(src, dst, shift, symmetrise, loops, ranks, counts):
+    """Add the records of edges for each rank to ``counts[thread, rank]``.
+
+    `symmetrise` is 1 for both directions of an edge, and `loops` is 1 to keep self-loops. `ranks` (groups,)
+    has the last column of `counts` for groups whose records are not wanted.
+    """
+    threads = len(counts)
+    for t in prange(threads):
+        first, last = slice_bound(len(src), t, threads), slice_bound(len(src), t + 1, threads)
+        _count_slice(src, dst, first, last, shift, symmetrise, loops, ranks, counts[t])
+
+
+@inline_step
+def _pack_slice(
+    src, dst, weights, first, last, shift, symmetrise, loops, ranks, unwanted, rows, cursors, records,
+    record_weights,
+):  # fmt: skip
+    weighted = len(weights) > 0
+    for e in range(first, last):
+        u, v = np.uint64(src[e]), np.uint64(dst[e])
+        rank = np.uint64(ranks[u >> shift])
+        if rank != unwanted and (u != v or loops != ZERO):
+            where = cursors[rank]
+            cursors[rank] = where + ONE
+            records[where] = ((u - rows[rank]) << HALF) | v
+            if weighted:
+                record_weights[where] = weights[e]
+        if symmetrise != ZERO and u != v:
+            rank = np.uint64(ranks[v >> shift])
+            if rank != unwanted:
+                where = cursors[rank]
+                cursors[rank] = where + ONE
+                records[where] = ((v - rows[rank]) << HALF) | u
+                if weighted:
+                    record_weights[where] = weights[e]
+
+
+@parallel
+def pack_records(src, dst, weights, shift, symmetrise, loops, ranks, rows, cursors, records, record_weights):
+    """Write the records of edges in the order of ranks; `rows` (ranks,) uint64 has the first row of each.
+
+    ``cursors[thread, rank]`` is the first position of the records of a thread for a rank; other arguments as
+    for `count_records`. Without weights, the weight arrays have length 0.
+    """
+    threads = len(cursors)
+    for t in prange(threads):
+        first, last = slice_bound(len(src), t, threads), slice_bound(len(src), t + 1, threads)
+        _pack_slice(
+            src, dst, weights, first, last, shift, symmetrise, loops, ranks, np.uint64(len(rows)), rows,
+            cursors[t], records, record_weights,
+        )  # fmt: skip
+
+
+@inline_step
+def _unpack_slice(records, first, last, src, dst):
+    for e in range(first, last):
+        src[e] = np.uint32(records[e] >> HALF)
+        dst[e] = np.uint32(records[e] & LOW_HALF)
+
+
+@parallel
+def unpack_records(records, src, dst, parts):
+    """Write the rows and targets of records."""
+    for p in prange(parts):
+        first, last = slice_bound(len(records), p, parts), slice_bound(len(records), p + 1, parts)
+        _unpack_slice(records, first, last, src, dst)
+
+
+@inline_step
+def _count_rows(records, first, last, offsets):
+    for record in records:
+        row = record >> HALF
+        if first <= row < last:
+            offsets[row + ONE] += ONE
+
+
+@parallel
+def count_by_row(records, bounds, offsets):
+    """Add the number of records of each row to ``offsets[row + 1]``.
+
+    A thread reads all records, and counts those of the rows ``bounds[t]:bounds[t + 1]`` (uint64).
+    """
+    for t in prange(len(bounds) - 1):
+        _count_rows(records, bounds[t], bounds[t + 1], offsets)
+
+
+@inline_step
+def _place_rows(records, first, last, following, targets):
+    for record in records:
+        row = record >> HALF
+        if first <= row < last:
+            place = following[row]
+            following[row] = place + ONE
+            targets[place] = np.uint32(record & LOW_HALF)
+
+
+@parallel
+def place_by_row(records, bounds, following, targets):
+    """Write the target of each record to ``targets[following[row]]``, and advance; `bounds` as before."""
+    for t in prange(len(bounds) - 1):
+        _place_rows(records, bounds[t], bounds[t + 1], following, targets)
+
+
+@serial
+def count_targets(records, degree):
+    """Add 1 to ``degree[row]`` for each record."""
+    for record in records:
+        degree[record >> HALF] += ONE
+
+
+@serial
+def add_weights(records, weights, sums):
+    """Add the weight of each record to ``sums[row]``."""
+    for e in range(len(records)):
+        sums[records[e] >> HALF] += weights[e]
+
+
+@serial
+def number_by_class(classes, following, numbers):
+    """Number the vertices of each class in ascending order, from ``following[class]`` (uint64) on."""
+    for v in range(np.uint64(len(classes))):
+        numbers[v] = following[classes[v]]
+        following[classes[v]] += ONE
+
+
+@serial
+def sum_by_piece(places, degree, piece, sums):
+    """Add the degree of each vertex to the sum of the piece of `piece` places in which the vertex is."""
+    for v in range(np.uint64(len(places))):
+        sums[np.uint64(places[v]) // np.uint64(piece)] += degree[v]
+
+
+@parallel
+def copy_rows(lengths, begins, places, source, target):
+    """Copy row ``i`` of `source`, from ``begins[i]`` on, to `target`, from ``places[i]`` on."""
+    counter = new_counter()
+    rows = np.uint64(len(lengths))
+    for _ in prange(WORKERS):
+        first = take_chunk(counter, _ROWS)
+        while first < rows:
+            for i in range(first, min(first + _ROWS, rows)):
+                begin, place = begins[i], places[i]
+                for e in range(lengths[i]):
+                    target[place + e] = source[begin + e]
+            first = take_chunk(counter, _ROWS)
+
+
+@inline_step
+def _count_slice_remote(targets, position, owned, first, last):
+    count = ZERO
+    for e in range(first, last):
+        count += np.uint64(position[targets[e]] >= owned)
+    return count
+
+
+@parallel
+def count_remote(targets, position, owned, parts):
+    """Return how many targets have a position of `owned` or more."""
+    count = ZERO
+    for p in prange(parts):
+        first, last = slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts)
+        count += _count_slice_remote(targets, position, owned, first, last)
+    return count

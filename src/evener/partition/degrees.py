@@ -1,0 +1,50 @@
+"""Degrees: the vertices of a graph in descending degree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evener.errors import ArgumentError
+from evener.kernels.cpu import partition as kernels
+from evener.system.memory import require
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.graph.graph import Graph
+
+__all__ = ["MAX_OUT_DEGREE", "by_descending_degree", "descending_degree_on_host"]
+
+# Largest out-degree: partitions store out-degrees as uint32.
+MAX_OUT_DEGREE = (1 << 32) - 1
+
+
+def descending_degree_on_host(
+    graph: Graph,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]:
+    """Return the vertices in descending degree, their degrees, and their out-degrees.
+
+    The degree of a vertex of a directed graph counts in-edges and out-edges.
+    """
+    degree = graph.out_degree()
+    if (largest := int(degree.max(initial=0))) > MAX_OUT_DEGREE:
+        msg = (
+            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
+            'build the graph with duplicates="drop"'
+        )
+        raise ArgumentError(msg)
+    out_degree = degree.astype(np.uint32)
+    if graph.directed:
+        degree += graph.in_degree()
+    return by_descending_degree(degree), degree, out_degree
+
+
+def by_descending_degree(degree: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the vertices in descending degree, and in ascending number among equal degrees."""
+    by_degree = np.empty(len(degree), dtype=np.uint32)
+    degrees = int(degree.max(initial=0)) + 2
+    require(8 * degrees, "sorting vertices by their degrees")
+    kernels.order_by_degree(degree, np.zeros(degrees, dtype=np.uint64), by_degree)
+    return by_degree

@@ -1,0 +1,1 @@
+"""A graph in blocks, one for each rank: reading, vertex ids, rows, and its partitions."""

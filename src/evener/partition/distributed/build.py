@@ -1,0 +1,189 @@
+"""Build a graph of which each rank holds a part, from the edges that each rank reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from evener.errors import ArgumentError
+from evener.graph.arrays import read_only
+from evener.graph.csr import CSR
+from evener.graph.share import EdgeIds, StoredRows
+from evener.kernels.cpu import check
+from evener.partition.blocks import block_bounds
+from evener.partition.degrees import MAX_OUT_DEGREE
+from evener.partition.distributed.graph import DistributedGraph
+from evener.partition.distributed.rows import (
+    EdgeChunks,
+    Piece,
+    RowRanges,
+    build_rows,
+    chunks_of_pieces,
+    count_opposite,
+    cut_ranges,
+    degrees_of,
+    empty_ranges,
+    row_ranges,
+)
+from evener.partition.distributed.vertex_ids import check_vertex_count, number_ids
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.graph.share import EdgeShare
+    from evener.system.world import World
+
+__all__ = ["build_graph"]
+
+# Weights of a rank in the sample.
+_SAMPLE = 1 << 12
+
+
+def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedGraph:
+    """Return the graph of the edges that all ranks read.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    world : World
+    share : EdgeShare
+        The edges of this rank.
+    directions : {"both", "out", "in"}
+        The rows to build, for a directed graph.
+    """
+    block_ids = _block_of(world, share.ids)
+    source: Any = share.edges
+    if isinstance(source, EdgeIds):
+        source, block_ids = number_ids(world, source)
+    first = "in" if share.directed and directions == "in" else "out"
+    if isinstance(source, StoredRows):
+        n, dtype = len(source.rows.offsets) - 1, _dtype(source.rows)
+        check_vertex_count(n)
+        ranges, pieces = _own_rows(world, source.rows)
+        rows = {"out": pieces}
+        if first == "in":
+            rows = {"in": _turned(world, ranges, pieces, dtype)}
+    else:
+        n, dtype = source.n, source.weight_dtype
+        check_vertex_count(n)
+        edges = EdgeChunks([(source, 0)], dtype)
+        del source, share.edges
+        both, loops = share.symmetrise, share.self_loops == "keep"
+        ranges = row_ranges(world, n, edges, symmetrise=both, loops=loops)
+        pieces = build_rows(
+            world,
+            ranges,
+            edges,
+            symmetrise=both,
+            loops=loops,
+            duplicates=share.duplicates,
+            turned=first == "in",
+        )
+        rows = {first: pieces}
+        del edges
+    return _with_degrees(world, n, ranges, rows, dtype, block_ids, share.directed, directions)
+
+
+def _with_degrees(
+    world: World,
+    n: int,
+    ranges: RowRanges,
+    rows: dict[str, list[Piece]],
+    dtype: np.dtype[Any] | None,
+    block_ids: NDArray[Any] | None,
+    directed: bool,  # noqa: FBT001 - private
+    directions: str,
+) -> DistributedGraph:
+    """Return the graph with the degrees of all vertices and, for both directions, the other rows."""
+    ((first, pieces),) = rows.items()
+    degree = {first: degrees_of(pieces)}
+    strength = None
+    if first == "out" and dtype is not None and (directions != "out" or not directed):
+        strength = _row_sums(pieces)
+    if directed and directions == "both":
+        rows["in"] = _turned(world, ranges, pieces, dtype)
+        degree["in"] = degrees_of(rows["in"])
+    elif directed:
+        other = "in" if first == "out" else "out"
+        degree[other], sums = count_opposite(world, ranges, pieces, dtype if other == "out" else None)
+        strength = sums if other == "out" else strength
+    largest = world.allreduce(int(degree["out"].max(initial=0)), "max")
+    if largest > MAX_OUT_DEGREE:
+        msg = (
+            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
+            'read the graph with duplicates="drop"'
+        )
+        raise ArgumentError(msg)
+    weights = [piece.rows.weights for piece in pieces if piece.rows.weights is not None]
+    lightest, heaviest, sample = _weights(world, weights)
+    return DistributedGraph(
+        world,
+        n=n,
+        m=world.allreduce(sum(len(piece.rows.targets) for piece in pieces), "sum"),
+        directed=directed,
+        weight_dtype=dtype,
+        weight_range=(lightest, heaviest),
+        weight_sample=sample,
+        block_ids=block_ids,
+        ranges=ranges,
+        rows=rows,
+        out_degrees=degree["out"],
+        degrees=degree["out"] + degree["in"] if directed else degree["out"],
+        strength=strength,
+    )
+
+
+def _dtype(rows: CSR) -> np.dtype[Any] | None:
+    return None if rows.weights is None else rows.weights.dtype
+
+
+def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[Piece]]:
+    """Return the ranges of all ranks, and the mapped rows of this rank."""
+    n = len(rows.offsets) - 1
+    ranges = empty_ranges(n)
+    bounds = ranges.vertices(np.arange(ranges.group_count + 1))
+    ranges = cut_ranges(world, ranges, np.diff(rows.offsets[bounds]).astype(np.int64))
+    begin, end = ranges.bounds[world.rank : world.rank + 2]
+    first, last = int(rows.offsets[begin]), int(rows.offsets[end])
+    offsets = rows.offsets[begin : end + 1] - np.uint64(first)
+    weights = None if rows.weights is None else rows.weights[first:last]
+    return ranges, [Piece(int(begin), CSR(offsets, rows.targets[first:last], weights, None))]
+
+
+def _block_of(world: World, ids: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Return a copy of the ids of this rank's block."""
+    if ids is None:
+        return None
+    begin, end = block_bounds(len(ids), world.size)[world.rank : world.rank + 2]
+    return np.array(ids[begin:end])
+
+
+def _turned(world: World, ranges: RowRanges, pieces: list[Piece], dtype: np.dtype[Any] | None) -> list[Piece]:
+    """Return the rows of the reverse graph, given the rows of a graph."""
+    edges = chunks_of_pieces(pieces, dtype)
+    return build_rows(world, ranges, edges, symmetrise=False, loops=True, duplicates="keep")
+
+
+def _row_sums(pieces: list[Piece]) -> NDArray[np.float64]:
+    """Return the sum of the weights of each row."""
+    sums = [np.zeros(len(piece.rows.offsets) - 1) for piece in pieces]
+    for own, piece in zip(sums, pieces, strict=True):
+        weights: Any = piece.rows.weights
+        check.row_sums(read_only(piece.rows.offsets), read_only(weights), own, 4 * numba.get_num_threads())
+    return np.concatenate(sums)
+
+
+def _weights(world: World, weights: list[NDArray[Any]]) -> tuple[float, float, NDArray[Any]]:
+    """Return the smallest and largest weight of all ranks, (1, 1) without weights, and a sample."""
+    own = [part for part in weights if len(part)]
+    ends = (float(min(part.min() for part in own)), float(max(part.max() for part in own))) if own else None
+    sample = [part[:: max(1, len(part) // _SAMPLE)] for part in own]
+    of_ranks = world.allgather((ends, np.concatenate(sample) if sample else None))
+    found = [pair for pair, _ in of_ranks if pair is not None]
+    if not found:
+        return 1.0, 1.0, np.empty(0)
+    lowest, highest = zip(*found, strict=True)
+    return min(lowest), max(highest), np.concatenate([part for _, part in of_ranks if part is not None])

@@ -1,0 +1,165 @@
+"""Numbers of the vertices of a graph in parts: place in degree order, owner, and local number on the owner.
+
+Each rank computes the numbers of the vertices of its own range. They equal those of one process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.kernels.cpu import ranks as kernels
+from evener.partition.degrees import by_descending_degree
+from evener.partition.distributed.places import has_places, places_of
+from evener.partition.orders import PIECE, cut_positions, owner_array
+from evener.partition.policy import check_needs
+from evener.system.memory import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from evener.partition.distributed.graph import DistributedGraph
+    from evener.system.world import World
+
+__all__ = ["DistributedNumbers", "number_own_vertices"]
+
+# Span of keys that is always counted in a table.
+_SMALL_SPAN = 1 << 16
+# Bytes per vertex of the graph: two copies of its degree, its place in two orders, and its owner.
+_BYTES_OF_OWNERS = 8 + 8 + 4 + 4 + 2
+
+
+class DistributedNumbers(NamedTuple):
+    """The owner and the local number of each vertex of this rank's range.
+
+    Attributes
+    ----------
+    owner : ndarray of uint8 or uint16
+    local : ndarray of uint32
+    bounds : ndarray of int64, shape (P + 1,)
+        Sums of the numbers of vertices that partitions own.
+    """
+
+    owner: NDArray[Any]
+    local: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+
+
+def number_own_vertices(
+    graph: DistributedGraph,
+    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    *,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
+) -> DistributedNumbers:
+    """Return the owners and local numbers of the vertices of this rank's range.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : DistributedGraph
+    owners_of : callable
+        Returns the owners of all vertices, given the vertices in descending degree and the degrees. It is
+        called for policies that do not cut an order.
+    policy : str
+    shares : ndarray of float64, shape (elements,)
+    seed : int
+
+    Raises
+    ------
+    ArgumentError
+        If the policy needs the edges of the whole graph.
+    """
+    world, degree = graph.world, graph.degrees
+    highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
+    descending = highest - degree
+    position = _order(world, descending)
+    if has_places(policy) or len(shares) == 1:
+        owner = _owners(graph, position.astype(np.uint32), policy, shares, seed)
+    else:
+        owner = _owners_from_degrees(graph, owners_of, policy)
+    counts = np.sum(world.allgather(np.bincount(owner, minlength=len(shares))), axis=0)
+    bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    # Owner and class of the degree in one key: few classes give a dense key.
+    every = np.unique(np.concatenate(world.allgather(_classes(descending)[0])))
+    keys = owner.astype(np.uint64) * np.uint64(len(every)) + np.searchsorted(every, descending).astype(
+        np.uint64
+    )
+    local = _order(world, keys) - bounds[owner].astype(np.uint64)
+    return DistributedNumbers(owner, local.astype(np.uint32), bounds)
+
+
+def _order(world: World, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the position of each vertex in ascending order of keys; vertex numbers decide ties."""
+    distinct, classes, counts = _classes(keys)
+    of_ranks = world.allgather((distinct, counts))
+    every = np.unique(np.concatenate([own for own, _ in of_ranks]))
+    totals, before = np.zeros(len(every), np.uint64), np.zeros(len(every), np.uint64)
+    for rank, (own, own_counts) in enumerate(of_ranks):
+        places = np.searchsorted(every, own)
+        totals[places] += own_counts.astype(np.uint64)
+        if rank < world.rank:
+            before[places] += own_counts.astype(np.uint64)
+    following = (np.cumsum(totals) - totals + before)[np.searchsorted(every, distinct)]
+    order = np.empty(len(keys), np.uint64)
+    kernels.number_by_class(classes, following, order)
+    return order
+
+
+def _classes(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the distinct keys, the class of each vertex, and the number of vertices of each class."""
+    lowest = keys.min(initial=np.iinfo(np.uint64).max)
+    if len(keys) and int(keys.max() - lowest) < max(len(keys), _SMALL_SPAN):
+        counts = np.bincount((keys - lowest).astype(np.int64))
+        found = np.flatnonzero(counts)
+        class_of = np.zeros(len(counts), np.uint32)
+        class_of[found] = np.arange(len(found), dtype=np.uint32)
+        return found.astype(np.uint64) + lowest, class_of[keys - lowest], counts[found]
+    distinct, classes, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return distinct, classes.astype(np.uint32), counts
+
+
+def _owners_from_degrees(
+    graph: DistributedGraph,
+    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    policy: str,
+) -> NDArray[Any]:
+    """Return the owner of each vertex of this rank's range, from the degrees of all vertices."""
+    check_needs(policy, "degrees")
+    require(_BYTES_OF_OWNERS * graph.n, "choosing the owners of all vertices")
+    degree = np.concatenate(graph.world.allgather(graph.degrees))
+    first, last = graph.ranges.bounds[graph.world.rank : graph.world.rank + 2]
+    return owners_of(by_descending_degree(degree), degree)[first:last]
+
+
+def _owners(
+    graph: DistributedGraph, position: NDArray[np.uint32], policy: str, shares: NDArray[np.float64], seed: int
+) -> NDArray[Any]:
+    """Return the owner of each vertex of this rank's range, given its position in descending degree."""
+    world, n, degree = graph.world, graph.n, graph.degrees
+    owner = owner_array(len(position), len(shares))
+    if len(shares) == 1 or n == 0:
+        return owner
+    places = places_of(policy, position, n, seed)
+    if world.allreduce(int(degree.sum()), "sum") == 0:
+        degree = np.ones(len(degree), np.uint64)  # the shares count vertices
+    sums = np.zeros(-(-n // PIECE), np.uint64)
+    kernels.sum_by_piece(places, degree, PIECE, sums)
+    sums = np.sum(world.allgather(sums), axis=0)
+
+    def degrees_from(first: int) -> NDArray[np.uint64]:
+        """Return the degrees of a piece in the order of the policy. All ranks must call it."""
+        inside = (places >= first) & (places < first + PIECE)
+        found = np.empty(min(PIECE, n - first), np.uint64)
+        for where, own in world.allgather((places[inside] - np.uint32(first), degree[inside])):
+            found[where] = own
+        return found
+
+    cuts = cut_positions(sums, degrees_from, shares / shares.sum(), n)
+    owner[:] = np.searchsorted(np.array(cuts), places, side="right")
+    return owner

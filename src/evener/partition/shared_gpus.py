@@ -1,0 +1,37 @@
+"""A warning about GPUs that several ranks use."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from evener.system.failure import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evener.elements.protocols import Element
+    from evener.system.world import World
+
+__all__ = ["note_shared_gpus"]
+
+_log = logging.getLogger("evener")
+
+
+def note_shared_gpus(elements: Sequence[Element], world: World) -> None:
+    """Warn on rank 0 of GPUs that several ranks use, whose kernels then run in turn.
+
+    This is a collective operation and must be called by all ranks.
+    """
+    if world.size == 1:
+        return
+    names = {getattr(element, "bus_id", ""): element.name for element in elements if element.kind == "cuda"}
+    users: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for rank, (host, own) in enumerate(world.allgather((world.host, names))):
+        for bus_id, name in own.items():
+            users.setdefault((host, bus_id), []).append((rank, name))
+    if world.rank == 0:
+        for (host, bus_id), ranks in users.items():
+            if len(ranks) > 1:
+                who = in_words([rank for rank, _ in ranks])
+                _log.warning("%s share the GPU %s of %s; their kernels run in turn", who, bus_id, host)

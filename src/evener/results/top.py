@@ -1,0 +1,69 @@
+"""The largest values of a result, over all ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.results.result import Result
+    from evener.system.world import World
+
+__all__ = ["largest_values"]
+
+
+def largest_values(result: Result, k: int) -> list[tuple[int | str, int | float]]:
+    """Return the ids and values of `Result.top`. This is a collective operation; all ranks must call it."""
+    name = next(iter(result))
+    values, kind, first = result[name], result.columns[name].kind, result.block.start
+    if kind == "group":
+        keys, values = _group_sizes(values, result.world)
+        best = _largest(values, k)
+        keys = keys[best]
+        ids = result.names_of(keys)
+    elif kind == "distance":
+        reached = np.flatnonzero((values >= 0) & (values != np.inf))
+        values = values[reached]
+        best = _largest(values, k)
+        keys, ids = first + reached[best], result.ids[reached[best]]
+    else:
+        best = _largest(values, k)
+        keys, ids = first + best, result.ids[best]
+    values = values[best]
+    if result.world.size > 1:
+        of_ranks = result.world.allgather((keys, ids, values))
+        keys, ids, values = (np.concatenate(column) for column in zip(*of_ranks, strict=True))
+        order = np.lexsort((keys, -values.astype(np.float64)))[:k]
+        ids, values = ids[order], values[order]
+    return list(zip(ids.tolist(), values.tolist(), strict=True))
+
+
+def _group_sizes(groups: NDArray[Any], world: World) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the names and sizes of the groups that this rank counts: one of all ranks counts each group."""
+    names, sizes = np.unique(groups, return_counts=True)
+    if world.size == 1:
+        return names, sizes
+    counted_by = names % world.size
+    chosen = [np.flatnonzero(counted_by == rank) for rank in range(world.size)]
+    own = np.concatenate(world.alltoall([names[where] for where in chosen]))
+    counts = np.concatenate(world.alltoall([sizes[where] for where in chosen]))
+    names, position = np.unique(own, return_inverse=True)
+    totals = np.zeros(len(names), np.int64)
+    np.add.at(totals, position, counts)
+    return names, totals
+
+
+def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """Return the positions of the k largest values, largest first, earlier positions first among equals."""
+    k = min(k, len(values))
+    if k == 0:
+        return np.empty(0, dtype=np.intp)
+    # Finding the k-th largest value in linear time avoids sorting all values.
+    least = np.partition(values, len(values) - k)[len(values) - k]
+    above = np.flatnonzero(values > least)
+    equal = np.flatnonzero(values == least)[: k - len(above)]
+    chosen = np.concatenate([above, equal])
+    return chosen[np.lexsort((chosen, -values[chosen].astype(np.float64)))]

@@ -1,0 +1,281 @@
+"""A graph that each rank reads a part of has the partitions, and gives the answers, of one process."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import evener as ev
+from evener.testing.ranks import run_ranks
+from expected import ITERATIONS, Truth, whole
+
+ROWS = import_module("evener.partition.distributed.rows")
+MIRRORS = import_module("evener.partition.distributed.mirrors")
+
+
+def assert_same_edges(one, other):
+    assert (one is None) == (other is None)
+    if one is not None:
+        for name in ("offsets", "targets", "weights", "blocks", "rows", "boundary"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def assert_same_partitions(found, expected):
+    """The same vertices, mirrors, degrees and edges in each partition."""
+    assert [p.index for p in found] == [p.index for p in expected]
+    for one, other in zip(found, expected, strict=True):
+        for name in ("vertices", "mirror_bounds", "out_degree", "connected"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        assert_same_edges(one.out, other.out)
+        assert_same_edges(one.in_, other.in_)
+
+
+def check(source, ranks, *, on="cpu:1", reading=None, **how):
+    """Place a source on ranks that read parts, and on one process with as many elements."""
+    reading = reading or {}
+    expected = ev.partition(ev.read(source, **reading), [*on.split(",")] * ranks, **how)
+    graph = expected.graph
+
+    def place(_):
+        pg = ev.partition(source, on, **how, **reading)
+        same = (pg.graph.n, pg.graph.m, pg.graph.directed, pg.graph.weight_dtype, pg.graph.weight_range)
+        assert same == (graph.n, graph.m, graph.directed, graph.weight_dtype, graph.weight_range)
+        assert (pg.block_ids == graph.ids[pg.block.start : pg.block.stop]).all()
+        return pg.partitions
+
+    parts = [partition for own in run_ranks(ranks, place) for partition in own]
+    assert_same_partitions(parts, expected.partitions)
+
+
+SPECS = ["rmat:8,weights=1..255", "rmat:7,directed,weights=real", "grid:5x7", "kronecker:11/10,power=4"]
+HOW = {
+    1: {"policy": "random", "directions": "both"},
+    2: {"policy": "high", "directions": "out", "alpha": 0.4, "on": "cpu:1,cpu:1"},
+    3: {"policy": "low", "directions": "in", "alpha": 0.4},
+    4: {"policy": "C-R", "directions": "both", "seed": 3},
+}
+
+
+@pytest.mark.parametrize("ranks", HOW)
+@pytest.mark.parametrize("spec", SPECS)
+def test_generators(spec, ranks):
+    check(spec, ranks, **HOW[ranks])
+
+
+@pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR", "hash", "lpt"])
+def test_policies_of_degrees(policy):
+    """Ranks that hold parts choose the owners that ranks with the whole graph choose."""
+    spec, how = "rmat:7,directed", {"on": "cpu:1,cpu:1", "policy": policy, "seed": 2}
+    graph = ev.read(spec)
+    whole = run_ranks(2, lambda _: ev.partition(graph, **how).partitions)
+    parts = run_ranks(2, lambda _: ev.partition(spec, **how).partitions)
+    for found, expected in zip(parts, whole, strict=True):
+        assert_same_partitions(found, expected)
+
+
+def test_policies_of_edges_are_refused():
+    def run(_):
+        sentence = "ldg needs all edges of the graph, and each rank knows only .*; use one of C-PG, "
+        with pytest.raises(ev.ArgumentError, match=sentence):
+            ev.partition("rmat:5", "cpu:1", policy="ldg")
+
+    run_ranks(2, run)
+
+
+def check_answers(source, graph):
+    """All algorithms on parts of a graph, and on a path or spec without a call of partition."""
+    truth = Truth(graph, int(graph.out_degree().argmax()))
+    jumps = {int(graph.ids[3]): 2.0, int(graph.ids[-1]): 1.0}
+    expected = ev.pagerank(graph, personalization=jumps)["rank"]
+
+    def run(_):
+        pg = ev.partition(source, "cpu:1", policy="high", alpha=0.3)
+        truth.check_placed(pg)
+        np.testing.assert_allclose(whole(ev.pagerank(pg, personalization=jumps), "rank"), expected, rtol=1e-5)
+        truth.check_bfs(ev.bfs(source, source=truth.source))
+        truth.check_sssp(ev.sssp(source, source=truth.source))
+        truth.check_pagerank(ev.pagerank(source, tol=0, max_iter=ITERATIONS))
+        truth.check_wcc(ev.wcc(source))
+        with pytest.raises(ev.UnknownVertexError, match="vertex -1 is not in the graph"):
+            ev.bfs(pg, source=-1)
+        with pytest.raises(ev.ArgumentError, match="give the path or spec again"):
+            ev.partition(pg.graph, "cpu:1")
+
+    run_ranks(3, run)
+
+
+def test_answers():
+    check_answers("rmat:7,weights=1..255", ev.read("rmat:7,weights=1..255"))
+
+
+def test_answers_with_ids(tmp_path):
+    ends = np.random.default_rng(3).integers(0, 60, (2, 300)) * 7 + 3
+    graph = ev.Graph.from_edges(*ends, np.linspace(0.5, 3, 300))
+    ev.write(graph, tmp_path / "g.txt")
+    check_answers(str(tmp_path / "g.txt"), graph)
+
+
+def test_rows_come_in_rounds(monkeypatch):
+    """With little memory for a round, a rank gets its rows in several rounds, and edges in many chunks."""
+    monkeypatch.setattr(ROWS, "_MIN_CHUNK", 1 << 7)
+    monkeypatch.setattr(ROWS, "_ROUND_BYTES", 1 << 10)
+    check("rmat:9,directed,weights=real", 3)
+
+
+def test_runs_that_are_nearly_full_get_all_mirrors(monkeypatch):
+    monkeypatch.setattr(MIRRORS, "LONG_RUN", 16)
+    monkeypatch.setattr(import_module("evener.partition.partition"), "LONG_RUN", 16)
+    check("rmat:8", 3)
+
+
+TEXTS = {
+    "comments and no last newline": b"# Undirected graph\r\n3 9\r\n# a\r\n9 4\r\n\r\n4 4\r\n3 9\r\n1000 3",
+    "weights of several types": b"0 1 2\n1 2 3.5\n2 0 12345678901234567890\n5 0 1e3\n",
+    "large integers": b"0 1 9007199254740993\n1 2 -4\n2 3 5\n",
+    "ids 0 to n-1": b"# Ids: 0 to 6\n0 1\n5 2\n",
+    "vertices without edges": b"# Without edges: 7 70\n# Weights: uint8\n1 2 200\n2 3 7\n",
+    "sparse ids": b"9000000000000000000 5\n5 77000000000\n77000000000 1\n1 5\n",
+    "heading only": b"# Directed graph\n# Ids: 0 to 2\n",
+    "one line": b"0 1\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(tmp_path, name):
+    """Lines over the borders of parts, and more ranks than lines."""
+    file = tmp_path / "g.txt"
+    file.write_bytes(TEXTS[name])
+    for ranks in (1, 3, 4):
+        check(file, ranks)
+
+
+def test_text_with_options(tmp_path):
+    file = tmp_path / "g.txt"
+    lines = np.random.default_rng(3).integers(0, 300, (2000, 3))
+    np.savetxt(file, lines, fmt="%d")
+    options = {"directed": False, "self_loops": "drop", "duplicates": "drop"}
+    check(file, 3, reading=options)
+    check(file, 2, reading={"n": 400, "weighted": False}, policy="high", alpha=0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"0 1\n" * 50 + b"2 x\n" + b"0 1\n" * 40, r"line 51: expected two integer vertex ids"),
+        (b"0 1\n" * 50 + b"-2 3\n" + b"0 1 7\n", r"line 51: expected a vertex id .* found a negative id"),
+        (b"# Nodes: 3 Edges: 200\n" + b"0 1\n" * 50, r"line 51: expected 200 edges"),
+        (b"# Ids: 0 to 6\n" + b"0 1\n" * 50 + b"0 7\n", r"expected ids below n = 7, found 7"),
+        (b"ann bob\n", r"expected integer ids, because several ranks read"),
+    ],
+)
+def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
+    file = tmp_path / "g.txt"
+    file.write_bytes(text)
+
+    def run(_):
+        with pytest.raises(ev.EvenerError, match=sentence):
+            ev.partition(file, "cpu:1")
+
+    run_ranks(3, run)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("g.mtx", "Matrix Market files cannot be read in parts"),
+        ("g.txt.gz", "gzip data cannot be read in parts"),
+        ("none.txt", "there is no file"),
+        ("rmat:33", r"expected at most 4,294,967,294 vertices \(2\^32 - 2\), found 8,589,934,592"),
+    ],
+)
+def test_what_ranks_cannot_read_together(tmp_path, name, sentence):
+    file = name if ":" in name else str(tmp_path / name)
+    if name.startswith("g."):
+        ev.write(ev.read("rmat:4"), file)
+
+    def run(_):
+        with pytest.raises(ev.EvenerError, match=sentence):
+            ev.bfs(file)
+
+    run_ranks(2, run)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"directed": True, "weighted": False}, {"self_loops": "drop", "duplicates": "drop"}]
+)
+def test_containers(tmp_path, options):
+    """Custom ids, and directed and undirected rows."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7
+    for directed in (True, False):
+        file = tmp_path / "g.evg"
+        ev.write(ev.Graph.from_edges(*ends, np.arange(500), directed=directed), file)
+        check(file, 3, reading=options, alpha=0.3)
+        check(file, 2, reading=options, directions="in", policy="high", on="cpu:1,cpu:1")
+
+
+def test_string_ids_of_a_container(tmp_path):
+    graph = ev.Graph.from_edges(list("anna"), list("xyza"), directed=False)
+    ev.write(graph, tmp_path / "g.evg")
+    distance = ev.bfs(graph, source="n")["distance"]
+
+    def run(_):
+        result = ev.bfs(str(tmp_path / "g.evg"), source="n", on="cpu:1")
+        block = result.partitioned.block
+        assert (result["distance"] == distance[block.start : block.stop]).all()
+
+    check(tmp_path / "g.evg", 2)
+    run_ranks(3, run)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".properties"])
+def test_tables_and_graphalytics(tmp_path, suffix):
+    """Custom ids and vertices without edges; then ids 0 to n-1, of a directed graph with weights."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7
+    graph = ev.Graph.from_edges(*ends, directed=False, duplicates="drop")
+    rows = (graph.offsets, graph.targets)
+    more = np.append(graph.offsets, graph.offsets[-1])
+    ids = np.append(graph.ids, 1 << 40)
+    file = tmp_path / f"g{suffix}"
+    ev.write(ev.Graph(more, rows[1], ids=ids, directed=False), file)
+    check(file, 3, alpha=0.3)
+    ev.write(ev.read("rmat:6,directed,weights=real"), tmp_path / f"h{suffix}")
+    check(tmp_path / f"h{suffix}", 2, policy="high")
+
+
+def test_ranks_divide_row_groups(tmp_path):
+    table = pa.table({"from": range(100), "to": [7] * 100, "weight": [1.5] * 100})
+    pq.write_table(table, tmp_path / "g.parquet", row_group_size=9)
+    check(tmp_path / "g.parquet", 4, reading={"duplicates": "drop"})
+    pq.write_table(
+        table.set_column(0, "from", [[-1, *range(99)][::-1]]), tmp_path / "h.parquet", row_group_size=9
+    )
+
+    def run(_):
+        with pytest.raises(ev.FormatError, match="column 'from' has -1 in row 100"):
+            ev.partition(tmp_path / "h.parquet", "cpu:1")
+
+    run_ranks(3, run)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "edges", "sentence"),
+    [
+        ("1\n2\n5\n", "1 2\n5 7\n", "vertex 7, which the vertex file lacks"),
+        ("1\n2\n5\n2\n", "1 2\n", "expected distinct vertex ids"),
+        ("1\n2\n5\nx\n", "1 2\n", r"g\.v, line 4: expected a vertex id"),
+    ],
+)
+def test_malformed_graphalytics(tmp_path, vertices, edges, sentence):
+    (tmp_path / "g.properties").write_text("graph.g.directed = true\n")
+    (tmp_path / "g.v").write_text(vertices)
+    (tmp_path / "g.e").write_text(edges)
+
+    def run(_):
+        with pytest.raises(ev.FormatError, match=sentence):
+            ev.partition(tmp_path / "g.properties", "cpu:1")
+
+    run_ranks(2, run)

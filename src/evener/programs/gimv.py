@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.algorithms.arguments import ensure_placed, graph_of, opened
+from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.elements import named
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning
+from evener.errors import ArgumentError, ConvergenceWarning, MpiError
 from evener.graph.checks import is_integral, is_number, type_name
 from evener.partition.partitioned import PartitionedGraph
 from evener.programs.algebra import check_algebra
@@ -58,7 +59,7 @@ _SPEC = AlgorithmSpec(
 
 
 def gimv(
-    graph: Graph | PartitionedGraph,
+    graph: Graph | PartitionedGraph | str,
     combine2: Callable[..., Any],
     combine_all: Callable[[Any, Any], Any],
     assign: Callable[..., Any],
@@ -81,7 +82,8 @@ def gimv(
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
     combine2 : function of (m, v)
         Returns the message of a vertex with the value `v` along an edge of weight `m`. In a graph without
         weights, `m` is 1. Further parameters may be named `degree` (out-edges of the vertex), `vertex`
@@ -93,7 +95,8 @@ def gimv(
         be named `degree`, `vertex`, `n`, `initial` (the vertex's value in `v0`) and `total` (the sum of all
         absolute values before the iteration).
     v0 : number or array of shape (n,)
-        The first values, in the order of ``graph.ids``. float32 and float64 are kept; integers become int64.
+        The first values, in the order of ``graph.ids``, on every rank. float32 and float64 are kept;
+        integers become int64.
     until : int, float or function of (old, new), optional
         An integer is the number of iterations. A float stops below this sum of all absolute changes. A
         function stops when it is true for every vertex; it may have the parameters of `assign`. Default:
@@ -111,8 +114,8 @@ def gimv(
     Returns
     -------
     Result
-        ``value``: shape (n,). `outcome` has ``iterations`` and ``converged``, which is None if `until` is an
-        integer.
+        ``value``: shape (n,), or the values of the rank's block of vertices with several ranks. `outcome` has
+        ``iterations`` and ``converged``, which is None if `until` is an integer.
 
     Warns
     -----
@@ -124,6 +127,8 @@ def gimv(
     ArgumentError
         If an operator is not a pure function of numbers or cannot be compiled. If random values show that
         `combine_all` is not associative or commutative. If a value becomes NaN. If an element is a GPU.
+    MpiError
+        If ranks have different operators or arguments.
     OutOfMemoryError
         If the run needs more memory than is available.
 
@@ -142,7 +147,8 @@ def gimv(
     >>> r["value"].tolist()
     [0.0, 2.0, 5.0]
     """
-    source = graph_of(graph, "gimv")
+    given = opened(graph, _SPEC)
+    source = graph_of(given, "gimv")
     first = _first_values(v0, source)
     condition = _condition(until, max_iter)
     operators = Operators(
@@ -157,7 +163,8 @@ def gimv(
     unit = check_algebra(operators.combine_all.python, identity, real=real, negative=negative)
     per_edge = source.weight_dtype is not None and operators.combine2.reads_first
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
-    pg = _placed(graph, on=on, policy=policy, alpha=alpha)
+    pg = _placed(given, on=on, policy=policy, alpha=alpha)
+    _check_ranks(pg, ([one.key for one in operators], condition, unit, str(first.dtype)))
     engine = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
     value, iterations, converged = _iterate(
         engine,
@@ -188,7 +195,7 @@ def gimv(
             "max_iter= or change until="
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
-    return result
+    return finish_run(result)
 
 
 def _iterate(
@@ -251,12 +258,27 @@ def _copy(engine: Engine, sources: Sequence[Any], target: PartitionedArray) -> N
 
 
 def _raise_nan(pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
-    vertex = int(np.argmax(np.isnan(pg.gather(value))))
+    """Raise an error that names the first vertex with NaN, on all ranks."""
+    found = np.flatnonzero(np.isnan(pg.gather(value)))
+    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
+    (vertex,) = pg.graph.ids_of(np.array([pg.world.allreduce(own, "min")]))
     msg = (
-        f"gimv: the value of vertex {pg.graph.ids[vertex]} is NaN after iteration {iteration}; the operators "
-        "divide 0 by 0, or combine infinities"
+        f"gimv: the value of vertex {vertex} is NaN after iteration {iteration}; the operators divide 0 by "
+        "0, or combine infinities"
     )
     raise ArgumentError(msg)
+
+
+def _check_ranks(pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
+    """Raise an error on all ranks unless they have the same operators and arguments."""
+    of_ranks = pg.world.allgather(arguments)
+    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
+    if other is not None:
+        msg = (
+            f"gimv: expected the same operators, until= and type of v0= on all ranks, found others on rank "
+            f"{other} than on rank 0; operators may use only numbers that are equal on all ranks"
+        )
+        raise MpiError(msg)
 
 
 class _Condition(NamedTuple):
@@ -313,7 +335,8 @@ def _first_values(v0: ArrayLike, graph: Graph) -> NDArray[Any]:
         msg = f"v0=: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
         raise ArgumentError(msg)
     if values.dtype.kind == "f" and np.isnan(values).any():
-        msg = f"v0=: expected numbers, found NaN for vertex {graph.ids[int(np.argmax(np.isnan(values)))]}"
+        (vertex,) = graph.ids_of(np.array([np.argmax(np.isnan(values))]))
+        msg = f"v0=: expected numbers, found NaN for vertex {vertex}"
         raise ArgumentError(msg)
     if values.dtype.kind != "f":
         if values.dtype == np.uint64 and values.max(initial=0) > np.iinfo(np.int64).max:

@@ -30,6 +30,7 @@ TINY = {
     "startup": ["--graph", "grid:3x3", "--repeats", "1"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
+    "own_operators": ["--scale", "8", "--rounds", "1"],
     "planner_regret": [],
     "several_gpus": [
         *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),

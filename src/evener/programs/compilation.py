@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import types
 
+from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
 from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
@@ -57,7 +58,7 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
         If an operator cannot be compiled or does not return a number.
     """
     names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    text = "\n".join([_source_key(), f"{real} {per_edge}", *names])
+    text = "\n".join([_source_key(), f"{real} {per_edge} {WORKERS}", *names])
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
     with _lock:
         if key not in _kernels:
@@ -94,5 +95,6 @@ def _check_types(operators: Operators, *, real: bool) -> None:
 def _source_key() -> str:
     """Return a key of the code that operators are compiled into."""
     folder = Path(__file__).parent
-    files = [folder / "kernels_cpu.py", folder / "operators.py", folder.parent / "kernels/cpu/work_queue.py"]
+    shared = folder.parent / "kernels/cpu"
+    files = [folder / "kernels_cpu.py", folder / "operators.py", shared / "jit.py", shared / "work_queue.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

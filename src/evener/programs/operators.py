@@ -193,6 +193,9 @@ def _pure(name: str, function: FunctionType, callers: tuple[CodeType, ...]) -> t
     if code in callers:
         msg = f"{name}: recursion at {_line(code)}; write a loop instead"
         raise ArgumentError(msg)
+    if "random" in code.co_names:
+        msg = f"{name}: uses random numbers at {_line(code)}; {_ADVICE}"
+        raise ArgumentError(msg)
     keys = [_code_key(code), repr(sys.version_info[:2]), numba.__version__]
     outer: dict[str, Any] = {}
     for used, line in _outer_names(name, code):

@@ -154,7 +154,7 @@ def test_a_failed_rank_leaves_the_old_data_set(graph, tmp_path, monkeypatch):
 def test_a_folder_with_other_files_is_not_replaced(graph, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(FileError, match="the folder holds other files; give a new name"):
-        on_ranks(graph, lambda r, _: r.write(tmp_path))
+        on_ranks(graph, lambda r, _: r.write(f"{tmp_path}/"))
     assert stat.S_ISREG((tmp_path / "notes.txt").stat().st_mode)
 
 

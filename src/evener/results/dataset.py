@@ -25,8 +25,11 @@ _PART = re.compile(r"part-\d{5,}\.parquet")
 
 
 def is_dataset_name(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path names a data set: it ends in a slash, or is a folder."""
-    return os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
+    """Return whether a path names a data set: it ends in a slash, or is a folder with files of a data set."""
+    folder = Path(path)
+    return os.fspath(path).endswith(("/", os.sep)) or (
+        folder.is_dir() and any(_PART.fullmatch(file.name) for file in folder.iterdir())
+    )
 
 
 def check_dataset(path: Path) -> None:

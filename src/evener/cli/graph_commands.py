@@ -76,7 +76,7 @@ def partition(
     *,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write.")],
     directions: Annotated[str, typer.Option(help="The edges to store: both, out or in.")] = "both",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the policy random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the policies that are random.")] = 0,
     as_json: Json = False,
     **given: object,
 ) -> None:

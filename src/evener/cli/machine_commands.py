@@ -89,7 +89,10 @@ def plan(
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare all policies for the algorithm of --for.")
+        bool,
+        typer.Option(
+            "--compare", help="Compare all policies for the algorithm of --for; name GPUs as cuda:N."
+        ),
     ] = False,
     machines: Annotated[
         int, typer.Option(min=1, help="With --compare: the number of machines with the elements of --on.")

@@ -261,8 +261,11 @@ def compared(policies: Sequence[PolicyComparison]) -> str:
         )
         for one in policies
     ]
+    table = columns(heads, rows, left=1)
+    if len({row[-1] for row in rows}) == 1:  # one policy, or no difference
+        return table
     best = min(policies, key=lambda one: one.predicted_seconds)
-    return "\n".join([columns(heads, rows, left=1), "", f"The least predicted time: {best.policy}."])
+    return f"{table}\n\nThe least predicted time: {best.policy}."
 
 
 def ratio_lines(fit: RatioFit) -> list[str]:

@@ -125,8 +125,11 @@ def _kind(name: object) -> tuple[str, int | None]:
         return "cpu", None
     count = int(match[1])
     if not 1 <= count <= cores:
-        where = "on this machine" if current_world().size == 1 else "for this rank"
-        msg = f"element {name!r}: expected 1 to {cores} threads {where}, found {count}"
+        where, remedy = "on this machine", ""
+        if current_world().size > 1:
+            where = "for this rank, because the ranks of a machine divide its cores"
+            remedy = '; use "cpu", or start fewer ranks'
+        msg = f"element {name!r}: expected 1 to {cores} threads {where}, found {count}{remedy}"
         raise ArgumentError(msg)
     return "cpu", count
 

@@ -89,7 +89,10 @@ class World(Protocol):
         ...
 
     def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:
-        """Begin to send an array to another rank, and return what `wait` needs. It must not change before."""
+        """Begin to send an array to another rank, and return what `wait` needs.
+
+        Do not change the array until `wait` returns.
+        """
         ...
 
     def expect(self, rank: int, tag: int, array: NDArray[Any]) -> Any:

@@ -64,8 +64,9 @@ def read(
         Name or suffix of the format. The default is the suffix of the path.
     directed : bool, optional
         True if an edge has one direction. The default is the direction in the file, or true. False stores
-        each edge in both directions. Where files list both (`.evg`, `.sg`, `.npz`, `.mtx`, `.gr`), rows that
-        list both already stay; other rows keep the lightest edge of each pair, as in `Graph.from_scipy`.
+        each edge in both directions. Files of some formats may list both directions of an edge: `.evg`,
+        `.sg`, `.npz`, `.mtx` and `.gr`. A file that does so for all edges is read unchanged. From any other
+        file of these formats, the lightest edge of each pair is stored, as by `Graph.from_scipy`.
     weighted : bool, optional
         True requires weights, and false ignores them. The default reads weights if the file has them.
     n : int, optional
@@ -141,8 +142,8 @@ def read_share(
         if kind.read_share is None:
             able = ", ".join(f.name for f in all_formats() if f.read_share is not None)
             msg = (
-                f"{path}: {kind.name} files cannot be read in parts by several ranks; convert the file with "
-                f"evener convert to one of {able}"
+                f"{path}: {kind.name} files cannot be read in parts by several ranks; convert the file to "
+                f".evg with evener convert, or to another of {able}"
             )
             raise ArgumentError(msg)
         return kind.read_share, source, options

@@ -100,8 +100,8 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             heading, numbers = _begin(text, options)
             if not numbers:
                 msg = (
-                    "expected integer ids, because several ranks read the file; convert it with evener "
-                    "convert, which numbers the vertices, or read it with one process"
+                    "expected integer ids, because several ranks read the file; convert it to .evg with "
+                    "evener convert, which keeps the ids, or read it with one process"
                 )
                 raise FormatError(msg, path=source.path, line=text.line + 1)
             if options.n is not None and heading.isolated:

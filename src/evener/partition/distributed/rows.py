@@ -209,7 +209,7 @@ def build_rows(
         Whether to store the reverse of each edge, and self-loops.
     duplicates : {"keep", "drop"}
     turned : bool
-        Whether the row of an edge is that of its head.
+        Whether an edge is stored in the row of its head instead of its tail.
     """
     counts = _count_by_group(world, ranges, edges, symmetrise=symmetrise, loops=loops, turned=turned)
     ends = np.concatenate([[0], np.cumsum(counts)])

@@ -1,4 +1,4 @@
-"""Vertex ids: the numbers of ids that no rank holds all of.
+"""Vertex ids: number ids that are spread over all ranks.
 
 A vertex's number is the position of its id among all ids in ascending order, as `evener.read` numbers them.
 Dense ids are numbered by a bitmap of all possible ids, which takes 1.5 bits per id on every rank. Sparse ids

@@ -262,8 +262,10 @@ def compared(policies: Sequence[PolicyComparison]) -> str:
         for one in policies
     ]
     table = columns(heads, rows, left=1)
-    if len({row[-1] for row in rows}) == 1:  # one policy, or no difference
+    if len(rows) == 1:
         return table
+    if len({row[-1] for row in rows}) == 1:
+        return f"{table}\n\nAll policies have the same predicted time."
     best = min(policies, key=lambda one: one.predicted_seconds)
     return f"{table}\n\nThe least predicted time: {best.policy}."
 

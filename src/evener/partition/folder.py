@@ -229,7 +229,7 @@ def _require_one_rank(function: str, world: World) -> None:
     """Raise ArgumentError for several ranks, each of which has its own partitions."""
     if world.size > 1:
         msg = (
-            f"{function}: expected one rank, found {world.size}; written placements work on one process only; "
+            f"{function}: expected one rank, found {world.size}; "
             "run without an MPI launcher, or partition the graph itself"
         )
         raise ArgumentError(msg)

@@ -9,9 +9,11 @@ from typing import Any
 __all__ = ["FailureReport", "in_words"]
 
 # Seconds in which the other ranks can fail too before a failed rank ends them.
-_GRACE = 1.0
+_GRACE = 2.0
 # Seconds in which a rank of a lower number can end the job instead of this rank.
 _TURN = 3.0
+# Seconds that the launcher has to forward the printed message before the rank ends.
+_FORWARD = 0.2
 # Seconds between looks for messages.
 _POLL = 0.005
 # Characters of the longest message that is sent.
@@ -51,6 +53,7 @@ class FailureReport:
         self._collect(_GRACE)
         if rank == min(self._reports):
             self._print(program)
+            sleep(_FORWARD)
         if len(self._reports) == size:
             self._mpi.Request.Waitall(sent)
             return True

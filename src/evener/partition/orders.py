@@ -1,6 +1,7 @@
 """Orders: lists of vertices, cut where each element has its share of the edges.
 
-All steps are linear in the number of vertices and read no edges.
+All steps are linear in the number of vertices and read no edges. For each order, a function with the suffix
+``_places`` returns the places of some vertices in the order, without the order of all vertices.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
+from evener.kernels.cpu import permutation
 from evener.kernels.cpu.permutation import ROUNDS, shuffle
 
 if TYPE_CHECKING:
@@ -24,13 +26,15 @@ if TYPE_CHECKING:
 __all__ = [
     "PIECE",
     "ascending",
+    "ascending_places",
     "assign_in_order",
     "cut_positions",
     "descending",
+    "descending_places",
     "in_order",
     "owner_array",
-    "shuffle_keys",
     "shuffled",
+    "shuffled_places",
 ]
 
 # Vertices per partial sum of degrees.
@@ -47,14 +51,31 @@ def ascending(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  
     return by_degree[::-1]
 
 
+def descending_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - places
+    """Return the places in `descending` of vertices, given their positions in descending degree."""
+    return positions
+
+
+def ascending_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - places
+    """Return the places in `ascending` of vertices, given their positions in descending degree."""
+    return np.uint32(max(n, 1) - 1) - positions
+
+
 def shuffled(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
     """Return the vertices in an order that depends on their number and the seed only."""
     order = np.empty(len(by_degree), np.uint32)
-    shuffle(read_only(by_degree), shuffle_keys(seed), order)
+    shuffle(read_only(by_degree), _shuffle_keys(seed), order)
     return order
 
 
-def shuffle_keys(seed: int) -> NDArray[np.uint64]:
+def shuffled_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:
+    """Return the places in `shuffled` of vertices, given their positions in descending degree."""
+    places = np.empty(len(positions), np.uint32)
+    permutation.shuffled_places(read_only(positions), n, _shuffle_keys(seed), places)
+    return places
+
+
+def _shuffle_keys(seed: int) -> NDArray[np.uint64]:
     """Return the keys of `shuffled`."""
     return read_only(np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64))
 

@@ -112,6 +112,10 @@ class Policy(NamedTuple):
     order : callable, optional
         Called with the vertices in descending degree and a seed. Returns the same vertices in the order in
         which elements get them.
+    places : callable, optional
+        The inverse of `order`: called with positions in descending degree, the number of all vertices and a
+        seed. Returns where `order` puts these vertices. Ranks with parts of a graph then find the owners of
+        their own vertices; otherwise every rank needs the degrees of all vertices.
     degrees_only : bool
         Whether the planner applies `order` to the degrees. Otherwise the planner expects the same mixture of
         degrees on every element.
@@ -125,6 +129,7 @@ class Policy(NamedTuple):
     owners: Callable[[Vertices, Processors, int], NDArray[Any]]
     needs: Needs
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]] | None = None
+    places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]] | None = None
     degrees_only: bool = False
     even: bool = False
     profiled: bool = False

@@ -83,6 +83,16 @@ class PolicyContract:
             others = owners(by_degree, degree, policy=self.name, seed=5, **_MACHINES)
             assert (found == others).all()
 
+    def test_places_are_those_of_the_order(self) -> None:
+        """The places of some vertices are where the order of all vertices has them."""
+        policy = find_policy(self.name)
+        if policy.places is None:
+            pytest.skip(f"{self.name} has no places")
+        assert policy.order is not None
+        some = np.array([0, 41, 99, 7], np.uint32)
+        order = policy.order(np.arange(100, dtype=np.uint32), 3)
+        assert (order[policy.places(some, 100, 3)] == some).all()
+
     @pytest.mark.parametrize("directed", [False, True])
     def test_elements_get_their_shares(self, directed: bool) -> None:  # noqa: FBT001 - a test's parameter
         """Each element gets its share of the edges; a policy of equal parts gives equal parts."""

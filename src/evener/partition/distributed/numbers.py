@@ -11,9 +11,8 @@ import numpy as np
 
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.degrees import by_descending_degree
-from evener.partition.distributed.places import has_places, places_of
 from evener.partition.orders import PIECE, cut_positions, owner_array
-from evener.partition.policy import check_needs
+from evener.partition.policy import check_needs, find_policy
 from evener.system.memory import require
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def number_own_vertices(
     highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
     descending = highest - degree
     position = _order(world, descending)
-    if has_places(policy) or len(shares) == 1:
+    if find_policy(policy).places is not None or len(shares) == 1:
         owner = _owners(graph, position.astype(np.uint32), policy, shares, seed)
     else:
         owner = _owners_from_degrees(graph, owners_of, policy)
@@ -143,9 +142,10 @@ def _owners(
     """Return the owner of each vertex of this rank's range, given its position in descending degree."""
     world, n, degree = graph.world, graph.n, graph.degrees
     owner = owner_array(len(position), len(shares))
-    if len(shares) == 1 or n == 0:
+    places_of = find_policy(policy).places
+    if len(shares) == 1 or n == 0 or places_of is None:
         return owner
-    places = places_of(policy, position, n, seed)
+    places = places_of(position, n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
     sums = np.zeros(-(-n // PIECE), np.uint64)

@@ -43,13 +43,7 @@ __all__ = ["FORMAT"]
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a properties, vertex or edge file."""
-    refuse_columns(options, "a Graphalytics graph")
-    path = _properties_path(source)
-    Source(path).check()
-    properties = _read_properties(path)
-    weighted = bool(properties.get("edge-properties.names", "").strip())
-    if options.weighted and not weighted:
-        raise FormatError("expected a weight in edge-properties.names, found none", path=path)
+    path, properties, weighted = _begin(source, options)
     ids = _read_vertices(_component_file(properties, "vertex-file", path))
     _check_count(properties, "meta.vertices", len(ids), path)
     edge_source = _component_file(properties, "edge-file", path)
@@ -64,16 +58,10 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     """Return this rank's edges, and its part of the vertex file."""
 
     def begin() -> Any:
-        refuse_columns(options, "a Graphalytics graph")
         if options.n is not None:
             msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids; remove n"
             raise ArgumentError(f"{source.path}: {msg}")
-        path = _properties_path(source)
-        Source(path).check()
-        properties = _read_properties(path)
-        weighted = bool(properties.get("edge-properties.names", "").strip())
-        if options.weighted and not weighted:
-            raise FormatError("expected a weight in edge-properties.names, found none", path=path)
+        path, properties, weighted = _begin(source, options)
         files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
         for file in files:
             refuse_compressed(file)
@@ -95,6 +83,18 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     _check_count(properties, "meta.edges", world.allreduce(len(edges.src), "sum"), path)
     directed = stated if options.directed is None else options.directed
     return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
+
+
+def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], bool]:
+    """Return the properties file, the properties, and whether edges have weights."""
+    refuse_columns(options, "a Graphalytics graph")
+    path = _properties_path(source)
+    Source(path).check()
+    properties = _read_properties(path)
+    weighted = bool(properties.get("edge-properties.names", "").strip())
+    if options.weighted and not weighted:
+        raise FormatError("expected a weight in edge-properties.names, found none", path=path)
+    return path, properties, weighted
 
 
 def _properties_path(source: Source) -> Path:

@@ -548,3 +548,8 @@ def test_one_row_longer_than_a_block_is_a_block():
     offsets = np.array([0, 10 * EDGES_PER_BLOCK, 10 * EDGES_PER_BLOCK + 1], np.uint64)
     assert work_blocks(offsets).tolist() == [0, 1, 2]
     assert work_blocks(np.zeros(1, np.uint64)).tolist() == [0]
+
+
+def test_an_unknown_argument_is_named():
+    with pytest.raises(TypeError, match="argument 'polcy'; for a path it also takes format, "):
+        ev.partition(ev.read("rmat:4"), "cpu:1", polcy="high")

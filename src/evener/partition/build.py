@@ -15,7 +15,7 @@ from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.mirrors import build_own_partitions
 from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
-from evener.partition.distributed.read import read_graph
+from evener.partition.distributed.read import READ_OPTIONS, read_graph
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
 from evener.partition.hint import with_placement_hint
 from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
@@ -115,8 +115,11 @@ def partition(
     Raises
     ------
     ArgumentError
-        For an object that is not a Graph, an unknown element or policy, a share outside 0..1, or a seed that
-        is no integer of at least 0. For a format that several ranks cannot read together.
+        For an object that is neither a Graph nor a path, or an unknown element or policy. For a share outside
+        0..1, or a seed that is not an integer of at least 0. For a format that several ranks cannot read
+        together.
+    TypeError
+        For an argument that is neither one of `partition` nor, for a path, one of `evener.read`.
     EvenerError
         As `evener.read`, for a path. All ranks raise the error.
     MpiError
@@ -148,6 +151,10 @@ def partition(
         raise ArgumentError(msg)
     check_policy(policy)
     seed = check_seed(seed)
+    if unknown := next((name for name in reading if name not in READ_OPTIONS), None):
+        known = ", ".join(READ_OPTIONS)
+        msg = f"partition() got an unexpected keyword argument {unknown!r}; for a path it also takes {known}"
+        raise TypeError(msg)
     if not isinstance(graph, Graph):
         graph = read_graph(graph, directions, **reading)
     elif reading:

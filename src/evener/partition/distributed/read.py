@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from evener.graph.formats import read, read_share
@@ -13,7 +14,11 @@ from evener.system.world import current_world
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
 
-__all__ = ["is_path", "read_graph"]
+__all__ = ["READ_OPTIONS", "is_path", "read_graph"]
+
+
+# The options of `read`.
+READ_OPTIONS = tuple(name for name in signature(read).parameters if name != "path")
 
 
 def is_path(graph: Any) -> bool:

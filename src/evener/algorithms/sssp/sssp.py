@@ -132,7 +132,7 @@ def sssp(
         Id of the vertex to start from.
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
-        over the mean degree.
+        over the mean degree; twice that on a group of GPUs.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from evener.partition.build import partition
     from evener.partition.folder import read_partitioned, write_partitioned
     from evener.programs.gimv import gimv
+    from evener.programs.mapreduce.mapreduce import mapreduce
     from evener.results.result import Result
 
 _ALGORITHMS = builtin_names()
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "compare_policies",
     "gimv",
+    "mapreduce",
     "partition",
     "plan",
     "read",
@@ -111,6 +113,7 @@ _HOMES = {
     "VerificationError": "errors",
     "compare_policies": "algorithms.comparison",
     "gimv": "programs.gimv",
+    "mapreduce": "programs.mapreduce.mapreduce",
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",

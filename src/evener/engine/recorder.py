@@ -107,6 +107,13 @@ class Recorder:
             span.compute += until - since
             self._add_slice(span, "compute", since, until)
 
+    def sent(self, since: float, until: float, nbytes: Sequence[int]) -> None:
+        """Record that the rank sent bytes of each element between two host times."""
+        for span, count in zip(self._spans, nbytes, strict=False):
+            span.send += until - since
+            span.bytes_sent += count
+            self._add_slice(span, "send", since, until)
+
     def add(self, done: Sequence[StepsDone], *, in_turn: bool) -> None:
         """Record the steps of all elements.
 

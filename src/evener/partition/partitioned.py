@@ -124,6 +124,10 @@ class PartitionedGraph:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
 
+    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:
+        """Return the local number, on its owner, of each mirror of a partition of this rank."""
+        return self._numbering.mirror_numbers(partition)
+
     @property
     def block(self) -> range:
         """The global numbers of the vertices whose values this rank gathers; with one rank, all vertices."""

@@ -10,9 +10,9 @@ from evener.errors import ArgumentError
 from evener.graph.checks import is_integral, is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["check_algebra"]
+__all__ = ["check_algebra", "check_order"]
 
 # Random triples of values.
 _TRIALS = 40
@@ -47,19 +47,56 @@ def check_algebra(
     shape = (_TRIALS, 3)
     values = random.uniform(low, high, shape) if real else random.integers(low, high, shape)
 
+    join = check_order("combine_all", combine_all, [tuple(own) for own in values])
+    with np.errstate(all="ignore"):
+        return _identity(join, identity, values[:, 0], real=real)
+
+
+def check_order(
+    name: str, function: Callable[[Any, Any], Any], triples: Sequence[tuple[Any, Any, Any]]
+) -> Callable[[Any, Any], Any]:
+    """Return `function` with errors that name its arguments, after checks of its algebra.
+
+    Parameters
+    ----------
+    name : str
+        The argument that gave the function.
+    function : function
+    triples : sequence of (x, y, z)
+        Random values.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not commutative or associative.
+    """
+
     def join(x: Any, y: Any) -> Any:
         try:
-            return combine_all(x, y)
+            return function(x, y)
         except Exception as error:
-            msg = f"combine_all({x}, {y}) fails: {type(error).__name__}: {error}"
+            msg = f"{name}({_text(x)}, {_text(y)}) fails: {type(error).__name__}: {error}"
             raise ArgumentError(msg) from error
 
     with np.errstate(all="ignore"):
-        for x, y, z in values:
-            _check_equal(join(x, y), join(y, x), f"commutative: combine_all({x}, {y})", f"with {y} and {x}")
+        for x, y, z in triples:
+            in_words = [_text(one) for one in (x, y, z)]
+            one, other, _ = in_words
+            _check_equal(
+                name,
+                join(x, y),
+                join(y, x),
+                f"commutative: {name}({one}, {other})",
+                f"with {other} and {one}",
+            )
             left, right = join(join(x, y), z), join(x, join(y, z))
-            _check_equal(left, right, f"associative on {x}, {y}, {z}: from the left it", "from the right")
-        return _identity(join, identity, values[:, 0], real=real)
+            rule = f"associative on {', '.join(in_words)}: from the left it"
+            _check_equal(name, left, right, rule, "from the right")
+    return join
+
+
+def _text(value: Any) -> str:
+    return f"({', '.join(map(str, value))})" if isinstance(value, tuple) else str(value)
 
 
 def _identity(join: Callable[[Any, Any], Any], given: Any, values: Any, *, real: bool) -> float | int:
@@ -88,16 +125,18 @@ def _identity(join: Callable[[Any, Any], Any], given: Any, values: Any, *, real:
     return number
 
 
-def _check_equal(one: Any, other: Any, rule: str, otherwise: str) -> None:
+def _check_equal(name: str, one: Any, other: Any, rule: str, otherwise: str) -> None:
     if not _equal(one, other):
         msg = (
-            f"combine_all is not {rule} is {one}, and {other} {otherwise}; the order in which messages are "
-            "combined is not defined"
+            f"{name} is not {rule} is {_text(one)}, and {_text(other)} {otherwise}; the order in which "
+            "values are combined is not defined"
         )
         raise ArgumentError(msg)
 
 
 def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return all(map(_equal, one, other))
     if one == other or (one != one and other != other):
         return True
     if not (isinstance(one, float) and isinstance(other, float)):

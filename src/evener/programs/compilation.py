@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -17,9 +17,19 @@ from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from evener.programs.operators import Operator
 
-__all__ = ["MESSAGE_PARAMETERS", "VALUE_PARAMETERS", "Operators", "iterate_kernel"]
+__all__ = [
+    "MESSAGE_PARAMETERS",
+    "VALUE_PARAMETERS",
+    "Operators",
+    "cached_kernel",
+    "check_types",
+    "iterate_kernel",
+    "source_key",
+]
 
 # Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
 MESSAGE_PARAMETERS = ("degree", "vertex", "n")
@@ -27,7 +37,7 @@ VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
 
 # Ranks of a test are threads, which compile the same operators at the same time.
 _lock = RLock()
-_kernels: dict[str, Kernel] = {}
+_kernels: dict[str, Any] = {}
 # Kernels kept in memory.
 _MAX_KERNELS = 64
 
@@ -58,20 +68,35 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
         If an operator cannot be compiled or does not return a number.
     """
     names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    text = "\n".join([_source_key(), f"{real} {per_edge} {WORKERS}", *names])
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    kernel: Kernel = cached_kernel(
+        [source_key("kernels_cpu.py"), f"{real} {per_edge} {WORKERS}", *names],
+        lambda cache: _build(operators, cache, real=real, per_edge=per_edge),
+    )
+    return kernel
+
+
+def cached_kernel(parts: Sequence[str], build: Callable[[KernelCache], Any]) -> Any:
+    """Return what `build` returns for the cache of a kernel, built once in a process.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Identify the code of the kernel.
+    build : callable
+        Gets the cache folder of the kernel.
+    """
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
     with _lock:
         if key not in _kernels:
             while len(_kernels) >= _MAX_KERNELS:
                 del _kernels[next(iter(_kernels))]
-            _kernels[key] = _build(operators, key, real=real, per_edge=per_edge)
+            _kernels[key] = build(KernelCache(key))
         return _kernels[key]
 
 
-def _build(operators: Operators, key: str, *, real: bool, per_edge: bool) -> Kernel:
-    cache = KernelCache(key)
+def _build(operators: Operators, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
     if not cache.has_code:
-        _check_types(operators, real=real)
+        check_types(operators, real=real)
     iterate = make_iterate(
         np.float64 if real else np.int64,
         operators.combine2.adapted(MESSAGE_PARAMETERS),
@@ -84,17 +109,23 @@ def _build(operators: Operators, key: str, *, real: bool, per_edge: bool) -> Ker
     return Kernel(cpu=iterate, name="gimv")
 
 
-def _check_types(operators: Operators, *, real: bool) -> None:
+def check_types(operators: Operators, *, real: bool) -> None:
+    """Raise ArgumentError if an operator cannot be compiled or does not return a number."""
     wide = types.float64 if real else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
     for operator in operators:
         operator.check_types(wide, extra)
 
 
-@lru_cache(maxsize=1)
-def _source_key() -> str:
-    """Return a key of the code that operators are compiled into."""
+@cache
+def source_key(*files: str) -> str:
+    """Return a key of the code that operators are compiled into, given files of this folder."""
     folder = Path(__file__).parent
     shared = folder.parent / "kernels/cpu"
-    files = [folder / "kernels_cpu.py", folder / "operators.py", shared / "jit.py", shared / "work_queue.py"]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    paths = [
+        *map(folder.joinpath, files),
+        folder / "operators.py",
+        shared / "jit.py",
+        shared / "work_queue.py",
+    ]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()

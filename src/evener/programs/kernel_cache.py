@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import CompileResult
 
+from evener.errors import FileError
 from evener.system.cache import cache_folder
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = ["KernelCache"]
@@ -43,6 +45,20 @@ class KernelCache:
     def has_code(self) -> bool:
         """Whether the folder has code for the key."""
         return self._folder is not None and (self._folder / f"{self._key}.nbi").exists()
+
+    def describe(self, describe: Callable[[], str]) -> str:
+        """Return the text that is kept with the code; at the first use, the text of the function."""
+        path = None if self._folder is None else self._folder / f"{self._key}.txt"
+        if path is not None:
+            with contextlib.suppress(OSError):
+                return path.read_text(encoding="utf-8")
+        text = describe()
+        if path is not None:
+            with contextlib.suppress(OSError, FileError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_write(path) as temporary:
+                    temporary.write_text(text, encoding="utf-8")
+        return text
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled kernel for a signature, or None."""

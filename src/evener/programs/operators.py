@@ -96,6 +96,26 @@ class Operator:
         adapter = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
         return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(adapter)
 
+    def returned_type(self, signature: tuple[types.Type, ...]) -> types.Type:
+        """Compile the operator for types of its parameters, and return the type of its result.
+
+        Raises
+        ------
+        ArgumentError
+            With the line of the operator that cannot be compiled.
+        """
+        try:
+            with compiling():
+                self.compiled.compile(signature)
+        except Exception as error:  # noqa: BLE001 - Numba has many types of errors
+            raise ArgumentError(_compile_message(self, error)) from None
+        return self.compiled.overloads[signature].signature.return_type
+
+    @property
+    def where(self) -> str:
+        """The file and the line of the function, and the text of the line."""
+        return _line(self.function.__code__)
+
     def check_types(self, wide: types.Type, extra: dict[str, types.Type]) -> None:
         """Compile the operator for values of type `wide`, and check that it returns a number.
 
@@ -104,21 +124,15 @@ class Operator:
         ArgumentError
             With the line of the operator that cannot be compiled.
         """
-        signature = (wide, wide, *(extra[name] for name in self.extra))
-        try:
-            with compiling():
-                self.compiled.compile(signature)
-        except Exception as error:  # noqa: BLE001 - Numba has many types of errors
-            raise ArgumentError(_compile_message(self, error)) from None
-        returned = self.compiled.overloads[signature].signature.return_type
+        returned = self.returned_type((wide, wide, *(extra[name] for name in self.extra)))
         kinds = (types.Integer, types.Boolean, types.Float)
         if not isinstance(returned, kinds):
             found = "None" if isinstance(returned, types.NoneType) else str(returned)
-            msg = f"{self.name}: expected a function that returns a number, found {found} at {_where(self)}"
+            msg = f"{self.name}: expected a function that returns a number, found {found} at {self.where}"
             raise ArgumentError(msg)
         if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
             msg = (
-                f"{self.name}: returns a floating-point number for integer values at {_where(self)}; use // "
+                f"{self.name}: returns a floating-point number for integer values at {self.where}; use // "
                 "instead of /, or give v0= as floating-point numbers"
             )
             raise ArgumentError(msg)
@@ -278,10 +292,6 @@ def _line(code: CodeType, line: int | None = None) -> str:
     number = line or code.co_firstlineno
     text = linecache.getline(code.co_filename, number).strip()[:_MAX_TEXT]
     return f"{code.co_filename}, line {number}" + (f": {text}" if text else "")
-
-
-def _where(found: Operator) -> str:
-    return _line(found.function.__code__)
 
 
 def _compile_message(found: Operator, error: Exception) -> str:

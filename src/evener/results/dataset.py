@@ -16,7 +16,7 @@ from evener.system.files import atomic_write_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evener.results.result import Result
+    from evener.results.table import Tabular
     from evener.system.world import World
 
 __all__ = ["check_dataset", "is_dataset_name", "write_dataset"]
@@ -47,7 +47,7 @@ def _is_dataset(folder: Path) -> bool:
     return all(_PART.fullmatch(file.name) for file in folder.iterdir())
 
 
-def write_dataset(result: Result, path: Path) -> None:
+def write_dataset(result: Tabular, path: Path) -> None:
     """Write the rows of each rank to a file of a folder: all files or, after an error on any rank, none.
 
     This is a collective operation and must be called by all ranks. Rank 0 renames the folder after all ranks

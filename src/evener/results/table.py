@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +16,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from evener.results.result import Result
+    from evener.system.world import World
 
-__all__ = ["KEY", "SUFFIXES", "TEXT", "check_suffix", "read_table", "table_with_record", "write_result"]
+__all__ = [
+    "KEY",
+    "SUFFIXES",
+    "TEXT",
+    "Tabular",
+    "check_suffix",
+    "read_table",
+    "table_with_record",
+    "write_result",
+]
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 # Formats without metadata.
 TEXT = (".csv", ".tsv")
 # The key of the schema metadata that records the run.
 KEY = b"evener"
+
+
+class Tabular(Protocol):
+    """The outcome of a run that has a table, such as a `Result`."""
+
+    @property
+    def algorithm(self) -> str:
+        """The name of the algorithm."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The arguments of the run."""
+
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """Facts about the run."""
+
+    @property
+    def world(self) -> World:
+        """The ranks that share the rows."""
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows of this rank."""
 
 
 def check_suffix(path: Path) -> None:
@@ -38,14 +70,14 @@ def check_suffix(path: Path) -> None:
         raise ArgumentError(msg)
 
 
-def table_with_record(result: Result) -> pa.Table:
+def table_with_record(result: Tabular) -> pa.Table:
     """Return the table of `Result.to_arrow` with metadata that record the run."""
     parameters = {name: _plain(value) for name, value in result.parameters.items()}
     record = {"algorithm": result.algorithm, "parameters": parameters, "outcome": result.outcome}
     return result.to_arrow().replace_schema_metadata({KEY: json.dumps(record, default=_plain).encode()})
 
 
-def write_result(result: Result, path: Path) -> None:
+def write_result(result: Tabular, path: Path) -> None:
     """Write a result's table atomically. Formats with metadata also record the run."""
     check_suffix(path)
     table = table_with_record(result)

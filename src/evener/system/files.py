@@ -25,6 +25,7 @@ __all__ = [
     "has_utf8_path",
     "remove_temporary_files",
     "require_writable",
+    "temporary_folder",
 ]
 
 # Temporary files and folders of unfinished writes, removed when the program stops at once.
@@ -185,6 +186,19 @@ def atomic_write_folder(
             shutil.rmtree(temporary, ignore_errors=True)
             _unfinished.discard(temporary)
         _sync(target.parent)
+
+
+@contextmanager
+def temporary_folder(parent: Path, name: str) -> Iterator[Path]:
+    """Yield an empty folder in `parent`, and remove the folder and its files at the end."""
+    folder = _temporary_name(parent / name)
+    folder.mkdir()
+    _unfinished.add(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _unfinished.discard(folder)
 
 
 def remove_temporary_files() -> None:

@@ -1,0 +1,250 @@
+"""Compilation of the map and reduce functions of a job, and checks of what they return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from evener.errors import ArgumentError
+from evener.kernels.cpu.work_queue import WORKERS
+from evener.programs.algebra import check_order
+from evener.programs.compilation import (
+    MESSAGE_PARAMETERS,
+    VALUE_PARAMETERS,
+    Operators,
+    cached_kernel,
+    source_key,
+)
+from evener.programs.mapreduce.assign_cpu import make_assign
+from evener.programs.mapreduce.map_cpu import make_emit, make_map
+from evener.programs.mapreduce.payload import Payload
+from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
+
+if TYPE_CHECKING:
+    from evener.programs.kernel_cache import KernelCache
+    from evener.programs.operators import Operator
+
+__all__ = [
+    "MAP_PARAMETERS",
+    "UserKernel",
+    "assign_kernel",
+    "combine_kernel",
+    "map_kernel",
+    "message_kernel",
+    "reduce_kernel",
+]
+
+# Parameters that a map function may have after the source and the target.
+MAP_PARAMETERS = ("weight", "source_value", "target_value", "degree", "n")
+_EMIT_PARAMETERS = ("local", *MAP_PARAMETERS)
+_FOLDER = "mapreduce"
+# Random triples of payloads.
+_TRIALS = 40
+
+
+class UserKernel(NamedTuple):
+    """A kernel with a user's function, and the payload that the function returns."""
+
+    kernel: Any
+    payload: Payload
+
+
+def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserKernel:
+    """Return the kernel of the map stage.
+
+    Parameters
+    ----------
+    function : Operator
+    weight : type or None
+        ``np.float64`` or ``np.int64``; None if edges have no weights.
+    value : type
+        ``np.float64`` or ``np.int64``, for the values of vertices.
+
+    Raises
+    ------
+    ArgumentError
+        If the function cannot be compiled, or returns neither a pair of a key and a payload nor None.
+    """
+
+    def build(cache: KernelCache) -> UserKernel:
+        payload = _described(cache, lambda: _mapped_payload(function, weight or np.int64, value))
+        kernel = make_map(
+            function.adapted(_EMIT_PARAMETERS),
+            payload,
+            weight=weight,
+            reads_value="source_value" in function.extra,
+            reads_target="target_value" in function.extra,
+        )
+        return UserKernel(_kept(kernel, cache), payload)
+
+    found: UserKernel = _cached("map_cpu.py", function, f"{weight} {value}", build)
+    return found
+
+
+def message_kernel(combine2: Operator, *, real: bool, weighted: bool) -> UserKernel:
+    """Return the kernel of the map stage of GIM-V: the message of the source for the target of each edge."""
+    wide: Any = np.float64 if real else np.int64
+
+    def build(cache: KernelCache) -> UserKernel:
+        emit = make_emit(wide, combine2.adapted(MESSAGE_PARAMETERS))
+        payload = Payload("f" if real else "i", single=True)
+        kernel = make_map(
+            emit, payload, weight=np.float64 if weighted else None, reads_value=True, reads_target=False
+        )
+        return UserKernel(_kept(kernel, cache), payload)
+
+    found: UserKernel = _cached("map_cpu.py", combine2, f"message {real} {weighted}", build)
+    return found
+
+
+def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> Any:
+    """Return the kernel that joins payloads two at a time.
+
+    Parameters
+    ----------
+    function : Operator
+    payload : Payload
+    checked : bool, default False
+        Whether the algebra and the types of the function have been checked.
+
+    Raises
+    ------
+    ArgumentError
+        If the function cannot be compiled, returns another payload, or is not associative and commutative.
+    """
+
+    def build(cache: KernelCache) -> Any:
+        if not checked:
+            check_order(function.name, function.python, _samples(payload))
+            if not cache.has_code:
+                _check_combined(function, payload)
+        return _kept(make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1), cache)
+
+    return _cached("reduce_cpu.py", function, f"combine {payload} {checked}", build)
+
+
+def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
+    """Return the kernel that gives all values of a key to a function of (key, values).
+
+    Raises
+    ------
+    ArgumentError
+        If the function cannot be compiled, or does not return a payload.
+    """
+
+    def build(cache: KernelCache) -> UserKernel:
+        result = _described(cache, lambda: _reduced_payload(function, payload))
+        kernel = make_reduce(function.adapted(()), payload, result)
+        return UserKernel(_kept(kernel, cache), result)
+
+    found: UserKernel = _cached("reduce_cpu.py", function, f"reduce {payload}", build)
+    return found
+
+
+def assign_kernel(operators: Operators, *, real: bool) -> Any:
+    """Return the kernel that assigns the next value of each vertex in GIM-V."""
+    wide: Any = np.float64 if real else np.int64
+
+    def build(cache: KernelCache) -> Any:
+        extra = [one.adapted(VALUE_PARAMETERS) for one in (operators.assign, operators.until)]
+        return _kept(make_assign(wide, *extra), cache)
+
+    until = operators.until
+    return _cached("assign_cpu.py", operators.assign, f"{real} {until.key} {' '.join(until.extra)}", build)
+
+
+def _cached(file: str, function: Operator, variant: str, build: Any) -> Any:
+    source = source_key(f"{_FOLDER}/{file}", f"{_FOLDER}/payload.py", f"{_FOLDER}/compilation.py")
+    return cached_kernel([source, function.key, " ".join(function.extra), f"{variant} {WORKERS}"], build)
+
+
+def _kept(kernel: Any, cache: KernelCache) -> Any:
+    kernel._cache = cache  # noqa: SLF001 - Numba has no public way
+    return kernel
+
+
+def _described(cache: KernelCache, find: Any) -> Payload:
+    """Return a payload from the text that is kept in the cache folder."""
+    kinds = cache.describe(lambda: _text(find()))
+    return Payload(kinds.strip("()"), single="(" not in kinds)
+
+
+def _text(payload: Payload) -> str:
+    return payload.kinds if payload.single else f"({payload.kinds})"
+
+
+def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
+    kinds: dict[Any, types.Type] = {np.float64: types.float64, np.int64: types.int64}
+    names = dict.fromkeys(MAP_PARAMETERS, types.int64) | {
+        "weight": kinds[weight],
+        "source_value": kinds[value],
+        "target_value": kinds[value],
+    }
+    extra = [names[name] for name in function.extra]
+    found = returned = function.returned_type((types.int64, types.int64, *extra))
+    if isinstance(found, types.Optional):
+        found = found.type
+    if isinstance(found, types.BaseTuple) and len(found) == 2 and isinstance(found[0], types.Integer):
+        payload = Payload.of_type(found[1])
+        if payload is not None:
+            return payload
+    msg = (
+        f"map: expected a function that returns a pair (key, payload) or None, found {_type_text(returned)} "
+        f"at {function.where}; the key is an integer, the payload a number or a tuple of numbers"
+    )
+    raise ArgumentError(msg)
+
+
+def _reduced_payload(function: Operator, payload: Payload) -> Payload:
+    arrays = tuple(
+        types.Array(types.float64 if kind == "f" else types.int64, 1, "C") for kind in payload.kinds
+    )
+    values = arrays[0] if payload.single else types.Tuple(arrays)
+    returned = function.returned_type((types.int64, values))
+    result = Payload.of_type(returned)
+    if result is None:
+        msg = (
+            f"reduce: expected a function that returns a number or a tuple of numbers, found "
+            f"{_type_text(returned)} at {function.where}"
+        )
+        raise ArgumentError(msg)
+    return result
+
+
+def _check_combined(function: Operator, payload: Payload) -> None:
+    returned = function.returned_type((payload.type, payload.type))
+    result = Payload.of_type(returned)
+    same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
+    if result is None or not same:
+        msg = (
+            f"combine: expected a function that returns {_type_text(payload.type)} as map does, found "
+            f"{_type_text(returned)} at {function.where}"
+        )
+        raise ArgumentError(msg)
+    if any(own == "i" and found == "f" for own, found in zip(payload.kinds, result.kinds, strict=True)):
+        msg = (
+            f"combine: returns a floating-point number for an integer of map at {function.where}; use // "
+            "instead of /, or let map return a floating-point number"
+        )
+        raise ArgumentError(msg)
+
+
+def _type_text(found: types.Type) -> str:
+    return "None" if isinstance(found, types.NoneType) else str(found)
+
+
+def _samples(payload: Payload) -> list[tuple[Any, Any, Any]]:
+    """Return random triples of payloads."""
+    random = np.random.default_rng(1)
+    shape = (3, _TRIALS)
+    columns = [
+        random.uniform(-1000, 1000, shape) if kind == "f" else random.integers(-1000, 1000, shape)
+        for kind in payload.kinds
+    ]
+    x, y, z = (
+        [*(columns[0][i] if payload.single else zip(*(own[i] for own in columns), strict=True))]
+        for i in range(3)
+    )
+    return list(zip(x, y, z, strict=True))

@@ -1,0 +1,115 @@
+"""The map stage: one call of the user's function for each edge of a chunk.
+
+`emit(source, target, local, weight, value, target_value, degree, n)` returns a pair (key, payload), or None.
+`source` and `target` are numbers of vertices in the graph, `local` is the partition's number of the target.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit, prange, types
+from numba.extending import intrinsic
+
+from evener.kernels.cpu.jit import OPTIONS
+
+if TYPE_CHECKING:
+    from evener.programs.mapreduce.payload import Payload
+
+__all__ = ["make_emit", "make_map"]
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+@intrinsic
+def _without_none(typingctx, value):  # noqa: ARG001 - Numba's signature for an intrinsic
+    """Return the value of an optional that is not None."""
+    if not isinstance(value, types.Optional):
+        return value(value), lambda context, builder, signature, args: args[0]  # noqa: ARG005 - as above
+
+    def codegen(context, builder, signature, args):  # noqa: ARG001 - as above
+        return context.make_helper(builder, value, value=args[0]).data
+
+    return value.type(value), codegen
+
+
+def make_emit(wide: Any, combine2: Any) -> Any:
+    """Return the function `emit` of GIM-V: the message of the source, with the local target as key.
+
+    Parameters
+    ----------
+    wide : type
+        ``np.float64`` or ``np.int64``, as operators see values.
+    combine2 : compiled function
+    """
+
+    @njit(**dict(OPTIONS, fastmath=False, forceinline=True))
+    def emit(source, target, local, weight, value, target_value, degree, n):  # noqa: ARG001 - as map functions
+        return local, combine2(wide(weight), wide(value), degree, source, n)
+
+    return emit
+
+
+def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, reads_target: bool) -> Any:
+    """Return the kernel `map_edges`, with the function `emit` compiled into it.
+
+    Parameters
+    ----------
+    emit : compiled function
+    payload : Payload
+    weight : type or None
+        ``np.float64`` or ``np.int64``; None if edges have no weights.
+    reads_value, reads_target : bool
+        Whether `emit` reads the value of the source, and that of the target.
+    """
+    weighted = weight is not None
+    wide = weight if weighted else np.int64
+    store = payload.store
+
+    @njit(**OPTIONS, inline="never")
+    def map_piece(begin, end, at, offsets, targets, weights, vertices, degree, value, n, keys, columns):
+        row = np.uint64(np.searchsorted(offsets, begin, side="right")) - _ONE
+        e = begin
+        while e < end:
+            stop = min(offsets[row + _ONE], end)
+            source, own_degree = np.int64(vertices[row]), np.int64(degree[row])
+            own = value[row if reads_value else _ZERO]
+            for i in range(e, stop):
+                local = np.uint64(targets[i])
+                pair = emit(
+                    source,
+                    np.int64(vertices[local]),
+                    local,
+                    wide(weights[i]) if weighted else wide(1),
+                    own,
+                    value[local if reads_target else _ZERO],
+                    own_degree,
+                    n,
+                )
+                if pair is not None:
+                    found = _without_none(pair)
+                    keys[at] = found[0]
+                    store(columns, at, found[1])
+                    at += _ONE
+            e = stop
+            row += _ONE
+        return at
+
+    @njit(**OPTIONS, parallel=True)
+    def map_edges(
+        begin, end, step, offsets, targets, weights, vertices, degree, value, n, keys, columns, counts
+    ):
+        """Write the pairs of the edges ``begin:end``; ``counts[k]`` is the number of pairs of piece ``k``."""
+        for k in prange(len(counts)):
+            at = np.uint64(k) * step
+            first = begin + at
+            last = min(first + step, end)
+            counts[k] = (
+                map_piece(
+                    first, last, at, offsets, targets, weights, vertices, degree, value, n, keys, columns
+                )
+                - at
+            )
+
+    return map_edges

@@ -1,0 +1,220 @@
+"""MapReduce over the edges of a graph, with map and reduce functions of the user.
+
+Idea: a map function makes a record of an edge: a key and a payload of numbers. The records of a key go to one
+element, which sorts its records and reduces the payloads of each key to one row. S13 §II.C and §III.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.algorithms.arguments import graph_of, opened
+from evener.algorithms.recording import finish_run
+from evener.errors import ArgumentError
+from evener.graph.checks import type_name
+from evener.programs.mapreduce.compilation import (
+    MAP_PARAMETERS,
+    combine_kernel,
+    map_kernel,
+    reduce_kernel,
+)
+from evener.programs.mapreduce.job import Job
+from evener.programs.mapreduce.placement import SPEC, check_ranks, memory_limit, placed
+from evener.programs.mapreduce.reducer import Combine, Reduce
+from evener.programs.mapreduce.routers import BlockRouter, HashRouter
+from evener.programs.mapreduce.rows import Rows
+from evener.programs.mapreduce.stages import Stages
+from evener.programs.operators import read_operator
+from evener.results.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.mapreduce.records import Run
+    from evener.programs.mapreduce.reducer import Reducer
+    from evener.programs.mapreduce.routers import Router
+
+__all__ = ["mapreduce"]
+
+_ROUTERS: dict[str, Callable[[PartitionedGraph], Router]] = {"hash": HashRouter, "block": BlockRouter}
+
+
+def mapreduce(
+    graph: Graph | PartitionedGraph | str,
+    map: Callable[..., Any],  # noqa: A002 - the name of the stage
+    *,
+    combine: Callable[[Any, Any], Any] | None = None,
+    reduce: Callable[[Any, Any], Any] | None = None,
+    values: ArrayLike | None = None,
+    owner: Literal["hash", "block"] = "hash",
+    memory: str | int | None = None,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Rows:
+    """Return one row for each key of a key-value job over the edges of a graph, on CPUs.
+
+    This is a collective operation and must be called by all ranks.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Both directions
+        of an undirected edge are mapped.
+    map : function of (source, target)
+        Returns the pair ``(key, payload)`` of an edge, or None for no pair. `source` and `target` are
+        positions in ``graph.ids``. The key is an integer, the payload a number or a tuple of numbers. Further
+        parameters may be named `weight` (1 in a graph without weights), `source_value` and `target_value`
+        (the values of the vertices), `degree` (out-edges of the source) and `n` (number of vertices).
+    combine : function of (x, y), optional
+        Returns one payload for two. It must be associative and commutative. Give `combine` or `reduce`.
+    reduce : function of (key, values), optional
+        Returns a number or a tuple of numbers for all values of a key, in any order. `values` is an array, or
+        a tuple of arrays if payloads are tuples. It cannot reduce a part of the values, so it needs more
+        memory than `combine`.
+    values : number or array of shape (n,), optional
+        A value for each vertex, in the order of ``graph.ids``, on every rank.
+    owner : {"hash", "block"}, default "hash"
+        How keys are divided among elements: by a hash of the key, or by blocks of vertex numbers. With
+        "block", keys are vertex numbers, and a rank gets the keys of its block of vertices.
+    memory : int or str, optional
+        The bytes that records may use on each rank, such as ``"2GiB"``. A larger job runs in chunks, and
+        writes sorted runs to the cache folder. Default: half of the available memory.
+    on, policy, alpha
+        Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
+    progress : callable, optional
+        Called with a `Progress` as each stage begins.
+
+    Returns
+    -------
+    Rows
+        ``keys`` and ``values``, in ascending order of keys; with several ranks, those of the rank's keys.
+
+    Raises
+    ------
+    ArgumentError
+        If a function is not a pure function of numbers or cannot be compiled. If random values show that
+        `combine` is not associative or commutative. If a key of ``owner="block"`` is no vertex number. If an
+        element is a GPU.
+    FileError
+        If sorted runs cannot be written.
+    MpiError
+        If ranks have different functions or arguments.
+    OutOfMemoryError
+        If the rows, or with `reduce` the values of one key, need more memory than is available.
+
+    Examples
+    --------
+    The number and the largest weight of the edges to each vertex:
+
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 1, 0], [2, 2, 1], weights=[2.0, 3.0, 9.0])
+    >>> rows = ev.mapreduce(
+    ...     g,
+    ...     map=lambda source, target, weight: (target, (1, weight)),
+    ...     combine=lambda x, y: (x[0] + y[0], max(x[1], y[1])),
+    ... )
+    >>> rows.keys.tolist(), [column.tolist() for column in rows.values]
+    ([1, 2], [[1, 2], [9.0, 3.0]])
+    """
+    given = opened(graph, SPEC)
+    source = graph_of(given, "mapreduce")
+    if owner not in _ROUTERS:
+        msg = f'owner=: expected "hash" or "block", found {owner!r}'
+        raise ArgumentError(msg)
+    mapped = read_operator("map", map, MAP_PARAMETERS)
+    of_vertices = _vertex_values(values, source, mapped.extra)
+    weight = None if source.weight_dtype is None else _wide(source.weight_dtype)
+    map_stage = map_kernel(mapped, weight=weight, value=_wide(of_vertices.dtype))
+    payload = map_stage.payload
+    reducer: Reducer
+    if combine is not None and reduce is None:
+        reduced, result = read_operator("combine", combine, (), reorder=True), payload
+        reducer = Combine(combine_kernel(reduced, payload))
+    elif reduce is not None and combine is None:
+        reduced = read_operator("reduce", reduce, ())
+        reduce_stage = reduce_kernel(reduced, payload)
+        result = reduce_stage.payload
+        reducer = Reduce(reduce_stage.kernel, result.dtypes)
+    else:
+        found = "neither" if combine is None else "both"
+        msg = f"mapreduce: expected combine= or reduce=, found {found}"
+        raise ArgumentError(msg)
+    limit = memory_limit(memory)
+    pg = placed(given, on=on, policy=policy, alpha=alpha)
+    check_ranks(pg.world, "mapreduce", (mapped.key, reduced.key, reduced.name, owner, str(of_vertices.dtype)))
+    stages = Stages(pg, "mapreduce", progress)
+    job = Job(
+        pg,
+        stages,
+        map_kernel=map_stage.kernel,
+        key_dtype=np.dtype(np.int64),
+        dtypes=payload.dtypes,
+        router=_ROUTERS[owner](pg),
+        reducer=reducer,
+        memory=limit,
+    )
+    keys, columns = _of_rank(job.run(_local_values(pg, of_vertices)))
+    pairs, spilled = pg.world.allreduce((job.pairs, job.spilled), "sum")
+    run = Result(
+        "mapreduce",
+        pg.graph,
+        {},
+        parameters={"owner": owner},
+        outcome={"pairs": pairs, "spilled": spilled},
+        timeline=stages.timeline,
+        seconds=stages.finish(),
+        edges=pg.graph.m,
+        partitioned=pg,
+        passes=0,
+    )
+    return Rows(keys, columns, single=result.single, run=finish_run(run))
+
+
+def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str]) -> NDArray[Any]:
+    """Return the value of each vertex as float64 or int64; one zero without values."""
+    used = [name for name in extra if name.endswith("_value")]
+    if values is None:
+        if used:
+            msg = f"map: expected values= for the parameter {used[0]}, found none"
+            raise ArgumentError(msg)
+        return np.zeros(1)
+    found = np.asarray(values)
+    if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8:
+        kind = f"{found.dtype} in {type_name(values)}"
+        msg = f"values=: expected integers or floating-point numbers, found {kind}"
+        raise ArgumentError(msg)
+    if found.shape not in ((), (graph.n,)):
+        msg = f"values=: expected a number, or an array of shape ({graph.n},), found shape {found.shape}"
+        raise ArgumentError(msg)
+    return np.broadcast_to(found.astype(_wide(found.dtype)), (graph.n,))
+
+
+def _wide(dtype: Any) -> type:
+    return np.float64 if np.dtype(dtype).kind == "f" else np.int64
+
+
+def _local_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the values of the vertices and mirrors of each partition."""
+    if len(values) != pg.graph.n:
+        return [values for _ in pg.partitions]
+    return [values[partition.vertices] for partition in pg.partitions]
+
+
+def _of_rank(runs: Sequence[Run]) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+    """Return the rows of all elements in ascending order of keys."""
+    if len(runs) == 1:
+        return runs[0].keys, runs[0].columns
+    keys = np.concatenate([run.keys for run in runs])
+    columns = [np.concatenate(own) for own in zip(*(run.columns for run in runs), strict=True)]
+    order = np.argsort(keys, kind="stable")
+    return keys[order], [column[order] for column in columns]

@@ -1,0 +1,87 @@
+"""The placement of a MapReduce job: the out-edges of a graph on CPU elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evener.algorithms.arguments import ensure_placed
+from evener.algorithms.spec import AlgorithmSpec, StateBytes, Traffic
+from evener.elements import named
+from evener.errors import ArgumentError, MpiError
+from evener.partition.partitioned import PartitionedGraph
+from evener.system.memory import available, parse_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from evener.graph.graph import Graph
+    from evener.system.world import World
+
+__all__ = ["SPEC", "check_ranks", "memory_limit", "placed"]
+
+SPEC = AlgorithmSpec(
+    name="mapreduce",
+    summary="Key-value jobs over edges with functions of the user.",
+    run="evener.programs.mapreduce.mapreduce:mapreduce",
+    columns=(),
+    directions="out",
+    reads_every_edge=True,
+    state=StateBytes(0, 0),
+    host_state=StateBytes(0, 0),
+    traffic=Traffic(pushed=0.0, pulled=0.0),
+    unit="a job",
+)
+# The share of the available memory that records may use.
+_MEMORY_SHARE = 0.5
+
+
+def placed(
+    graph: Graph | PartitionedGraph,
+    *,
+    on: str | Sequence[str] | None,
+    policy: str,
+    alpha: float | Literal["auto"] | None,
+) -> PartitionedGraph:
+    """Return the graph on CPU elements; the default is all cores.
+
+    This is a collective operation; all ranks must call it.
+
+    Raises
+    ------
+    ArgumentError
+        If an element of a rank is a GPU.
+    """
+    if not isinstance(graph, PartitionedGraph):
+        on = "cpu" if on is None else on
+        _require_cpus([name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)])
+    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=None)
+    kinds = pg.world.allgather([element.kind for element in pg.elements])
+    _require_cpus([kind for own in kinds for kind in own])
+    return pg
+
+
+def _require_cpus(kinds: Sequence[str]) -> None:
+    if "cuda" in kinds:
+        msg = 'mapreduce: MapReduce runs on CPU elements, and the graph is on a GPU; place it with on="cpu"'
+        raise ArgumentError(msg)
+
+
+def memory_limit(memory: str | int | None) -> int:
+    """Return the bytes that records may use on this rank; by default, half of the available memory."""
+    return int(_MEMORY_SHARE * available()) if memory is None else parse_bytes(memory, "memory")
+
+
+def check_ranks(world: World, name: str, arguments: tuple[Any, ...]) -> None:
+    """Raise an error on all ranks unless they have the same functions and arguments.
+
+    This is a collective operation; all ranks must call it.
+    """
+    of_ranks = world.allgather(arguments)
+    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
+    if other is not None:
+        msg = (
+            f"{name}: expected the same functions and arguments on all ranks, found others on rank {other} "
+            "than on rank 0; functions may use only numbers that are equal on all ranks"
+        )
+        raise MpiError(msg)

@@ -1,0 +1,111 @@
+"""Records: keys and columns of payloads, as the stages of a job pass them on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numba
+
+from evener.programs.mapreduce import kernels_cpu as kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evener.elements import Element
+
+__all__ = ["PIECE", "Grouped", "Mapped", "Run", "Sorted", "columns_of", "words_of"]
+
+# Edges of a piece, the unit of work of a thread.
+PIECE = 1 << 12
+
+
+class Mapped(NamedTuple):
+    """The records of a chunk of edges.
+
+    Attributes
+    ----------
+    keys : ndarray of int64 or uint32
+    columns : list of ndarray
+    counts : ndarray of uint64
+        Piece ``k`` has ``counts[k]`` records from position ``k * PIECE`` on.
+    """
+
+    keys: NDArray[Any]
+    columns: list[NDArray[Any]]
+    counts: NDArray[np.uint64]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether there are no gaps between pieces."""
+        return int(self.counts.sum()) == len(self.keys)
+
+    def pieces(self) -> Iterator[NDArray[Any]]:
+        """Yield the keys of each piece."""
+        for k, count in enumerate(self.counts.tolist()):
+            yield self.keys[k * PIECE : k * PIECE + count]
+
+
+class Grouped(NamedTuple):
+    """The records of one element, those for each element next to each other.
+
+    Attributes
+    ----------
+    keys : ndarray
+    columns : list of ndarray
+    bounds : ndarray of int64, shape (elements of all ranks + 1,)
+        The records for element ``e`` are at ``bounds[e]:bounds[e + 1]``.
+    outside : int
+        The number of wrong keys.
+    """
+
+    keys: NDArray[Any]
+    columns: list[NDArray[Any]]
+    bounds: NDArray[np.int64]
+    outside: int
+
+    def cut(self, first: int, end: int) -> list[NDArray[Any]]:
+        """Return the keys and columns for the elements ``first:end``."""
+        part = slice(int(self.bounds[first]), int(self.bounds[end]))
+        return [array[part] for array in (self.keys, *self.columns)]
+
+
+class Run(NamedTuple):
+    """Records sorted by key."""
+
+    keys: NDArray[Any]
+    columns: list[NDArray[Any]]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(self.keys.nbytes + sum(column.nbytes for column in self.columns))
+
+
+class Sorted(NamedTuple):
+    """Sorted keys. Columns are sorted too, or `order` has the positions of the records in them."""
+
+    keys: NDArray[Any]
+    order: NDArray[np.uint64]
+    columns: list[NDArray[Any]]
+
+    def in_order(self, element: Element) -> Run:
+        """Return the records with sorted columns."""
+        if not len(self.order):
+            return Run(self.keys, self.columns)
+        columns = [element.allocate(len(self.keys), column.dtype) for column in self.columns]
+        for column, out in zip(self.columns, columns, strict=True):
+            kernels.gather_words(words_of(column), self.order, numba.get_num_threads(), words_of(out))
+        return Run(self.keys, columns)
+
+
+def words_of(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as words, so that columns of one width share compiled kernels."""
+    return column.view(f"u{column.itemsize}")
+
+
+def columns_of(element: Element, length: int, dtypes: Sequence[np.dtype[Any]]) -> list[NDArray[Any]]:
+    """Return undefined columns."""
+    return [element.allocate(length, dtype) for dtype in dtypes]

@@ -1,0 +1,113 @@
+"""The reduce stage: one payload for all records of a key, which are next to each other.
+
+`make_combine` joins two payloads at a time. Each thread has an equal slice of the records, so several threads
+share a key with many records. `make_reduce` gives all values of a key to the user's function at once.
+
+Records are sorted by key. Columns are sorted too, or `order` has the position of each record in them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit, prange
+
+from evener.kernels.cpu.build import slice_bound
+from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+
+if TYPE_CHECKING:
+    from evener.programs.mapreduce.payload import Payload
+
+__all__ = ["make_combine", "make_reduce"]
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+# Keys that a thread takes at a time.
+_KEYS_PER_CHUNK = np.uint64(16)
+
+
+def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
+    """Return the kernel `combine_records`, with the function `combine` compiled into it.
+
+    Parameters
+    ----------
+    combine : compiled function
+    payload : Payload
+    ordered : bool
+        Whether `order` has the positions of the records in the columns.
+    """
+    load, store, cast = payload.load, payload.store, payload.cast
+
+    @njit(**dict(OPTIONS, fastmath=False, forceinline=True))
+    def position(order, i):
+        return np.uint64(order[i]) if ordered else i
+
+    @njit(**OPTIONS, inline="never")
+    def fold(keys, order, columns, i, end):
+        """Return the combined payload of the records from `i` on with one key, and the first other record."""
+        key = keys[i]
+        joined = load(columns, position(order, i))
+        i += _ONE
+        while i < end and keys[i] == key:
+            joined = cast(combine(joined, load(columns, position(order, i))))
+            i += _ONE
+        return joined, i
+
+    @njit(**OPTIONS, inline="never")
+    def combine_slice(keys, order, columns, begin, end, row, out_keys, out_columns, carry, t):
+        i = begin
+        if _ZERO < i < end and keys[i] == keys[i - _ONE]:  # a key of the slice before
+            joined, i = fold(keys, order, columns, i, end)
+            store(carry, t, joined)
+        while i < end:
+            out_keys[row] = keys[i]
+            joined, i = fold(keys, order, columns, i, end)
+            store(out_columns, row, joined)
+            row += _ONE
+
+    @njit(**OPTIONS, parallel=True)
+    def combine_records(keys, order, columns, rows, out_keys, out_columns, carry):
+        """Write one row for each key; ``rows[t]`` is the number of keys that begin before slice ``t``."""
+        slices = len(rows)
+        for t in prange(slices):
+            begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
+            combine_slice(keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, t)
+        for t in range(1, slices):
+            begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
+            if _ZERO < begin < end and keys[begin] == keys[begin - _ONE]:
+                row = rows[t] - _ONE
+                store(out_columns, row, combine(load(out_columns, row), load(carry, np.uint64(t))))
+
+    return combine_records
+
+
+def make_reduce(reduce: Any, values: Payload, result: Payload) -> Any:
+    """Return the kernel `reduce_rows`, with the function `reduce` compiled into it.
+
+    Parameters
+    ----------
+    reduce : compiled function
+    values, result : Payload
+        What `reduce` gets an array of, and what it returns.
+    """
+    cut, store = values.slice, result.store
+
+    @njit(**OPTIONS, inline="never")
+    def reduce_share(out_keys, bounds, columns, out_columns, counter):
+        rows = np.uint64(len(out_keys))
+        first = take_chunk(counter, _KEYS_PER_CHUNK)
+        while first < rows:
+            for row in range(first, min(first + _KEYS_PER_CHUNK, rows)):
+                found = cut(columns, bounds[row], bounds[row + _ONE])
+                store(out_columns, row, reduce(np.int64(out_keys[row]), found))
+            first = take_chunk(counter, _KEYS_PER_CHUNK)
+
+    @njit(**OPTIONS, parallel=True)
+    def reduce_rows(out_keys, bounds, columns, out_columns):
+        """Write one row for each key; the values of row ``r`` are at ``bounds[r]:bounds[r + 1]``."""
+        counter = new_counter()
+        for _ in prange(WORKERS):
+            reduce_share(out_keys, bounds, columns, out_columns, counter)
+
+    return reduce_rows

@@ -1,0 +1,105 @@
+"""Reducers: what a job does with sorted records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numba
+import numpy as np
+
+from evener.programs.mapreduce import kernels_cpu as kernels
+from evener.programs.mapreduce.records import Run, Sorted, columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evener.elements import Element
+
+__all__ = ["Combine", "Reduce", "Reducer"]
+
+# Slices of the records for each thread.
+_SLICES_PER_THREAD = 4
+
+
+class Reducer(Protocol):
+    """How a job reduces records.
+
+    Attributes
+    ----------
+    shrinks : bool
+        Whether a run has each key once, so that the union of runs may be shorter than the runs.
+    """
+
+    shrinks: bool
+
+    def run_of(self, element: Element, found: Sorted) -> Run:
+        """Return the run that represents sorted records until all records are known."""
+        ...
+
+    def rows_of(self, element: Element, run: Run) -> Run:
+        """Return one row for each key, from the run that represents all its records."""
+        ...
+
+
+class Combine:
+    """Joins two payloads at a time; a part of the records of a key has a payload too.
+
+    Parameters
+    ----------
+    kernel : compiled function
+        As `make_combine` returns it.
+    """
+
+    shrinks = True
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def run_of(self, element: Element, found: Sorted) -> Run:
+        """Return one row for each key."""
+        keys, order, columns = found
+        heads = np.zeros(_SLICES_PER_THREAD * numba.get_num_threads(), np.uint64)
+        kernels.count_heads(keys, heads)
+        dtypes = [column.dtype for column in columns]
+        out_keys = element.allocate(int(heads.sum()), keys.dtype)
+        out = columns_of(element, len(out_keys), dtypes)
+        carry = [np.empty(len(heads), dtype) for dtype in dtypes]
+        rows = np.cumsum(heads, dtype=np.uint64) - heads
+        self._kernel(keys, order, tuple(columns), rows, out_keys, tuple(out), tuple(carry))
+        return Run(out_keys, out)
+
+    def rows_of(self, element: Element, run: Run) -> Run:  # noqa: ARG002 - as the protocol says
+        """Return the run, which has each key once."""
+        return run
+
+
+class Reduce:
+    """Gives all values of a key to the user's function.
+
+    Parameters
+    ----------
+    kernel : compiled function
+        As `make_reduce` returns it.
+    dtypes : sequence of dtype
+        The columns of a row.
+    """
+
+    shrinks = False
+
+    def __init__(self, kernel: Any, dtypes: Sequence[np.dtype[Any]]) -> None:
+        self._kernel, self._dtypes = kernel, dtypes
+
+    def run_of(self, element: Element, found: Sorted) -> Run:
+        """Return all records."""
+        return found.in_order(element)
+
+    def rows_of(self, element: Element, run: Run) -> Run:
+        """Return one row for each key."""
+        first = np.ones(len(run.keys), bool)
+        np.not_equal(run.keys[1:], run.keys[:-1], out=first[1:])
+        begins = np.flatnonzero(first)
+        out_keys = run.keys[begins]
+        out = columns_of(element, len(out_keys), self._dtypes)
+        bounds = np.append(begins, len(run.keys)).astype(np.uint64)
+        self._kernel(out_keys, bounds, tuple(run.columns), tuple(out))
+        return Run(out_keys, out)

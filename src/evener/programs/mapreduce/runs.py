@@ -1,0 +1,157 @@
+"""Runs: the sorted records of an element, in memory up to a limit, and in files beyond it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import FileError
+from evener.programs.mapreduce.records import Run
+from evener.programs.mapreduce.sort import sort_records
+from evener.system.cache import cache_folder
+from evener.system.files import temporary_folder
+from evener.system.memory import require_for_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import ExitStack
+
+    from numpy.typing import NDArray
+
+    from evener.elements import Element
+    from evener.programs.mapreduce.reducer import Reducer
+
+__all__ = ["Runs"]
+
+# A merge needs this many times the memory of its records: the records, their sorted copy, and the rows.
+_MERGE_COPIES = 4
+
+
+class Runs:
+    """The sorted runs of one element until all records are known.
+
+    Parameters
+    ----------
+    element : Element
+    reducer : Reducer
+    limit : int
+        Bytes of runs in memory. Longer runs are written to files.
+    stack : ExitStack
+        Removes the folder of the files when it closes.
+
+    Attributes
+    ----------
+    spilled : int
+        Bytes written to files.
+    """
+
+    def __init__(self, element: Element, reducer: Reducer, limit: int, stack: ExitStack) -> None:
+        self._element, self._reducer, self._limit, self._stack = element, reducer, limit, stack
+        self._held: list[Run] = []
+        self._files: list[Run] = []
+        self._folder: Path | None = None
+        self.spilled = 0
+
+    def add(self, run: Run) -> None:
+        """Keep a run.
+
+        Raises
+        ------
+        FileError
+            If runs do not fit the memory, and cannot be written.
+        """
+        self._held.append(run)
+        if sum(one.nbytes for one in self._held) <= self._limit:
+            return
+        if self._reducer.shrinks:
+            self._held = [self._union(self._held)]
+            if self._held[0].nbytes <= self._limit // 2:
+                return
+        for one in self._held:
+            self._files.append(self._write(one))
+        self._held = []
+
+    def rows(self) -> Run:
+        """Return one row for each key of all runs."""
+        runs = [one for one in (*self._files, *self._held) if len(one.keys)] or self._held[:1]
+        self._held = []
+        if len(runs) == 1:
+            return self._reducer.rows_of(self._element, runs[0])
+        nbytes = sum(run.nbytes for run in runs)
+        room = sum(len(run.keys) for run in runs)
+        if self._files:
+            room = max(1, room * self._limit // (_MERGE_COPIES * nbytes))
+        parts = [self._reducer.rows_of(self._element, self._union(part)) for part in _ranges(runs, room)]
+        return _joined(parts)
+
+    def _union(self, runs: Sequence[Run]) -> Run:
+        nbytes = _MERGE_COPIES * sum(run.nbytes for run in runs)
+        require_for_run(nbytes, "merging the records of a MapReduce job")
+        joined = _joined(runs)
+        found = sort_records(self._element, joined.keys, joined.columns)
+        return self._reducer.run_of(self._element, found)
+
+    def _write(self, run: Run) -> Run:
+        """Write a run to files, and return it as mapped files."""
+        home = cache_folder()
+        parent = Path(tempfile.gettempdir()) if home is None else home / "evener"
+        try:
+            if self._folder is None:
+                parent.mkdir(parents=True, exist_ok=True)
+                self._folder = self._stack.enter_context(temporary_folder(parent, "mapreduce"))
+            number, folder = len(self._files), self._folder
+            keys, *columns = (
+                _write_array(array, folder / f"{number}-{k}")
+                for k, array in enumerate((run.keys, *run.columns))
+            )
+        except OSError as error:
+            msg = (
+                f"cannot write the runs of a MapReduce job to {parent}: "
+                f"{(error.strerror or str(error)).lower()}; free some space, set XDG_CACHE_HOME to a larger "
+                "disk, or raise memory="
+            )
+            raise FileError(msg) from error
+        self.spilled += run.nbytes
+        return Run(keys, columns)
+
+
+def _write_array(array: NDArray[Any], path: Path) -> NDArray[Any]:
+    """Write an array to a file, and return it as a mapped file."""
+    with path.open("wb") as file:
+        file.write(np.ascontiguousarray(array).data)
+    return np.memmap(path, array.dtype, "r", shape=array.shape) if len(array) else array
+
+
+def _joined(runs: Sequence[Run]) -> Run:
+    columns = zip(*(run.columns for run in runs), strict=True)
+    return Run(np.concatenate([run.keys for run in runs]), [np.concatenate(own) for own in columns])
+
+
+def _ranges(runs: Sequence[Run], room: int) -> Iterator[list[Run]]:
+    """Yield the parts of all runs with keys in one range, of about `room` records in all."""
+    begins, ends = [0] * len(runs), [len(run.keys) for run in runs]
+    while any(begin < end for begin, end in zip(begins, ends, strict=True)):
+        left = [(run, begin) for run, begin in zip(runs, begins, strict=True) if begin < len(run.keys)]
+        lower = min(int(run.keys[begin]) for run, begin in left)
+        upper = max(int(run.keys[-1]) for run, _ in left)
+        while lower < upper:  # the largest key up to which the records fit
+            middle = (lower + upper + 1) // 2
+            if sum(_up_to(run, middle) - begin for run, begin in left) <= room:
+                lower = middle
+            else:
+                upper = middle - 1
+        stops = [_up_to(run, lower) for run in runs]
+        yield [
+            Run(run.keys[begin:stop], [column[begin:stop] for column in run.columns])
+            for run, begin, stop in zip(runs, begins, stops, strict=True)
+            if stop > begin
+        ]
+        begins = stops
+
+
+def _up_to(run: Run, key: int) -> int:
+    """Return the number of records with keys up to `key`."""
+    return int(np.searchsorted(run.keys, run.keys.dtype.type(key), side="right"))

@@ -1,0 +1,261 @@
+"""MapReduce: key-value jobs against pandas, in chunks, with files, on elements and ranks."""
+
+from __future__ import annotations
+
+import resource
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import evener as ev
+from evener.elements import parse_elements
+from evener.programs.mapreduce.sort import sort_records
+from evener.system.cache import cache_folder
+from evener.testing.ranks import run_ranks
+
+SEVERAL = "cpu:1,cpu:1,cpu:1"
+# Bytes for records that hold less than a chunk of the graph's edges.
+LITTLE = "100KB"
+# Values of vertices for `pair`: nearly all records have one key, and each record has its own.
+SKEWED, DISTINCT = 1000, 2000
+
+
+def pair(source, target, source_value, n):
+    """The values of vertices choose the keys, so that all tests share one compiled function."""
+    if source_value < 0:
+        return None
+    key = source * target % 199 - 40
+    if source_value >= DISTINCT:
+        key = source * n + target
+    elif source_value >= SKEWED:
+        key = target if source < 3 else 5
+    return key, (source, target / 3 + source_value)
+
+
+def join(x, y):
+    return x[0] + y[0], max(x[1], y[1])
+
+
+def spread(key, values):
+    """The number of values, the smallest one, and whether all values of the key arrived together."""
+    low = values[1][0]
+    for value in values[1]:
+        low = min(low, value)
+    return len(values[0]), low, key
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return ev.read("rmat:10,edge_factor=16,seed=3")
+
+
+@pytest.fixture(scope="module")
+def values(graph):
+    """Values from 0 to 6; the edges of some vertices have no pair."""
+    random = np.random.default_rng(4)
+    return np.where(random.random(graph.n) < 0.2, -1, random.integers(0, 50, graph.n) / 8)
+
+
+def pairs_of(graph, values):
+    """The pairs of all edges by key, by Python."""
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
+    edges = zip(sources.tolist(), graph.targets.tolist(), strict=True)
+    pairs = (pair(u, v, values[u], graph.n) for u, v in edges)
+    rows = [(key, *payload) for key, payload in filter(None, pairs)]
+    return pd.DataFrame(rows, columns=["key", "a", "b"]).groupby("key")
+
+
+def check_combined(rows, groups):
+    expected = groups.agg(a=("a", "sum"), b=("b", "max"))
+    assert (rows.keys == expected.index).all()
+    assert (rows.values[0] == expected.a).all()
+    assert (rows.values[1] == expected.b).all()
+
+
+def check_reduced(rows, groups):
+    expected = groups.agg(a=("a", "count"), b=("b", "min"))
+    assert (rows.keys == expected.index).all()
+    assert (rows.values[0] == expected.a).all()
+    assert (rows.values[1] == expected.b).all()
+    assert (rows.values[2] == rows.keys).all()
+
+
+@pytest.mark.parametrize("more", [0, SKEWED], ids=["spread", "skewed"])
+def test_jobs_equal_group_by(graph, values, more):
+    """On one element of several threads, several elements, in chunks, and by both kinds of reduction."""
+    values = np.where(values < 0, values, values + more)
+    groups = pairs_of(graph, values)
+    for more in ({}, {"on": SEVERAL}, {"memory": LITTLE}, {"on": SEVERAL, "memory": LITTLE}):
+        check_combined(ev.mapreduce(graph, pair, combine=join, values=values, **more), groups)
+        check_reduced(ev.mapreduce(graph, pair, reduce=spread, values=values, **more), groups)
+
+
+@pytest.mark.parametrize("reduction", [{"combine": join}, {"reduce": spread}], ids=["combine", "reduce"])
+def test_runs_that_do_not_fit_are_written_to_files(graph, reduction):
+    """The files are in the cache folder until the job ends."""
+    values = np.full(graph.n, float(DISTINCT))
+    groups = pairs_of(graph, values)
+    rows = ev.mapreduce(graph, pair, values=values, memory=LITTLE, on="cpu:1,cpu:1", **reduction)
+    assert rows.outcome == {"pairs": graph.m, "spilled": pytest.approx(graph.m * 24, rel=0.1)}
+    (check_combined if "combine" in reduction else check_reduced)(rows, groups)
+    assert list((cache_folder() / "evener").glob(".mapreduce*")) == []
+
+
+def test_no_room_for_files(graph):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, before[1]))
+    try:
+        with pytest.raises(ev.FileError, match=r"cannot write the runs of a MapReduce job .* file too large"):
+            ev.mapreduce(graph, pair, combine=join, values=np.full(graph.n, float(DISTINCT)), memory=LITTLE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list((cache_folder() / "evener").glob(".mapreduce*")) == []
+
+
+@pytest.mark.parametrize("owner", ["hash", "block"])
+def test_ranks(graph, values, owner, tmp_path):
+    """Each rank has the rows of its keys; rank 0 gathers them, and a folder has a file of each rank."""
+
+    def count(world):
+        rows = ev.mapreduce(graph, pair, combine=join, values=values, owner=owner, on="cpu:1,cpu:1")
+        rows.write(f"{tmp_path}/rows/")
+        rows.write(tmp_path / "rows.csv")
+        return rows, rows.gather(), world.rank
+
+    values = np.where(values < 0, values, values + SKEWED)
+    groups = pairs_of(graph, values)
+    found = run_ranks(3, count)
+    bounds = [graph.n * rank // 3 for rank in range(4)]
+    for rows, whole, rank in found:
+        if rank == 0:
+            check_combined(whole, groups)
+        else:
+            assert whole is None
+        if owner == "block":
+            assert ((rows.keys >= bounds[rank]) & (rows.keys < bounds[rank + 1])).all()
+    assert sum(len(rows) for rows, _, _ in found) == len(groups)
+    table = pq.read_table(tmp_path / "rows").to_pandas().sort_values("key")
+    assert (table.key == sorted(groups.groups)).all()
+    assert (table.value_1 == groups.b.max().to_numpy()).all()
+    assert (pd.read_csv(tmp_path / "rows.csv").value_0 == groups.a.sum().to_numpy()).all()
+    phases = {phase for phase, _ in found[0][0].timeline.by_phase()}
+    assert phases == {"map", "hash", "communication", "transfer", "sort", "reduce"}
+
+
+def test_ranks_may_read_their_own_parts(graph, values):
+    groups = pairs_of(graph, values)
+
+    def check(_):
+        rows = ev.mapreduce("rmat:10,edge_factor=16,seed=3", pair, combine=join, values=values).gather()
+        if rows is not None:
+            check_combined(rows, groups)
+
+    run_ranks(2, check)
+
+
+@pytest.mark.parametrize("more", [{}, {"on": SEVERAL}, {"owner": "block"}], ids=["one", "three", "block"])
+def test_no_pairs(graph, more):
+    for empty in (graph, ev.Graph.from_edges([], [], n=3), ev.Graph.from_edges([], [], n=0)):
+        rows = ev.mapreduce(empty, pair, combine=join, values=-1.0, **more)
+        assert (len(rows), len(rows.values[0]), rows.outcome["pairs"]) == (0, 0, 0)
+        assert len(ev.mapreduce(empty, pair, reduce=spread, values=-1.0, **more)) == 0
+
+
+def test_weights_degrees_and_tables():
+    """All parameters of a map function, on a directed graph with weights."""
+    graph = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0], weights=[2.0, 3.0, 4.0, 5.0])
+    rows = ev.mapreduce(
+        graph,
+        lambda source, target, weight, degree, source_value, target_value: (
+            target,
+            weight * 100 + degree * 10 + source_value + target_value,
+        ),
+        combine=max,
+        values=[1, 2, 3],
+    )
+    assert rows.to_pandas().to_dict("list") == {"key": [0, 1, 2], "value": [514.0, 223.0, 415.0]}
+    assert repr(rows).startswith("<Rows of mapreduce: 3 keys, ")
+    assert "map" in rows.explain()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        np.array([2**63 - 1, -(2**63), 0, -1, 1, -(2**63)]),
+        np.array([7, 7, 7]),
+        np.array([], np.int64),
+        np.random.default_rng(1).integers(0, 1 << 20, 5000).astype(np.uint32),
+    ],
+    ids=["whole range", "equal", "none", "uint32"],
+)
+def test_the_sort_is_stable(keys):
+    """As NumPy's stable sort."""
+    (element,) = parse_elements("cpu")
+    words = np.arange(len(keys), dtype=np.uint64)
+    order = np.argsort(keys, kind="stable")
+    found = element.run(sort_records, element, keys.copy(), [words])
+    assert (found.keys == keys[order]).all()
+    assert (found.columns[0] == order).all()
+
+
+def _returns_list(source, target):
+    return [source, target]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"combine": None}, "mapreduce: expected combine= or reduce=, found neither"),
+        ({"reduce": spread}, "mapreduce: expected combine= or reduce=, found both"),
+        ({"owner": "rank"}, 'owner=: expected "hash" or "block", found \'rank\''),
+        ({"on": "cuda:0"}, "MapReduce runs on CPU elements, and the graph is on a GPU"),
+        ({"memory": "much"}, "memory=: expected bytes, or a size with a unit"),
+        ({"values": [1.0]}, r"values=: expected a number, or an array of shape \(2,\), found shape \(1,\)"),
+        ({"values": "a"}, "values=: expected integers or floating-point numbers, found <U1 in str"),
+        (
+            {"map": lambda source, target, source_value: (target, source_value)},
+            "map: expected values= for the parameter source_value, found none",
+        ),
+        ({"map": lambda s, t, w: (t, w)}, "map: expected two parameters, then any of weight, .* found"),
+        (
+            {"map": lambda source, target: target},
+            r"map: expected a function that returns a pair \(key, payload\) or None, found int64 at .*, line",
+        ),
+        ({"map": lambda source, target: (target / 2, 1)}, r"found Tuple\(float64, .*the key is an integer"),
+        ({"map": lambda source, target: None}, "found None at"),
+        ({"map": _returns_list}, "found list.int64.* at .*def _returns_list"),
+        ({"map": lambda source, target: (SEEN, 1)}, "map: uses 'SEEN' .list. at"),
+        ({"combine": lambda x, y: x - y}, r"combine is not commutative: combine\([-0-9]+, [-0-9]+\) is"),
+        ({"combine": lambda x, y: (x + y) / 2.0}, "combine is not associative on"),
+        ({"combine": lambda x, y: x * 1.0 + y}, "combine: returns a floating-point number for an integer"),
+        (
+            {"combine": None, "reduce": lambda key, values: values},
+            "reduce: expected a function that returns a number or a tuple of numbers, found array",
+        ),
+        (
+            {"map": pair, "combine": join, "values": 0.0, "owner": "block"},
+            'map: expected vertex numbers from 0 to 1 as keys of owner="block", found -40; use owner="hash"',
+        ),
+    ],
+)
+def test_wrong_arguments(arguments, message):
+    graph = ev.Graph.from_edges([0], [1])
+    given = {"map": lambda source, target: (target, 1), "combine": max} | arguments
+    with pytest.raises(ev.ArgumentError, match=message):
+        ev.mapreduce(graph, given.pop("map"), **given)
+
+
+SEEN = []
+
+
+def test_ranks_with_other_functions():
+    graph = ev.Graph.from_edges([0], [1])
+    with pytest.raises(ev.MpiError, match=r"mapreduce: expected the same functions .* others on rank 1"):
+        run_ranks(
+            2,
+            lambda world: ev.mapreduce(
+                graph, lambda s, t: (t, 1), combine=max, owner="block" if world.rank else "hash"
+            ),
+        )

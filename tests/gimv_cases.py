@@ -58,12 +58,37 @@ def _eigenvector(graph, pairs):
     return value * vector / vector.sum()
 
 
+PRIOR = np.resize([0.1, 0, 0, -0.1, 0], 128)
+
+
+def _beliefs(graph, pairs):
+    """Solve the linear system of Koutra et al."""
+    matrix = nx.to_scipy_sparse_array(pairs, nodelist=graph.ids.tolist(), weight=None, dtype=float)
+    degree = matrix.sum(axis=0)
+    h = 1 / (2 + 2 * degree.max())
+    own, others = 4 * h**2 / (1 - 4 * h**2), 2 * h / (1 - 4 * h**2)
+    system = scipy.sparse.eye_array(graph.n) + own * scipy.sparse.diags_array(degree) - others * matrix
+    return scipy.sparse.linalg.spsolve(system.tocsc(), PRIOR)
+
+
+def _reached(graph, pairs):
+    """Join the first bit strings of all vertices of a component."""
+    strings, found = operator_sets.hadi(graph)["v0"], {}
+    position = {v: i for i, v in enumerate(graph.ids.tolist())}
+    for part in nx.connected_components(pairs):
+        joined = np.bitwise_or.reduce(strings[[position[v] for v in part]])
+        found |= dict.fromkeys(part, joined)
+    return _by_vertex(found, graph)
+
+
 CASES = {
     "pagerank": (lambda g: operator_sets.pagerank(g, tol=1e-10), _pagerank, True),
     "random_walk": (lambda g: operator_sets.random_walk_with_restart(g, 0, tol=1e-12), _walk, True),
     "components": (operator_sets.connected_components, _components, False),
     "bfs_levels": (lambda g: operator_sets.bfs_levels(g, 0), _levels, False),
     "shortest_paths": (lambda g: operator_sets.shortest_paths(g, 0), _lengths, False),
+    "beliefs": (lambda g: operator_sets.belief_propagation(g, PRIOR), _beliefs, False),
+    "hadi": (operator_sets.hadi, _reached, False),
     "eigenvector": (lambda g: operator_sets.dominant_eigenvector(g, tol=1e-10), _eigenvector, False),
 }
 

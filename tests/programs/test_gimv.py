@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import evener as ev
 import gimv_cases
@@ -24,6 +25,20 @@ def test_known_algorithms(graph, case):
     for on in SPLITS:
         gimv_cases.check_known(case, *graph, on)
     run_ranks(2, lambda _: gimv_cases.check_known(case, *graph, "cpu:1"))
+
+
+def test_hadi_estimates_the_neighborhood_function():
+    """With several seeds, the estimates of one and two hops are within 15% of the number of pairs."""
+    graph = ev.read("uniform:9,edge_factor=4")
+    shape, ones = (graph.n, graph.n), np.ones(graph.m)
+    adjacency = scipy.sparse.csr_array((ones, graph.targets, graph.offsets.astype(int)), shape).toarray()
+    for hops in (1, 2):
+        found = []
+        for seed in range(16):
+            r = ev.gimv(graph, **operator_sets.hadi(graph, seed=seed) | {"until": hops})
+            found.append(operator_sets.neighborhood_size(r["value"]))
+        expected = np.count_nonzero(np.linalg.matrix_power(adjacency + np.eye(graph.n), hops))
+        assert np.mean(found) == pytest.approx(expected, rel=0.15)
 
 
 @pytest.mark.parametrize(("dtype", "weighted"), gimv_cases.EVERY_PARAMETER)
@@ -115,6 +130,10 @@ def test_wrong_arguments(pair, arguments, message):
         ev.gimv(**given)
 
 
-def test_components_need_an_undirected_graph(pair):
-    with pytest.raises(ev.ArgumentError, match="expected an undirected graph"):
-        operator_sets.connected_components(pair)
+def test_some_sets_need_an_undirected_graph(pair):
+    for operators in (
+        operator_sets.connected_components,
+        lambda g: operator_sets.belief_propagation(g, [0, 0]),
+    ):
+        with pytest.raises(ev.ArgumentError, match="expected an undirected graph"):
+            operators(pair)

@@ -1,4 +1,4 @@
-"""Compilation of GIM-V's kernel with operators, once for all processes that share a cache folder."""
+"""Compilation of GIM-V's kernels with operators, once for all processes that share a cache folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from numba import types
 
 from evener.kernels.cpu.work_queue import WORKERS
-from evener.kernels.kernel import Kernel
+from evener.kernels.kernel import Kernel, LinkedFunction
+from evener.programs import kernels_gpu
 from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
 
@@ -34,6 +35,7 @@ __all__ = [
 # Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
 MESSAGE_PARAMETERS = ("degree", "vertex", "n")
 VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
+_PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAMETERS, VALUE_PARAMETERS)
 
 # Ranks of a test are threads, which compile the same operators at the same time.
 _lock = RLock()
@@ -50,9 +52,25 @@ class Operators(NamedTuple):
     assign: Operator
     until: Operator
 
+    def linked(self, *, real: bool) -> tuple[LinkedFunction, ...]:
+        """Return the operators as functions for the ``.cu`` files: see operators.cuh."""
+        wide = "float64" if real else "int64"
+        types = dict.fromkeys(MESSAGE_PARAMETERS, "int64") | {"total": "float64", "initial": wide}
+        found = []
+        for name, extra in zip(self._fields, _PARAMETERS, strict=True):
+            operator: Operator = getattr(self, name)
+            parameters = (wide, wide, *(types[parameter] for parameter in extra))
+            returns = "int64" if name == "until" else wide
+            python = operator.adapter(extra)
+            found.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
+        return tuple(found)
+
 
 def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
     """Return the kernel of an iteration; its code is compiled, or loaded, at its first call.
+
+    Its first four arguments, before those of `evener.programs.kernels_cpu`, are for GPUs: the element, its
+    column blocks or None, an array for their partial results, and the number of owned vertices.
 
     Parameters
     ----------
@@ -95,18 +113,18 @@ def cached_kernel(parts: Sequence[str], build: Callable[[KernelCache], Any]) -> 
 
 
 def _build(operators: Operators, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
-    if not cache.has_code:
+    if not cache.is_checked:
         check_types(operators, real=real)
-    iterate = make_iterate(
-        np.float64 if real else np.int64,
-        operators.combine2.adapted(MESSAGE_PARAMETERS),
-        operators.combine_all.adapted(()),
-        operators.assign.adapted(VALUE_PARAMETERS),
-        operators.until.adapted(VALUE_PARAMETERS),
-        per_edge=per_edge,
-    )
+        cache.mark_checked()
+    adapted = [one.adapted(extra) for one, extra in zip(operators, _PARAMETERS, strict=True)]
+    iterate = make_iterate(np.float64 if real else np.int64, *adapted, per_edge=per_edge)
     iterate._cache = cache  # noqa: SLF001 - Numba has no public way
-    return Kernel(cpu=iterate, name="gimv")
+
+    def on_cpu(_element: Any, _columns: Any, _partial: Any, _owned: int, *args: Any) -> Any:
+        return iterate(*args)
+
+    on_gpu = kernels_gpu.make_iterate(operators.linked(real=real), cache.key, per_edge=per_edge)
+    return Kernel(cpu=on_cpu, cuda=on_gpu, name="gimv")
 
 
 def check_types(operators: Operators, *, real: bool) -> None:

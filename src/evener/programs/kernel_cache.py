@@ -9,17 +9,13 @@ from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import CompileResult
 
 from evener.errors import FileError
-from evener.system.cache import cache_folder
+from evener.system.cache import cache_folder, delete_oldest
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
 __all__ = ["KernelCache"]
-
-# Index and code files of about 100 KB per kernel. The oldest files beyond this number are deleted.
-MAX_FILES = 512
 
 
 class KernelCache:
@@ -32,23 +28,34 @@ class KernelCache:
     ----------
     key : str
         Identifies the code, as a part of a file name.
+
+    Attributes
+    ----------
+    key : str
     """
 
     def __init__(self, key: str) -> None:
         home = cache_folder()
         self._folder = None if home is None else home / "evener" / "operators"
-        self._key = key
+        self.key = key
         self.cache_path = str(self._folder)
         self._file = IndexDataCacheFile(cache_path=self.cache_path, filename_base=key, source_stamp=None)
 
     @property
-    def has_code(self) -> bool:
-        """Whether the folder has code for the key."""
-        return self._folder is not None and (self._folder / f"{self._key}.nbi").exists()
+    def is_checked(self) -> bool:
+        """Whether a process has called `mark_checked`."""
+        return self._folder is not None and (self._folder / f"{self.key}.checked").exists()
+
+    def mark_checked(self) -> None:
+        """Record for later processes that the operators have been checked."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                (self._folder / f"{self.key}.checked").touch()
 
     def describe(self, describe: Callable[[], str]) -> str:
         """Return the text that is kept with the code; at the first use, the text of the function."""
-        path = None if self._folder is None else self._folder / f"{self._key}.txt"
+        path = None if self._folder is None else self._folder / f"{self.key}.txt"
         if path is not None:
             with contextlib.suppress(OSError):
                 return path.read_text(encoding="utf-8")
@@ -76,15 +83,4 @@ class KernelCache:
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file.save((signature, result.codegen.magic_tuple()), result._reduce())  # noqa: SLF001 - as Numba does
-            self._delete_oldest(self._folder)
-
-    def _delete_oldest(self, folder: Path) -> None:
-        files = list(_with_times(folder))
-        for _, path in sorted(files)[: max(0, len(files) - MAX_FILES)]:
-            path.unlink(missing_ok=True)
-
-
-def _with_times(folder: Path) -> Iterator[tuple[float, Path]]:
-    for path in folder.iterdir():
-        with contextlib.suppress(OSError):  # another process deleted the file
-            yield path.stat().st_mtime, path
+            delete_oldest(self._folder)

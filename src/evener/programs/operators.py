@@ -19,6 +19,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -86,14 +87,21 @@ class Operator:
         fastmath = OPTIONS["fastmath"] if self.reorder else False
         return njit(**dict(OPTIONS, fastmath=fastmath, forceinline=True))(self.function)
 
-    def adapted(self, extra: Sequence[str]) -> Any:
-        """Return the compiled function with all the parameters `extra` after the first two."""
+    def adapter(self, extra: Sequence[str]) -> FunctionType:
+        """Return a function with all the parameters `extra` after the first two."""
         if tuple(extra) == self.extra:
-            return self.compiled
+            return self.function
         given, taken = (", ".join(["a", "b", *names]) for names in (extra, self.extra))
         names = {"function": self.compiled, "__name__": __name__}
         # The names come from fixed lists.
-        adapter = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
+        adapter: FunctionType = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
+        return adapter
+
+    def adapted(self, extra: Sequence[str]) -> Any:
+        """Return the function with all the parameters `extra`, which Numba compiles at its first call."""
+        adapter = self.adapter(extra)
+        if adapter is self.function:
+            return self.compiled
         return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(adapter)
 
     def returned_type(self, signature: tuple[types.Type, ...]) -> types.Type:
@@ -108,13 +116,17 @@ class Operator:
             with compiling():
                 self.compiled.compile(signature)
         except Exception as error:  # noqa: BLE001 - Numba has many types of errors
-            raise ArgumentError(_compile_message(self, error)) from None
+            raise self.explain(error) from None
         return self.compiled.overloads[signature].signature.return_type
 
     @property
     def where(self) -> str:
         """The file and the line of the function, and the text of the line."""
         return _line(self.function.__code__)
+
+    def explain(self, error: Exception) -> ArgumentError:
+        """Return the error for code that cannot be compiled, with its line."""
+        return ArgumentError(_compile_message(self, error))
 
     def check_types(self, wide: types.Type, extra: dict[str, types.Type]) -> None:
         """Compile the operator for values of type `wide`, and check that it returns a number.
@@ -298,8 +310,9 @@ def _compile_message(found: Operator, error: Exception) -> str:
     """Return the first sentence of an error of Numba, with the line of the operator."""
     code = found.function.__code__
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = re.findall(r'File "[^"]*", line (\d+)', text)
-    at = getattr(getattr(error, "loc", None), "line", None) or (int(lines[-1]) if lines else None)
+    places = re.findall(r'File "([^"]*)", line (\d+)', text)
+    own = [int(line) for file, line in places if Path(file).name == Path(code.co_filename).name]
+    at = own[-1] if own else None
     sentences = [line.strip() for line in text.splitlines() if line.strip()]
     skipped = ("Failed in", "During:", "File ", "There are", "- Resolution", ">>>")
     reason = next((line for line in sentences if not line.startswith(skipped)), "unsupported code")

@@ -118,8 +118,9 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
     def build(cache: KernelCache) -> Any:
         if not checked:
             check_order(function.name, function.python, _samples(payload))
-            if not cache.has_code:
+            if not cache.is_checked:
                 _check_combined(function, payload)
+                cache.mark_checked()
         return _kept(make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1), cache)
 
     return _cached("reduce_cpu.py", function, f"combine {payload} {checked}", build)

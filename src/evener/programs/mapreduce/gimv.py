@@ -8,7 +8,7 @@ between iterations, so only messages are copied.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,25 +26,11 @@ if TYPE_CHECKING:
 
     from evener.engine.timeline import Progress, Timeline
     from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.records import Run
 
 __all__ = ["TwoStages"]
-
-
-class Condition(Protocol):
-    """When a run stops: after `limit` iterations, or when `is_met`."""
-
-    @property
-    def limit(self) -> int:
-        """The largest number of iterations."""
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the limit is the number of iterations."""
-
-    def is_met(self, all_converged: bool, change: float) -> bool:  # noqa: FBT001 - the value of the kernel
-        """Return whether to stop."""
 
 
 class TwoStages:

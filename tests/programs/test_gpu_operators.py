@@ -14,6 +14,7 @@ from evener.errors import DeviceError
 from evener.kernels.kernel import LinkedFile
 from evener.programs import compilation
 from evener.programs.kernels_gpu import FILES
+from evener.programs.mapreduce.gimv_gpu import FILE as STAGES
 from evener.programs.operators import read_operator
 
 ROWS, COLUMNS = FILES
@@ -63,7 +64,7 @@ def test_operators_link_into_every_kernel(arch, value, wide, weight):
     def message(m, v, degree):
         return m + _inner(v) / degree if real else m + v // degree
 
-    for file in FILES:
+    for file in (*FILES, STAGES):
         for types in {tuple(sorted(one.types)) for one in declarations(file).values()}:
             bound = {t: {"Value": value, "Wide": wide, "Weight": weight}[t] for t in types}
             binary = linked(file, message, bound, arch, real=real or file == COLUMNS)

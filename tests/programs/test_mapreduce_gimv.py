@@ -98,7 +98,10 @@ def test_a_graph_without_vertices():
     ("arguments", "message"),
     [
         ({"engine": "hadoop"}, 'engine=: expected "fused" or "mapreduce", found \'hadoop\''),
-        ({"engine": "mapreduce", "on": "cuda:0"}, "MapReduce runs on CPU elements"),
+        (
+            {"engine": "mapreduce", "on": "cpu:1,cuda:0"},
+            "MapReduce runs on CPU elements or on one GPU, and the",
+        ),
     ],
 )
 def test_wrong_arguments(arguments, message):

@@ -33,8 +33,9 @@ from evener.programs.compilation import (
     check_types,
     iterate_kernel,
 )
-from evener.programs.mapreduce.gimv import TwoStages
+from evener.programs.mapreduce.gimv import iterate, two_stages
 from evener.programs.mapreduce.placement import placed
+from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
 from evener.results.result import Result
 
@@ -184,15 +185,18 @@ def gimv(
     per_edge = source.weight_dtype is not None and operators.combine2.reads_first
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
     if engine == "mapreduce":
-        pg = placed(given, on=on, policy=policy, alpha=alpha)
+        pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, single_gpu=True)
         _check_ranks(pg, agreed)
         check_types(operators, real=real)
-        stages = TwoStages(pg, operators, first=first, identity=unit, progress=progress)
-        iterations, converged, total = stages.iterate(condition)
-        value = PartitionedArray(stages.values)
-        seconds, timeline, passes = stages.finish(), stages.timeline, 0
+        stages = Stages(pg, "gimv", progress)
+        owned = [first[vertices] for vertices in pg.owned_vertices()]
+        steps = two_stages(pg, stages, operators, owned, unit)
+        size = float(sum(np.abs(own, dtype=np.float64).sum() for own in owned))
+        iterations, converged, total = iterate(pg, steps, condition, size)
+        value, passes = PartitionedArray(steps.values), 0
         if math.isnan(total):
             _raise_nan(pg, value, iterations)
+        seconds, timeline = stages.finish(), stages.timeline
     else:
         kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
         pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)

@@ -10,6 +10,7 @@ from evener.elements import named
 from evener.errors import ArgumentError, MpiError
 from evener.partition.partitioned import PartitionedGraph
 from evener.system.memory import available, parse_bytes
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,28 +43,39 @@ def placed(
     on: str | Sequence[str] | None,
     policy: str,
     alpha: float | Literal["auto"] | None,
+    gpu_memory: str | int | None = None,
+    single_gpu: bool = False,
 ) -> PartitionedGraph:
     """Return the graph on CPU elements; the default is all cores.
 
     This is a collective operation; all ranks must call it.
 
+    Parameters
+    ----------
+    graph, on, policy, alpha, gpu_memory
+        As for algorithms.
+    single_gpu : bool, default False
+        Whether the only element of all ranks may be a GPU.
+
     Raises
     ------
     ArgumentError
-        If an element of a rank is a GPU.
+        If an element of a rank is another GPU.
     """
     if not isinstance(graph, PartitionedGraph):
         on = "cpu" if on is None else on
-        _require_cpus([name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)])
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=None)
+        names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
+        _check_kinds(names, current_world().size, single_gpu=single_gpu)
+    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _require_cpus([kind for own in kinds for kind in own])
+    _check_kinds([kind for own in kinds for kind in own], pg.world.size, single_gpu=single_gpu)
     return pg
 
 
-def _require_cpus(kinds: Sequence[str]) -> None:
-    if "cuda" in kinds:
-        msg = 'mapreduce: MapReduce runs on CPU elements, and the graph is on a GPU; place it with on="cpu"'
+def _check_kinds(kinds: Sequence[str], ranks: int, *, single_gpu: bool) -> None:
+    if "cuda" in kinds and not (single_gpu and len(kinds) == ranks == 1):
+        where = "CPU elements or on one GPU" if single_gpu else "CPU elements"
+        msg = f'mapreduce: MapReduce runs on {where}, and the graph is on a GPU; place it with on="cpu"'
         raise ArgumentError(msg)
 
 

@@ -46,7 +46,8 @@ class Stages:
         self._recorder = Recorder(algorithm, [one.name for one in pg.elements], progress, 1)
         self._workers = worker_count(pg.elements)
         for element in pg.elements:
-            element.begin_timing(concurrent=len(pg.elements) > 1)
+            # The host's clock does not see when a GPU ends a stage.
+            element.begin_timing(concurrent=len(pg.elements) > 1 or element.deferred)
 
     @property
     def timeline(self) -> Timeline:

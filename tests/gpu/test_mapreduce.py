@@ -1,0 +1,58 @@
+"""GIM-V as MapReduce on one GPU gives the answers of the fused engine on CPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.programs import operator_sets
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Hubs with more records than a warp combines, vertices without edges, and weights."""
+    source = ev.read("rmat:14,seed=2")
+    ends = np.repeat(np.arange(source.n), np.diff(source.offsets.astype(np.int64))), source.targets
+    once = ends[0] < ends[1]
+    weights = ((ends[0] + ends[1]) % 5 + 1.0).astype(np.float32)
+    return ev.Graph.from_edges(
+        *(own[once] for own in ends), weights=weights[once], n=source.n, directed=False
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("case", ["pagerank", "connected_components", "shortest_paths"])
+def test_operator_sets(graph, case, dtype):
+    """Messages of 4 bytes are packed with their keys; others are not. Also in chunks."""
+    if (case == "pagerank") == (dtype == np.int64):
+        pytest.skip("the values have another type")
+    operators = getattr(operator_sets, case)(graph, *([0] if case == "shortest_paths" else []))
+    operators["v0"] = np.nan_to_num(operators["v0"], posinf=1e6).astype(dtype)
+    if case == "pagerank":
+        operators["until"] = 20
+    expected = ev.gimv(graph, **operators, on="cpu")["value"]
+    for memory in (None, "8MiB"):
+        pg = ev.partition(graph, "cuda:0", gpu_memory=memory, directions="out")
+        result = ev.gimv(pg, **operators, engine="mapreduce")
+        np.testing.assert_allclose(result["value"], expected, rtol=1e-5)
+    phases = {phase for phase, _ in result.timeline.by_phase()}
+    assert phases == {"map", "sort", "reduce", "assign"}
+
+
+def test_directed_edges_and_every_parameter():
+    random = np.random.default_rng(5)
+    graph = ev.Graph.from_edges(
+        random.integers(0, 30, 200), random.integers(0, 40, 200), weights=random.integers(-3, 9, 200), n=40
+    )
+    arguments = {
+        "combine2": lambda m, v, degree, vertex, n: m * v + degree + vertex % n,
+        "combine_all": lambda x, y: max(x, y),
+        "assign": lambda old, new, degree, vertex, n, total, initial: (
+            old + max(new, 0) + degree + vertex + n + int(total) + initial
+        ),
+        "v0": random.integers(1, 9, 40),
+        "until": 2,
+    }
+    fused = ev.gimv(graph, **arguments, on="cpu")["value"]
+    assert (ev.gimv(graph, **arguments, engine="mapreduce", on="cuda:0")["value"] == fused).all()

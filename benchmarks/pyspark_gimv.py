@@ -5,8 +5,9 @@ It needs no Evener, so it can run in an environment of its own:
     python -m venv spark && spark/bin/pip install pyspark
     spark/bin/python benchmarks/pyspark_gimv.py EDGES.parquet N ITERATIONS CORES RANKS.parquet
 
-EDGES.parquet has the columns source and target. The edges are cached in memory, and divided by source before
-the first iteration. Each iteration keeps its vector in memory. Prints the seconds of each iteration as JSON.
+EDGES.parquet has the columns source and target. The edges are cached in memory, and divided by source
+before the first iteration. Each iteration keeps its vector in memory. Prints the seconds of each iteration
+as JSON.
 """
 
 from __future__ import annotations

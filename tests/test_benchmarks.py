@@ -139,6 +139,22 @@ def test_figures_of_partitions_run(name):
     assert run(f"figures/{name}", TINY_PARTITIONS[name])
 
 
+# Figures of GIM-V as MapReduce; PySpark is left out.
+TINY_STAGES = {
+    "s13_fig07": ["--scale", "6", "--elements", "1", "2", "--rounds", "1"],
+    "s13_fig08": ["--scale", "6", "--on", "cpu", "cpu:1", "--rounds", "1"],
+    "s13_fig09": ["--scale", "6", "--rounds", "1"],
+    "s13_fig11": ["--scale", "6", "--rounds", "1"],
+    "s13_fig13": ["--scales", "6", "--rounds", "1"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TINY_STAGES)
+def test_figures_of_stages_run(name):
+    assert "paper" in run(f"figures/{name}", TINY_STAGES[name])
+
+
 def test_every_figure_has_a_script(figures):
     assert figures.output.NAMES == FIGURES
 

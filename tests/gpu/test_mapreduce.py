@@ -1,4 +1,4 @@
-"""GIM-V as MapReduce on one GPU gives the answers of the fused engine on CPUs."""
+"""GIM-V as MapReduce on GPUs gives the answers of the fused engine on CPUs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.elements.cuda.discovery import gpus
 from evener.programs import operator_sets
+
+SPLITS = ["cuda:0,cuda:0", *(["cuda:0,cuda:1"] if gpus() > 1 else [])]
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +42,12 @@ def test_operator_sets(graph, case, dtype):
     if case == "pagerank":
         operators["until"] = 20
     expected = ev.gimv(graph, **operators, on="cpu")["value"]
-    for memory in (None, "8MiB"):
-        pg = ev.partition(graph, "cuda:0", gpu_memory=memory, directions="out")
+    for on, memory in (("cuda:0", None), ("cuda:0", "8MiB"), *((split, None) for split in SPLITS)):
+        pg = ev.partition(graph, on, gpu_memory=memory, directions="out")
         result = ev.gimv(pg, **operators, engine="mapreduce")
         np.testing.assert_allclose(result["value"], expected, rtol=1e-5)
     phases = {phase for phase, _ in result.timeline.by_phase()}
-    assert phases == {"map", "sort", "reduce", "assign"}
+    assert phases == {"map", "sort", "reduce", "transfer", "assign"}
 
 
 def test_directed_edges_and_every_parameter():

@@ -210,7 +210,7 @@ def _returns_list(source, target):
         ({"combine": None}, "mapreduce: expected combine= or reduce=, found neither"),
         ({"reduce": spread}, "mapreduce: expected combine= or reduce=, found both"),
         ({"owner": "rank"}, 'owner=: expected "hash" or "block", found \'rank\''),
-        ({"on": "cuda:0"}, "MapReduce runs on CPU elements, and the graph is on a GPU"),
+        ({"on": "cuda:0"}, "MapReduce runs on CPU elements, and the graph is on GPUs"),
         ({"memory": "much"}, "memory=: expected bytes, or a size with a unit"),
         ({"values": [1.0]}, r"values=: expected a number, or an array of shape \(2,\), found shape \(1,\)"),
         ({"values": "a"}, "values=: expected integers or floating-point numbers, found <U1 in str"),

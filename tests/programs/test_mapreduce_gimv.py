@@ -53,7 +53,7 @@ def test_operator_sets(graph, case, monkeypatch):
             np.testing.assert_allclose(whole["value"], fused["value"], rtol=1e-6, atol=1e-12)
 
     check("cpu")
-    monkeypatch.setattr(two_stages, "memory_limit", lambda _: 100_000)
+    monkeypatch.setattr(two_stages, "memory_limit", lambda *_: 100_000)
     check(SEVERAL)
     for size in (2, 3):
         run_ranks(size, lambda _: check("cpu:1"))
@@ -100,7 +100,7 @@ def test_a_graph_without_vertices():
         ({"engine": "hadoop"}, 'engine=: expected "fused" or "mapreduce", found \'hadoop\''),
         (
             {"engine": "mapreduce", "on": "cpu:1,cuda:0"},
-            "MapReduce runs on CPU elements or on one GPU, and the",
+            "MapReduce runs on CPU elements or on GPUs of one rank, and the graph is on CPUs and GPUs",
         ),
     ],
 )

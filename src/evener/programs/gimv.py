@@ -185,7 +185,7 @@ def gimv(
     per_edge = source.weight_dtype is not None and operators.combine2.reads_first
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
     if engine == "mapreduce":
-        pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, single_gpu=True)
+        pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, gpus=True)
         _check_ranks(pg, agreed)
         check_types(operators, real=real)
         stages = Stages(pg, "gimv", progress)

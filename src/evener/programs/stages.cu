@@ -156,6 +156,15 @@ __global__ void PARALLEL(256) reduce_apart(
     );
 }
 
+// Combine the messages of mirrors on another GPU. `index` has each vertex once.
+template <typename Wide>
+__global__ void PARALLEL(256) merge_mirrors(
+    Array<const u32> index, Array<const Wide> messages, Array<Wide> combined
+) {
+    for (u64 i = thread_of_grid(); i < index.length; i += threads_of_grid())
+        combined[index[i]] = combine_all(combined[index[i]], messages[i]);
+}
+
 // ---- assign ------------------------------------------------------------------------------------------
 
 // Write the next value of each vertex.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.mapreduce.records import Grouped
     from evener.programs.mapreduce.stages import Stages
@@ -38,6 +39,7 @@ class Copy:
         if len(self._pg.ranks) == 1:
             return [(grouped[0].keys, grouped[0].columns)]
         remote = self._exchange(grouped) if self._world.size > 1 else []
+        elements = self._pg.elements
         received: list[Any] = [None] * len(grouped)
 
         def receive(place: int) -> list[tuple[int, int]]:
@@ -45,7 +47,7 @@ class Copy:
             parts = [*local, *(own[place] for own in remote)]
             nbytes = sum(array.nbytes for part in parts for array in part)
             require_for_run(nbytes, "receiving the records of a MapReduce job")
-            keys, *columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            keys, *columns = (_joined(elements[place], arrays) for arrays in zip(*parts, strict=True))
             received[place] = keys, columns
             return [
                 (sender, sum(array.nbytes for array in part))
@@ -80,6 +82,11 @@ class Copy:
             if rank != self._world.rank
             for part in _by_element(counts[rank], [column[rank] for column in columns], len(grouped))
         ]
+
+
+def _joined(element: Element, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    joined = element.allocate(sum(map(len, arrays)), arrays[0].dtype)
+    return np.concatenate(arrays, out=joined)
 
 
 def _by_element(

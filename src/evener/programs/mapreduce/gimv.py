@@ -55,7 +55,7 @@ class TwoStages(Protocol):
 def two_stages(
     pg: PartitionedGraph, stages: Stages, operators: Operators, first: list[NDArray[Any]], identity: float
 ) -> TwoStages:
-    """Return both stages for the elements of a placed graph: CPU elements, or one GPU.
+    """Return both stages for the elements of a placed graph: CPU elements, or GPUs of one rank.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def two_stages(
         The combined message of a vertex without in-edges.
     """
     if pg.elements[0].kind == "cuda":
-        return GpuStages(pg, stages, operators, first[0], identity)
+        return GpuStages(pg, stages, operators, first, identity)
     return CpuStages(pg, stages, operators, first, identity)
 
 
@@ -119,7 +119,7 @@ class CpuStages:
             dtypes=[dtype],
             router=OwnerRouter(pg),
             reducer=Combine(combine_kernel(operators.combine_all, message.payload, checked=True)),
-            memory=memory_limit(None),
+            memory=memory_limit(None, pg.world),
         )
         self._pg, self._stages, self._identity = pg, stages, identity
         self._wide = np.float64 if real else np.int64

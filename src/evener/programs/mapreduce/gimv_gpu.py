@@ -1,7 +1,10 @@
-"""GIM-V in two MapReduce stages on one GPU, by kernels with the operators linked in.
+"""GIM-V in two MapReduce stages on GPUs of one process, by kernels with the operators linked in.
 
 A message of 4 bytes is packed with its key into one word, and words are sorted. Other messages stay in place,
 and the positions of sorted keys are their order. Both sorts are the radix sort of CUB, through CuPy.
+
+Each GPU reduces its own records before the copy, as combiners of MapReduce do. So it sends one message for
+each mirror, and the owner combines the messages of all GPUs.
 """
 
 from __future__ import annotations
@@ -13,8 +16,12 @@ import numpy as np
 from evener.kernels.kernel import Kernel, LinkedFile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from evener.elements import Element
+    from evener.partition.partition import Partition
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.stages import Stages
@@ -29,79 +36,149 @@ _MIN_CHUNK = 1 << 16
 
 
 class GpuStages:
-    """Both stages on the only element of a placement, a GPU."""
+    """Both stages on the elements of a placement, which are all GPUs."""
 
     def __init__(
         self,
         pg: PartitionedGraph,
         stages: Stages,
         operators: Operators,
-        first: NDArray[Any],
+        first: list[NDArray[Any]],
         identity: float,
     ) -> None:
-        (partition,) = self._partitions = pg.partitions
-        self._element = cast("Any", pg.elements[0])
-        self._edges = cast("Any", partition.out)
-        real = first.dtype.kind == "f"
         key = " ".join([*(one.key for one in operators), *(" ".join(one.extra) for one in operators)])
-        self._file = LinkedFile(FILE, key, operators.linked(real=real))
-        self._stages, self._n, self._identity = stages, pg.graph.n, identity
-        self._wide = np.dtype(np.float64 if real else np.int64)
-        self._wide_identity = self._element.upload(np.array([identity], self._wide))
-        self._packed = first.itemsize == 4
-        self._initial = self._element.upload(first)
-        self._value = self._element.allocate(len(first), first.dtype)
-        self.values = [self._value]
-        self._element.run(self._value.__setitem__, slice(None), self._initial)
-        record = _PACKED_BYTES if self._packed else _APART_BYTES
-        room = self._element.room_after(partition.nbytes) - len(first) * self._wide.itemsize
-        edges = self._edges.count
-        chunks = -(-edges // max(room // record, _MIN_CHUNK))
-        self._bounds = [edges * chunk // max(chunks, 1) for chunk in range(chunks + 1)]
+        file = LinkedFile(FILE, key, operators.linked(real=first[0].dtype.kind == "f"))
+        self._gpus = [
+            _Gpu(element, partition, file, own, identity, pg.graph.n)
+            for element, partition, own in zip(pg.elements, pg.partitions, first, strict=True)
+        ]
+        self._stages, self._routes = stages, pg.routes
+        self._rounds = max(gpu.chunks for gpu in self._gpus)
+        self.values = [gpu.value for gpu in self._gpus]
 
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages."""
-        run = self._stages.run
-        combined = [self._element.allocate(len(self._value), self._wide, self._identity)]
-        for begin, end in zip(self._bounds[:-1], self._bounds[1:], strict=True):
-            records = run("map", self._map, [begin], [end], edges=end - begin)
-            order = run("sort", self._sort, records)
-            run("reduce", self._combine, records, order, combined)
-        ((ready, change, size),) = run("assign", self._assign, combined, [total])
-        return int(ready), change, size
+        gpus, run = self._gpus, self._stages.run
+        combined = [gpu.new_messages() for gpu in gpus]
+        for number in range(self._rounds):
+            bounds = [gpu.chunk(number, self._rounds) for gpu in gpus]
+            records = run("map", _Gpu.map, gpus, bounds, edges=sum(end - begin for begin, end in bounds))
+            order = run("sort", _Gpu.sort, gpus, records)
+            run("reduce", _Gpu.reduce, gpus, records, order, combined)
+        if self._routes:
+            run("reduce", _Gpu.merge, gpus, self._copied(combined), combined)
+        found = run("assign", _Gpu.assign, gpus, combined, [total] * len(gpus))
+        ready, change, size = (sum(column) for column in zip(*found, strict=True))
+        return int(ready), float(change), float(size)
 
-    def _kernel(self, name: str) -> Any:
-        return self._element.kernel(Kernel(cuda=self._file, name=name))
+    def _copied(self, combined: Sequence[Any]) -> list[list[tuple[Any, Any]]]:
+        """Return, for each GPU, the numbers of its vertices and their messages from each other GPU."""
+        received: list[list[tuple[Any, Any]]] = [[] for _ in self._gpus]
 
-    def _map(self, begin: int, end: int) -> list[Any]:
+        def receive(place: int) -> list[tuple[int, int]]:
+            own, sent = self._gpus[place], []
+            own.element.begin_round()
+            for sender, gpu in enumerate(self._gpus):
+                for route in self._routes:
+                    if (route.mirror_partition, route.owner) == (gpu.index, own.index):
+                        source = combined[sender][route.begin : route.begin + len(route)]
+                        received[place].append((route.index, own.copy_from(gpu, source)))
+                        sent.append((sender, source.nbytes))
+            return sent
+
+        self._stages.receive(receive, range(len(self._gpus)))
+        return received
+
+
+class _Gpu:
+    """The records and the values of one GPU.
+
+    Attributes
+    ----------
+    element : Element
+    index : int
+        The number of the partition.
+    value : ndarray
+        The value of each owned vertex.
+    chunks : int
+        The least number of chunks, so that the records of a chunk fit the memory.
+    """
+
+    def __init__(
+        self,
+        element: Element,
+        partition: Partition,
+        file: LinkedFile,
+        first: NDArray[Any],
+        identity: float,
+        n: int,
+    ) -> None:
+        self.element, self.index = cast("Any", element), partition.index
+        self._partition, self._edges, self._file = partition, cast("Any", partition.out), file
+        self._identity, self._n = identity, n
+        self._wide = np.dtype(np.float64 if first.dtype.kind == "f" else np.int64)
+        self._wide_identity = element.upload(np.array([identity], self._wide))
+        self._packed = first.itemsize == 4
+        self._initial = element.upload(first)
+        self.value = element.allocate(len(first), first.dtype)
+        element.run(self.value.__setitem__, slice(None), self._initial)
+        record = _PACKED_BYTES if self._packed else _APART_BYTES
+        room = self.element.room_after(partition.nbytes) - len(partition.vertices) * self._wide.itemsize
+        self.chunks = -(-self._edges.count // max(room // record, _MIN_CHUNK))
+
+    def chunk(self, number: int, rounds: int) -> tuple[int, int]:
+        """Return the bounds of the edges of a round."""
+        return self._edges.count * number // rounds, self._edges.count * (number + 1) // rounds
+
+    def new_messages(self) -> Any:
+        """Return the combined message of each vertex and mirror before any record is reduced."""
+        return self.element.allocate(len(self._partition.vertices), self._wide, self._identity)
+
+    def map(self, bounds: tuple[int, int]) -> list[Any]:
         """Return the records of a chunk of edges: packed, or keys and messages."""
-        edges, (partition,) = self._edges, self._partitions
-        dtypes: list[Any] = [np.uint64] if self._packed else [np.uint32, self._value.dtype]
-        records = [self._element.allocate(end - begin, dtype) for dtype in dtypes]
-        weighted = edges.weights is not None
-        name = f"map_{'weighted_' * weighted}{'packed' if self._packed else 'apart'}"
-        weights = [edges.weights] if weighted else []
+        edges, (begin, end) = self._edges, bounds
+        dtypes: list[Any] = [np.uint64] if self._packed else [np.uint32, self.value.dtype]
+        records = [self.element.allocate(end - begin, dtype) for dtype in dtypes]
+        weights = [] if edges.weights is None else [edges.weights]
+        name = f"map_{'weighted_' * len(weights)}{'packed' if self._packed else 'apart'}"
         self._kernel(name)(
-            begin, end, edges.offsets, edges.targets, *weights, self._wide_identity, partition.out_degree,
-            partition.vertices, self._n, self._value, *records,
+            begin, end, edges.offsets, edges.targets, *weights, self._wide_identity,
+            self._partition.out_degree, self._partition.vertices, self._n, self.value, *records,
         )  # fmt: skip
         return records
 
-    def _sort(self, records: list[Any]) -> Any:
+    def sort(self, records: list[Any]) -> Any:
         """Sort packed records, or return the positions of sorted keys."""
         if not self._packed:
-            return self._element.argsort(records[0])
-        self._element.sort(records[0])
+            return self.element.argsort(records[0])
+        self.element.sort(records[0])
         return None
 
-    def _combine(self, records: list[Any], order: Any, combined: Any) -> None:
+    def reduce(self, records: list[Any], order: Any, combined: Any) -> None:
+        """Combine sorted records into the messages of vertices and mirrors."""
         if self._packed:
             self._kernel("reduce_packed")(records[0], combined)
         else:
             self._kernel("reduce_apart")(records[0], order, records[1], combined)
 
-    def _assign(self, combined: Any, total: float) -> Any:
-        (partition,) = self._partitions
+    def copy_from(self, sender: _Gpu, source: Any) -> Any:
+        """Return a copy of an array of another GPU."""
+        target = self.element.allocate(len(source), source.dtype, exchanged=True)
+        copied = self.element.copy_from(source, target, sender.element.memory, sender.element.record())
+        self.element.wait_for(copied)
+        return target
+
+    def merge(self, received: list[tuple[Any, Any]], combined: Any) -> None:
+        """Combine the messages of mirrors on other GPUs with those of the vertices."""
+        for index, messages in received:
+            self._kernel("merge_mirrors")(index, messages, combined)
+
+    def assign(self, combined: Any, total: float) -> Any:
+        """Assign the next values."""
         return self._kernel("assign_values")(
-            combined, partition.out_degree, partition.vertices, self._n, total, self._initial, self._value
-        )
+            combined, self._partition.out_degree, self._partition.vertices, self._n, total, self._initial,
+            self.value,
+        )  # fmt: skip
+
+    def _kernel(self, name: str) -> Any:
+        return self.element.kernel(Kernel(cuda=self._file, name=name))

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Job"]
 
+# Bytes of the position of a record while records are sorted.
+_POSITION_BYTES = 8
 # Pieces of the largest chunk.
 _MAX_PIECES = 1 << 14
 
@@ -79,7 +81,7 @@ class Job:
         self._edges = [0 if p.out is None else p.out.count for p in pg.partitions]
         own = len(pg.elements)
         # A mapped and a grouped record of each element, and a received and a sorted record of all elements.
-        record = key_dtype.itemsize + sum(dtype.itemsize for dtype in dtypes)
+        record = key_dtype.itemsize + sum(dtype.itemsize for dtype in dtypes) + _POSITION_BYTES
         room = memory // 2 // (2 * record * (own + len(pg.ranks)))
         pieces = min(max(room // PIECE, 1), _MAX_PIECES)
         self._limit = memory // 2 // max(own, 1)

@@ -149,7 +149,6 @@ def mapreduce(
         found = "neither" if combine is None else "both"
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
-    limit = memory_limit(memory)
     pg = placed(given, on=on, policy=policy, alpha=alpha)
     check_ranks(pg.world, "mapreduce", (mapped.key, reduced.key, reduced.name, owner, str(of_vertices.dtype)))
     stages = Stages(pg, "mapreduce", progress)
@@ -161,7 +160,7 @@ def mapreduce(
         dtypes=payload.dtypes,
         router=_ROUTERS[owner](pg),
         reducer=reducer,
-        memory=limit,
+        memory=memory_limit(memory, pg.world),
     )
     keys, columns = _of_rank(job.run(_local_values(pg, of_vertices)))
     pairs, spilled = pg.world.allreduce((job.pairs, job.spilled), "sum")

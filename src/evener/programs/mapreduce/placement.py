@@ -44,7 +44,7 @@ def placed(
     policy: str,
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None = None,
-    single_gpu: bool = False,
+    gpus: bool = False,
 ) -> PartitionedGraph:
     """Return the graph on CPU elements; the default is all cores.
 
@@ -54,34 +54,39 @@ def placed(
     ----------
     graph, on, policy, alpha, gpu_memory
         As for algorithms.
-    single_gpu : bool, default False
-        Whether the only element of all ranks may be a GPU.
+    gpus : bool, default False
+        Whether all elements may be GPUs of one rank.
 
     Raises
     ------
     ArgumentError
-        If an element of a rank is another GPU.
+        If elements are other GPUs.
     """
     if not isinstance(graph, PartitionedGraph):
         on = "cpu" if on is None else on
         names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
-        _check_kinds(names, current_world().size, single_gpu=single_gpu)
+        _check_kinds(names, current_world().size, gpus=gpus)
     pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _check_kinds([kind for own in kinds for kind in own], pg.world.size, single_gpu=single_gpu)
+    _check_kinds([kind for own in kinds for kind in own], pg.world.size, gpus=gpus)
     return pg
 
 
-def _check_kinds(kinds: Sequence[str], ranks: int, *, single_gpu: bool) -> None:
-    if "cuda" in kinds and not (single_gpu and len(kinds) == ranks == 1):
-        where = "CPU elements or on one GPU" if single_gpu else "CPU elements"
-        msg = f'mapreduce: MapReduce runs on {where}, and the graph is on a GPU; place it with on="cpu"'
+def _check_kinds(kinds: Sequence[str], ranks: int, *, gpus: bool) -> None:
+    if "cuda" in kinds and not (gpus and set(kinds) == {"cuda"} and ranks == 1):
+        where = "CPU elements or on GPUs of one rank" if gpus else "CPU elements"
+        found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
+        msg = f'MapReduce runs on {where}, and the graph is on {found}; place it with on="cpu"'
         raise ArgumentError(msg)
 
 
-def memory_limit(memory: str | int | None) -> int:
-    """Return the bytes that records may use on this rank; by default, half of the available memory."""
-    return int(_MEMORY_SHARE * available()) if memory is None else parse_bytes(memory, "memory")
+def memory_limit(memory: str | int | None, world: World) -> int:
+    """Return the bytes that records may use on this rank; by default, half of the available memory.
+
+    The ranks of a machine divide its memory. This is a collective operation; all ranks must call it.
+    """
+    here = world.allgather(world.host).count(world.host)
+    return int(_MEMORY_SHARE * available()) // here if memory is None else parse_bytes(memory, "memory")
 
 
 def check_ranks(world: World, name: str, arguments: tuple[Any, ...]) -> None:

@@ -78,7 +78,7 @@ class Runs:
         """Return one row for each key of all runs."""
         runs = [one for one in (*self._files, *self._held) if len(one.keys)] or self._held[:1]
         self._held = []
-        if len(runs) == 1:
+        if len(runs) == 1 and not self._files:
             return self._reducer.rows_of(self._element, runs[0])
         nbytes = sum(run.nbytes for run in runs)
         room = sum(len(run.keys) for run in runs)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from evener.engine.array import PartitionedArray
 from evener.engine.checks import check_compute
 from evener.engine.exchange.exchange import Exchange
+from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
 from evener.engine.group import forget_group, group_of
 from evener.engine.recorder import Recorder
@@ -93,7 +94,8 @@ class Engine(Workspace):
         super().__init__(partitioned)
         self._require_host_state(algorithm, *host_state)
         self.routes = partitioned.routes
-        self._exchange = Exchange(self.elements, self.routes, self._world, self._partitioned.ranks)
+        self._network = connect_ranks(self._world, self.elements)
+        self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
         names = [element.name for element in self.elements]
         self._recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
@@ -386,7 +388,7 @@ class Engine(Workspace):
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left
                 element.wait()
-        self._exchange = Exchange(self.elements, self.routes, self._world, self._partitioned.ranks)
+        self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
         forget_group(self._partitioned)
 
 

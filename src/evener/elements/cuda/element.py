@@ -17,6 +17,7 @@ from evener.elements.cuda.group import GpuGroup, access_each_other
 from evener.elements.cuda.launch import Launcher, PendingResult
 from evener.elements.cuda.modules import ModuleCache
 from evener.elements.cuda.scratch import Scratch
+from evener.elements.cuda.sharing import GpuSharing
 from evener.elements.cuda.source import OwnSource, declaration, declared_in
 from evener.elements.cuda.staging import Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
@@ -95,6 +96,7 @@ class CudaElement(GpuMemory):
         self._staging = Staging(lambda: here.record())
         self._sent: Any = None
         self._group: tuple[GpuGroup, int] | None = None
+        self.sharing = GpuSharing(index, self._device)
         self.begin_round()
 
     @property
@@ -102,6 +104,12 @@ class CudaElement(GpuMemory):
         """The place of the GPU in its machine, equal in all processes."""
         with self._guarded("reading the bus id"):
             return str(self._device.pci_bus_id)
+
+    @property
+    def stream(self) -> int:
+        """The address of the stream of all kernels."""
+        with self._guarded("running kernels"):
+            return int(self._cupy.cuda.get_current_stream().ptr)
 
     # ---- copies ---------------------------------------------------------------------------------
 

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.engine.engine import Engine
+from evener.engine.exchange.encoding import Encoding, Packet
 from evener.engine.exchange.network import HOST, VARIABLE, connect_ranks
+from evener.engine.exchange.probe import measure_gpu_routes
 from evener.engine.exchange.remote import FarEnd
 from evener.errors import ArgumentError, DeviceError
 from evener.testing import ranks
@@ -54,6 +57,27 @@ def test_several_elements_of_several_ranks(monkeypatch, truths, transport):
     run_ranks(3, run)
 
 
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_ranks_that_only_send_or_only_receive(monkeypatch, transport):
+    """Edges lead from one partition to the other only, so one rank has all mirrors."""
+    monkeypatch.setenv(VARIABLE, transport)
+    graph = ev.Graph.from_edges(np.repeat([0, 1], 10), np.tile(np.arange(2, 12), 2))
+
+    def run(world):
+        pg = ev.partition(graph, "gpu:0", policy="high", alpha=0.5, directions="out")
+        engine = Engine(pg, "test")
+        engine.superstep("exchange")
+        array = engine.array("float32", 1.0 + world.rank)
+        engine.pull(array)
+        pulled = engine.download(array)[0].tolist()
+        engine.push(array, "add")
+        return pulled, engine.download(array)[0].tolist()
+
+    one, other = run_ranks(2, run)
+    assert one == ([1.0] * 2 + [2.0] * 10, [1.0] * 2 + [0.0] * 10)
+    assert other == ([2.0] * 10, [4.0] * 10)
+
+
 def names_between(on, *, hosts=("a", "a")):
     """The transports from rank 0 to rank 1 and back, as each rank sees them."""
 
@@ -91,8 +115,6 @@ def test_a_transport_that_does_not_work_or_does_not_exist(monkeypatch):
 
 def test_a_sender_waits_for_a_window_that_is_not_released(monkeypatch):
     """Packets of a sender that is ahead arrive unchanged, and later runs use the same windows."""
-    from evener.engine.exchange.encoding import Encoding, Packet
-
     monkeypatch.setenv(VARIABLE, "ipc")
 
     def run(world):
@@ -120,3 +142,19 @@ def test_a_sender_waits_for_a_window_that_is_not_released(monkeypatch):
     windows, found = run_ranks(2, run)
     assert found == [{k} for k in range(9)]
     assert windows == 2
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
+def test_routes_are_measured(monkeypatch, transport):
+    """Between the GPUs of ranks 0 and 2. Rank 1 has none."""
+    monkeypatch.setenv(VARIABLE, transport)
+
+    def measure(world):
+        return measure_gpu_routes(world, None if world.rank == 1 else parse_rank_gpus("gpu:0")[0])
+
+    first, *others = run_ranks(3, measure)
+    assert others == [first, first]
+    ((one, other, name, latency, bandwidth),) = first
+    assert (one, other, name) == (0, 2, transport)
+    assert latency > 0
+    assert bandwidth > 0

@@ -109,6 +109,9 @@ class RankGpu(ApartElement):
     def wait_for_peer(self, event):
         assert event.recorded
 
+    def group_with_ranks(self, world):
+        """The kernels of a CPU wait for no other element."""
+
     def fill(self, array, value):
         array[:] = value
 

@@ -50,9 +50,38 @@ def check_parity(transport, *placements):
 
 @pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
 def test_five_algorithms(monkeypatch, transport):
-    """On two GPUs, and on two GPUs with a CPU each, whose routes go through the hosts' memory."""
+    """On two GPUs, and on two GPUs with a CPU each, whose routes go through the hosts' memory.
+
+    By IPC, the kernels of two GPUs run as a group, and those of two GPUs with CPUs do not.
+    """
     monkeypatch.setenv(VARIABLE, transport)
     check_parity(transport, "cuda:local", "cpu:1,cuda:local")
+
+
+IN_A_ROW = """
+import sys
+import numpy as np
+import evener as ev
+from evener.engine.engine import Engine
+
+graph = ev.read("rmat:12,weights=1..255")
+expected, found = ev.partition(graph, "cpu:1"), ev.partition(graph, "cuda:local")
+assert (Engine(found, "test").group is not None) == (sys.argv[1] == "ipc")
+reached = np.flatnonzero(graph.out_degree())
+for source in graph.ids[np.random.default_rng(2).choice(reached, 100)].tolist():
+    for run in (ev.bfs, ev.sssp):
+        own = run(found, source=source)["distance"]
+        assert (own == run(expected, source=source)["distance"]).all()
+    assert (ev.wcc(found)["component"] == ev.wcc(expected)["component"]).all()
+"""
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_many_runs_in_a_row(monkeypatch, transport):
+    """Later runs use the windows, the communicators and the groups of the runs before."""
+    monkeypatch.setenv(VARIABLE, transport)
+    done = mpiexec(2, IN_A_ROW, transport)
+    assert done.returncode == 0, done.stderr
 
 
 def test_mpi_on_gpu_memory(monkeypatch):
@@ -116,6 +145,25 @@ def test_a_killed_rank_ends_the_job(monkeypatch, transport):
     monkeypatch.setenv(VARIABLE, transport)
     job, pid = started(10**7)
     os.kill(pid, signal.SIGKILL)
+    assert finish(job, timeout=30).returncode != 0
+
+
+SEARCHES = """
+import os
+import evener as ev
+from evener.system.world import current_world
+
+pg = ev.partition(ev.read("rmat:18"), "cuda:local")
+for k in range(10**7):
+    ev.bfs(pg, source=1)
+    if k == 20 and current_world().rank == 1:
+        print(os.getpid(), flush=True)
+"""
+
+
+def test_a_rank_is_killed_while_a_kernel_waits_for_its_gpu():
+    job = start("-n", 2, sys.executable, "-c", SEARCHES)
+    os.kill(int(job.stdout.readline()), signal.SIGKILL)
     assert finish(job, timeout=30).returncode != 0
 
 

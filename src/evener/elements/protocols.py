@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from evener.kernels.kernel import Kernel
+    from evener.system.world import World
 
 __all__ = ["Clock", "Element", "Gpu", "Memory", "Queue", "Sharing", "padded_words"]
 
@@ -236,6 +237,14 @@ class Sharing(Protocol):
         """Return the array of another process with this handle and length."""
         ...
 
+    def export(self, array: NDArray[Any]) -> tuple[bytes, int]:
+        """Return the handle of the allocation that holds an array of this GPU, and the offset in it."""
+        ...
+
+    def address(self, handle: bytes) -> int:
+        """Return the address, in this process, of the allocation of another process with this handle."""
+        ...
+
     def event(self) -> tuple[Any, bytes]:
         """Return an event and its handle."""
         ...
@@ -273,6 +282,13 @@ class Gpu(Element, Protocol):
 
     @property
     def stream(self) -> int: ...  # noqa: D102 - an attribute, see above
+
+    def group_with_ranks(self, world: World) -> Any:
+        """Return an object for launches of kernels that run on one GPU of each rank and wait for each other.
+
+        This is a collective operation and must be called by all ranks.
+        """
+        ...
 
     def fill(self, array: NDArray[Any], value: object) -> None:
         """Set all elements of an array to one value."""

@@ -101,7 +101,7 @@ class Engine(Workspace):
         self._workers = worker_count(self.elements)
         # Whether no verb waits for elements, because each orders its own work after that of others.
         self._queued = all(element.deferred for element in self.elements)
-        self.group = group_of(partitioned) if self._world.size == 1 else None
+        self.group = group_of(partitioned, self._network)
         for element in self.elements:
             element.begin_timing(concurrent=bool(self.routes) or len(self.elements) > 1)
 
@@ -209,7 +209,8 @@ class Engine(Workspace):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
         exchanges = pull_before is not None or publish is not None
-        if len(self.elements) == 1 and not (self.routes and (exchanges or self._queued)):
+        alone = len(self.elements) == 1 and self.group is None
+        if alone and not (self.routes and (exchanges or self._queued)):
             self._exchange.invalidate_if_used(args)
             results = [self._compute_single(kernel, args)]
         else:

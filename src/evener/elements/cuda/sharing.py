@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["GpuSharing"]
+
+
+# Bytes of the driver's pages. A handle of a smaller allocation opens other allocations of its page too.
+_PAGE = 1 << 21
+
+
+@cache
+def _driver() -> Any:
+    return ctypes.CDLL("libcuda.so.1")
 
 
 class _Event(NamedTuple):
@@ -41,22 +52,38 @@ class GpuSharing:
         """Return an undefined array outside of CuPy's pool, because a handle names a whole allocation."""
         import cupy
 
-        runtime = cupy.cuda.runtime
+        runtime, length = cupy.cuda.runtime, -(-nbytes // _PAGE) * _PAGE
         with self._current(f"allocating {nbytes} bytes to share"):
             try:
-                address = runtime.malloc(nbytes)
+                address = runtime.malloc(length)
             except runtime.CUDARuntimeError:
                 cupy.get_default_memory_pool().free_all_blocks()
-                address = runtime.malloc(nbytes)
+                address = runtime.malloc(length)
             return self._array(address, nbytes), bytes(runtime.ipcGetMemHandle(address))
 
     def open(self, handle: bytes, nbytes: int) -> NDArray[np.uint8]:
         """Return the array of another process with this handle and length."""
+        array: NDArray[np.uint8] = self._array(self.address(handle), nbytes)
+        return array
+
+    def address(self, handle: bytes) -> int:
+        """Return the address of the allocation of another process with this handle."""
         from cupy.cuda import runtime
 
         with self._current("opening memory of another process"):
-            array: NDArray[np.uint8] = self._array(runtime.ipcOpenMemHandle(handle), nbytes)
-            return array
+            return int(runtime.ipcOpenMemHandle(handle))
+
+    def export(self, array: Any) -> tuple[bytes, int]:
+        """Return the handle of the allocation that holds an array, and the array's offset in it."""
+        from cupy.cuda import runtime
+
+        base, pointer = ctypes.c_void_p(), array.data.ptr
+        with self._current("sharing an array"):
+            failed = _driver().cuMemGetAddressRange_v2(ctypes.byref(base), None, ctypes.c_void_p(pointer))
+            if failed or base.value is None:
+                msg = f"cuda:{self._index} cannot share an array: the driver reports error {failed}"
+                raise DeviceError(msg)
+            return bytes(runtime.ipcGetMemHandle(base.value)), pointer - base.value
 
     def _array(self, address: int, nbytes: int) -> Any:
         import cupy

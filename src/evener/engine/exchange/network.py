@@ -92,6 +92,11 @@ class Network:
         The elements of this rank.
     forced : str
         The only transport between GPUs; "" if the network chooses.
+
+    Attributes
+    ----------
+    shares_memory : bool
+        Whether each rank has one element, and these are different GPUs that open each other's memory.
     """
 
     def __init__(
@@ -124,6 +129,11 @@ class Network:
                 "exchange by this transport; unset the variable"
             )
             raise DeviceError(msg)
+        self.shares_memory = (
+            len(pairs) == world.size * (world.size - 1)
+            and len({(place.host, place.bus_id) for place in places}) == len(places) == world.size
+            and {transport.name for transport in self._chosen.values()} == {"ipc"}
+        )
         used = {transport.name: transport for transport in self._chosen.values()}
         for _, transport in sorted(used.items()):
             transport.start(gpus)

@@ -118,7 +118,7 @@ def tiles_of(made, items):
 @pytest.mark.usefixtures("eager")
 def test_every_edge_lies_in_one_place(name):
     partition, made = built(GRAPHS[name]())
-    block = np.repeat(np.arange(len(made.block_items) - 1), np.diff(made.block_items.astype(int)))
+    block = np.repeat(np.arange(len(made.of_owned.items) - 1), np.diff(made.of_owned.items.astype(int)))
 
     def near(i, word):
         places = [int(low_column(word)), int(high_column(word))]
@@ -301,7 +301,7 @@ def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
     monkeypatch.setattr(placing, "_MAX_BLOCKS", 14)
     graph = GRAPHS["rmat"]()  # of 16 blocks
     partition, made = built(graph)
-    assert len(made.block_items) == 14 + 1
+    assert len(made.of_owned.items) == 14 + 1
     targets = made.remainder.words[made.remainder.words != NO_TARGET]
     assert np.count_nonzero(targets >= 14 * COLUMNS) == np.count_nonzero(
         partition.in_.targets >= 14 * COLUMNS
@@ -326,7 +326,7 @@ def test_blocks_that_few_tiles_use_are_far(monkeypatch):
     _, all_near = built(GRAPHS["rmat"]())
     monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 60)
     _, some_near = built(GRAPHS["rmat"]())
-    items = [np.diff(made.block_items.astype(int)) for made in (all_near, some_near)]
+    items = [np.diff(made.of_owned.items.astype(int)) for made in (all_near, some_near)]
     assert 0 < np.count_nonzero(items[1]) < np.count_nonzero(items[0])
     assert len(some_near.remainder.words) > len(all_near.remainder.words)
 
@@ -340,7 +340,7 @@ def test_it_takes_what_it_says_and_no_more_than_there_is():
     kept = sum(array.nbytes for array in arrays)
     said = column_block_bytes(
         len(made.tile_row),
-        len(made.block_items) - 1,
+        len(made.of_owned.items) - 1,
         len(made.local.width) + len(made.remainder.width),
         (len(made.local.words) + len(made.remainder.words)) // PLACES,
         len(made.partial),

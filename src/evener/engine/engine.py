@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
-from evener.engine.checks import check_compute
+from evener.engine.checks import args_of_elements, check_compute
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
@@ -162,6 +162,7 @@ class Engine(Workspace):
         reduce: Callable[[Iterable[Any]], Any] = sum,
         work_estimate: int | None = None,
         pull_before: PartitionedArray | None = None,
+        meanwhile: Sequence[Any] = (),
         publish: PartitionedArray | None = None,
     ) -> Any:
         """Run a kernel on every element at once.
@@ -187,6 +188,8 @@ class Engine(Workspace):
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
             change the array's owned values.
+        meanwhile : sequence, optional
+            Another kernel and its arguments. It runs before the pulled values arrive and returns nothing.
         publish : PartitionedArray, optional
             An array whose owned values the kernel computes without using its mirrors. Each element sends the
             values as soon as its kernel is done. The next exchange does not send them again if it pulls this
@@ -212,9 +215,11 @@ class Engine(Workspace):
         alone = len(self.elements) == 1 and self.group is None
         if alone and not (self.routes and (exchanges or self._queued)):
             self._exchange.invalidate_if_used(args)
+            if meanwhile:
+                self._compute_single(meanwhile[0], meanwhile[1:])
             results = [self._compute_single(kernel, args)]
         else:
-            results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
+            results = self._compute_together(kernel, args, work_estimate, pull_before, meanwhile, publish)
         if count_next_active or count_active:
             self._recorder.count_active(results, next_superstep=count_next_active)
         return self._reduce_over_ranks(results, reduce)
@@ -258,9 +263,8 @@ class Engine(Workspace):
             msg = f'push: expected "or" for a bitmap, else another operation, found {op!r} for {array.noun}'
             raise ArgumentError(msg)
         if self.routes:
-            sends, receives = self._exchange.push(array, op, changed)
-            self._run(sends, work_estimate)
-            self._run(receives, work_estimate)
+            for steps in self._exchange.push(array, op, changed):
+                self._run(steps, work_estimate)
             self._exchange.settle()
 
     def pull(
@@ -290,9 +294,8 @@ class Engine(Workspace):
         """
         self._check_exchanged(array, changed)
         if self.routes:
-            sends, receives = self._exchange.pull(array, changed)
-            self._run(sends, work_estimate)
-            self._run(receives, work_estimate)
+            for steps in self._exchange.pull(array, changed):
+                self._run(steps, work_estimate)
             self._exchange.settle()
 
     # ---- how they run -----------------------------------------------------------------------------
@@ -301,10 +304,10 @@ class Engine(Workspace):
         """Run a kernel on the only element, which waits for no other."""
         element = self.elements[0]
         function = element.kernel(kernel)
-        parts = [a.parts[0] if isinstance(a, PartitionedArray) else a for a in args]
+        (own_args,) = args_of_elements(args, 1)
         since = perf_counter()
         try:
-            result = element.result(element.run(function, *parts))
+            result = element.result(element.run(function, *own_args))
         except BaseException:
             self._reset_after_error()
             raise
@@ -317,26 +320,25 @@ class Engine(Workspace):
         args: Sequence[Any],
         work_estimate: int | None,
         pull_before: PartitionedArray | None,
+        meanwhile: Sequence[Any],
         publish: PartitionedArray | None,
     ) -> list[Any]:
         functions = [element.kernel(kernel) for element in self.elements]
-        for arg in args:
-            if isinstance(arg, PartitionedArray):
-                self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
         if pull_before is not None and self.routes:
             sends, steps = self._exchange.pull(pull_before, None)
         self._exchange.invalidate_if_used(args)
-        own_args = [
-            [a.parts[p] if isinstance(a, PartitionedArray) else a for a in args]
-            for p in range(len(functions))
-        ]
+        own_args = args_of_elements(args, len(functions))
         group = self.group if getattr(functions[0], "grouped", False) else None
         if group is not None:
             functions = group.prepare(functions, own_args)
             own_args = [[] for _ in functions]
         for function, own_steps, own in zip(functions, steps, own_args, strict=True):
             own_steps.append(("compute", function, own))
+        if meanwhile:
+            early_args = args_of_elements(meanwhile[1:], len(functions))
+            for element, own_steps, own in zip(self.elements, steps, early_args, strict=True):
+                own_steps.insert(0, ("compute", element.kernel(meanwhile[0]), own))
         if publish is not None and self.routes:
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)

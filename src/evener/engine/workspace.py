@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evener.engine.array import PartitionedArray, adjacency
+from evener.engine.checks import check_parts
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.vertex import NO_VERTEX
@@ -355,9 +356,7 @@ class Workspace:
 
     def _checked_parts(self, parts: Sequence[Any]) -> Sequence[Any]:
         """Return the parts; raise an error unless there is one for each partition."""
-        if len(parts) != len(self.elements):
-            msg = f"expected one part for each of {len(self.elements)} partitions, found {len(parts)}"
-            raise ArgumentError(msg)
+        check_parts(parts, len(self.elements))
         return parts
 
     def _require_host_state(self, algorithm: str, per_owned: float, per_mirror: float) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
 
-__all__ = ["BYTES_PER_EDGE", "ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "spare"]
+__all__ = [
+    "BYTES_PER_EDGE",
+    "BlockRange",
+    "ColumnBlocks",
+    "Items",
+    "build_column_blocks",
+    "column_blocks_of",
+    "spare",
+]
 
 # Smallest number of edges for which column blocks are built.
 MIN_EDGES = 1 << 25
@@ -74,6 +82,23 @@ class Items:
     words: NDArray[np.uint32]
 
 
+class BlockRange(NamedTuple):
+    """Consecutive column blocks.
+
+    Attributes
+    ----------
+    first_column : int
+    items : ndarray of uint32, shape (blocks + 1,)
+        The first local item of each block.
+    taken : ndarray of uint32, shape (blocks + 1,)
+        Counters of the kernels in ``kernels/cuda/pull.cu``.
+    """
+
+    first_column: int
+    items: NDArray[np.uint32]
+    taken: NDArray[np.uint32]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBlocks:
     """Edges of a partition in column blocks, in an element's memory.
@@ -87,12 +112,10 @@ class ColumnBlocks:
     partial : ndarray of float32
         Sums of each tile's rows over each local block and over the remainder.
     local, remainder : Items
-    block_items : ndarray of uint32
-        The first local item of each block.
+    of_owned, of_mirrors : BlockRange
+        The blocks that have only columns of owned vertices, and the others.
     columns : int
         Columns per block.
-    taken : ndarray of uint32, shape (blocks + 1,)
-        Counters of the kernels in ``kernels/cuda/pull.cu``.
     """
 
     tile_row: NDArray[np.uint32]
@@ -101,22 +124,30 @@ class ColumnBlocks:
     partial: NDArray[np.float32]
     local: Items
     remainder: Items
-    block_items: NDArray[np.uint32]
+    of_owned: BlockRange
+    of_mirrors: BlockRange
     columns: int
-    taken: NDArray[np.uint32]
 
-    def pull(self, element: Element, values: NDArray[np.float32]) -> None:
-        """Write sums of the values of each row's neighbours to `partial`."""
-        local, rest = self.local, self.remainder
-        if len(local.width):
-            element.kernel("pull.local_sums")(
-                self.block_items, local.width, local.starts, local.ends, local.order, local.places,
-                local.words, self.columns, values, self.partial, self.taken,
-            )  # fmt: skip
+    def pull_owned(self, element: Element, values: NDArray[np.float32]) -> None:
+        """Write to `partial` sums of the values of each row's neighbours, for blocks of owned vertices."""
+        self._pull(self.of_owned, element, values)
+
+    def pull_others(self, element: Element, values: NDArray[np.float32]) -> None:
+        """Write to `partial` the sums that `pull_owned` does not write."""
+        self._pull(self.of_mirrors, element, values)
+        rest = self.remainder
         if len(rest.width):
             element.kernel("pull.remainder_sums")(
                 rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, values, self.partial
             )
+
+    def _pull(self, blocks: BlockRange, element: Element, values: NDArray[np.float32]) -> None:
+        if len(blocks.items) > 1:
+            local = self.local
+            element.kernel("pull.local_sums")(
+                blocks.items, local.width, local.starts, local.ends, local.order, local.places, local.words,
+                self.columns, values[blocks.first_column :], self.partial, blocks.taken,
+            )  # fmt: skip
 
 
 def column_blocks_of(partition: Partition, element: Element, elsewhere: int = 0) -> ColumnBlocks | None:
@@ -214,6 +245,8 @@ def build_column_blocks(
 
     first = np.zeros(blocks + 1, np.uint32)
     np.cumsum(np.bincount(block, minlength=blocks), out=first[1:])
+    block_items, taken = element.upload(first), element.allocate(blocks + 1, np.uint32, 0)
+    of_owned = min(partition.owned // columns, blocks) if partition.mirrors else blocks
     built = ColumnBlocks(
         tile_row=uploaded[0],
         tile_width=uploaded[1],
@@ -222,9 +255,10 @@ def build_column_blocks(
         partial=element.allocate(int(tile_places[-1]), np.float32, 0),
         local=items("fill_local", tile, ends, place[: len(tile)], element.upload(block), columns),
         remainder=items("fill_remainder", rest, rest_ends, place[len(tile) :], columns, blocks, bitmaps),
-        block_items=element.upload(first),
+        # The kernels leave all counters 0, so that the two ranges can share one.
+        of_owned=BlockRange(0, block_items[: of_owned + 1], taken[: of_owned + 1]),
+        of_mirrors=BlockRange(of_owned * columns, block_items[of_owned:], taken[of_owned:]),
         columns=columns,
-        taken=element.allocate(blocks + 1, np.uint32, 0),
     )
     element.wait()
     return built

@@ -23,12 +23,13 @@ import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, opened, unsigned
 from evener.algorithms.pagerank import SPEC
+from evener.algorithms.pagerank.iteration import ITERATE, PULL_OWNED
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.algorithms.recording import finish_run
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
-from evener.kernels.kernel import Kernel, KernelFile
+from evener.kernels.kernel import KernelFile
 from evener.partition.column_blocks import column_blocks_of
 from evener.results.result import Result
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
@@ -228,11 +228,13 @@ def _iterate(
     next_contribution = engine.array(share_dtype, 0)
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = [own_kernels.iterate]
+    begin: list[Any] = []
     edges, divisor = [offsets, targets], engine.out_degree
     if strength is not None:
         edges, divisor = [*edges, unsigned(engine.in_weights)], strength
     elif any(columns):
-        iterate = [_ITERATE, engine.element, engine.per_partition(columns)]
+        in_blocks = [engine.element, engine.per_partition(columns)]
+        iterate, begin = [ITERATE, *in_blocks], [PULL_OWNED, *in_blocks]
     start = engine.upload_to_all(np.array([1 / max(n, 1)]))
 
     engine.superstep("begin", active=engine.owned)
@@ -248,7 +250,7 @@ def _iterate(
         jump = 1 - damping + damping * dangling
         error, dangling = engine.compute(
             *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
-            next_contribution, pull_before=contribution,
+            next_contribution, pull_before=contribution, meanwhile=begin and [*begin, contribution],
             publish=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         if number:
@@ -262,37 +264,6 @@ def _iterate(
     if number:
         engine.compute(kernels.rank_others, connected, others, rank)
     return rank, iteration, error
-
-
-def _iterate_on(
-    element: Element,
-    columns: ColumnBlocks | None,
-    offsets: Any,
-    targets: Any,
-    blocks: Any,
-    connected: int,
-    out_degree: Any,
-    damping: float,
-    jump: float,
-    teleport: Any,
-    contribution: Any,
-    rank: Any,
-    next_contribution: Any,
-) -> Any:
-    """Run one iteration on one element: one kernel, or three with column blocks."""
-    if columns is None:
-        return element.kernel(kernels.iterate)(
-            offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
-            next_contribution,
-        )  # fmt: skip
-    columns.pull(element, contribution)
-    return element.kernel(kernels.finish)(
-        columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, connected, out_degree,
-        damping, jump, teleport, rank, next_contribution,
-    )  # fmt: skip
-
-
-_ITERATE = Kernel(cpu=_iterate_on, cuda=_iterate_on)
 
 
 def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:

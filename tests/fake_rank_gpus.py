@@ -52,6 +52,11 @@ class FakeSharing:
         _shared[handle] = array
         return array, handle
 
+    def export(self, array):
+        if self._element.shares_nothing:
+            raise DeviceError("memory of an allocator without handles")
+        return _handle(), 0
+
     def open(self, handle, nbytes):
         if self._element.opens_nothing:
             raise DeviceError("no peer access")
@@ -82,7 +87,7 @@ class RankGpu(ApartElement):
     addressable = False
     peers = "fake"
     stream = 0
-    opens_nothing = False
+    opens_nothing = shares_nothing = False
 
     def __init__(self, name, bus_id):
         super().__init__(name, uuid4(), deferred=True)

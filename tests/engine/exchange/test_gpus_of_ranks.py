@@ -97,6 +97,9 @@ def test_the_first_transport_that_works_is_used(monkeypatch):
     assert names_between("gpu:shared") == ("ipc", "ipc")
     assert names_between("gpu:0", hosts=("a", "b")) == ("nccl", "nccl")
     assert names_between("cpu:1") == (HOST, HOST)
+    monkeypatch.setattr(RankGpu, "shares_nothing", True)
+    assert names_between("gpu:0") == ("nccl", "nccl")
+    monkeypatch.setattr(RankGpu, "shares_nothing", False)
     monkeypatch.setattr(RankGpu, "opens_nothing", True)
     assert names_between("gpu:0") == ("nccl", "nccl")
     assert names_between("gpu:shared") == (HOST, HOST)  # NCCL refuses a GPU of two ranks

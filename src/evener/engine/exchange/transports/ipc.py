@@ -99,6 +99,8 @@ class CudaIpc:
         for number, element in elements.items():
             try:
                 array, handle = element.sharing.allocate(_PROBE_BYTES)
+                # Groups share the arrays of runs, whose allocator may be a user's.
+                element.sharing.export(element.allocate(_PROBE_BYTES, np.uint8))
             except DeviceError:
                 continue
             element.fill(array, number % 251)
@@ -124,7 +126,6 @@ class CudaIpc:
             target = element.allocate(_PROBE_BYTES, np.uint8, exchanged=True)
             element.begin_round()
             element.wait_for(element.copy_from(source, target, there, element.record()))
-            self._opened[here, handle] = source
             return bool((element.download(target) == there % 251).all())
         except DeviceError:
             return False

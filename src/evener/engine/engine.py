@@ -211,9 +211,8 @@ class Engine(Workspace):
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
-        exchanges = pull_before is not None or publish is not None
-        alone = len(self.elements) == 1 and self.group is None
-        if alone and not (self.routes and (exchanges or self._queued)):
+        exchanges = pull_before is not None or publish is not None or self._queued
+        if len(self.elements) == 1 and self.group is None and not (self.routes and exchanges):
             self._exchange.invalidate_if_used(args)
             if meanwhile:
                 self._compute_single(meanwhile[0], meanwhile[1:])

@@ -114,12 +114,12 @@ class CudaIpc:
             for there, handle in handles.items()
             if self._places[there].host == self._places[here].host
             and self._places[there].rank != self._places[here].rank
-            and self._reads(here, element, there, handle)
+            and self._reads(element, there, handle)
         }
         self._world.barrier()  # no rank ends before the others have read
         return found
 
-    def _reads(self, here: int, element: Gpu, there: int, handle: bytes) -> bool:
+    def _reads(self, element: Gpu, there: int, handle: bytes) -> bool:
         """Return whether a copy from another rank's memory has the values that the rank wrote."""
         try:
             source = element.sharing.open(handle, _PROBE_BYTES)

@@ -18,9 +18,19 @@ from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.programs.operators import Operator
 
-__all__ = ["MESSAGE_PARAMETERS", "VALUE_PARAMETERS", "Operators", "iterate_kernel"]
+__all__ = [
+    "MESSAGE_PARAMETERS",
+    "VALUE_PARAMETERS",
+    "Operators",
+    "iterate_kernel",
+    "kernel_of",
+    "lock",
+    "source_key",
+]
 
 # Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
 MESSAGE_PARAMETERS = ("degree", "vertex", "n")
@@ -28,7 +38,7 @@ VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
 _PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAMETERS, VALUE_PARAMETERS)
 
 # Ranks of a test are threads, which compile the same operators at the same time.
-_lock = RLock()
+lock = RLock()
 _kernels: dict[str, Kernel] = {}
 # Kernels kept in memory.
 _MAX_KERNELS = 64
@@ -76,19 +86,32 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
         If an operator cannot be compiled or does not return a number.
     """
     names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    text = "\n".join([_source_key(), f"{real} {per_edge} {WORKERS}", *names])
+    text = "\n".join([source_key("kernels_cpu.py", "operators.py"), f"{real} {per_edge} {WORKERS}", *names])
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    with _lock:
+    return kernel_of(key, lambda cache: _build(operators, key, cache, real=real, per_edge=per_edge))
+
+
+def kernel_of(key: str, build: Callable[[KernelCache], Kernel]) -> Kernel:
+    """Return the kernel with a key, which `build` returns at the first call in this process."""
+    with lock:
         if key not in _kernels:
             while len(_kernels) >= _MAX_KERNELS:
                 del _kernels[next(iter(_kernels))]
-            _kernels[key] = _build(operators, key, real=real, per_edge=per_edge)
+            _kernels[key] = build(KernelCache(key))
         return _kernels[key]
 
 
-def _build(operators: Operators, key: str, *, real: bool, per_edge: bool) -> Kernel:
-    cache = KernelCache(key)
-    if not cache.is_checked:
+@lru_cache
+def source_key(*files: str) -> str:
+    """Return a key of the code that operators are compiled into: files of this folder, and files they use."""
+    folder = Path(__file__).parent
+    shared = [folder.parent / "kernels/cpu" / name for name in ("jit.py", "work_queue.py")]
+    contents = [path.read_bytes() for path in (*(folder / name for name in files), *shared)]
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
+def _build(operators: Operators, key: str, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
+    if cache.checked is None:
         _check_types(operators, real=real)
         cache.mark_checked()
     adapted = [one.adapted(extra) for one, extra in zip(operators, _PARAMETERS, strict=True)]
@@ -106,13 +129,4 @@ def _check_types(operators: Operators, *, real: bool) -> None:
     wide = types.float64 if real else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
     for operator in operators:
-        operator.check_types(wide, extra)
-
-
-@lru_cache(maxsize=1)
-def _source_key() -> str:
-    """Return a key of the code that operators are compiled into."""
-    folder = Path(__file__).parent
-    shared = folder.parent / "kernels/cpu"
-    files = [folder / "kernels_cpu.py", folder / "operators.py", shared / "jit.py", shared / "work_queue.py"]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+        operator.check_number(operator.returned((wide, wide), extra), wide)

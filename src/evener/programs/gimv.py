@@ -22,12 +22,13 @@ from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning, MpiError
+from evener.errors import ConvergenceWarning
 from evener.partition.column_blocks import column_blocks_of
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import MESSAGE_PARAMETERS, VALUE_PARAMETERS, Operators, iterate_kernel
 from evener.programs.operators import read_operator
+from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -166,10 +167,10 @@ def gimv(
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
     unit = check_algebra(operators.combine_all.python, identity, real=real, negative=negative)
-    per_edge = source.weight_dtype is not None and operators.combine2.reads_first
+    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    _check_ranks(pg, ([one.key for one in operators], condition, unit, str(first.dtype)))
+    check_ranks("gimv", pg, ([one.key for one in operators], condition, unit, str(first.dtype)))
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _column_blocks(pg, first.dtype, unit, per_edge=per_edge)
     engine = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
@@ -220,7 +221,7 @@ def _iterate(
 ) -> tuple[PartitionedArray, int, bool | None]:
     """Return the values, the number of iterations, and whether the condition is met."""
     graph = pg.graph
-    owned = engine.upload([first[vertices] for vertices in pg.owned_vertices()])
+    owned = upload_owned(engine, pg, first)
     initial = engine.copy(owned) if keeps_initial else owned
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
@@ -233,8 +234,8 @@ def _iterate(
     )
     if per_edge:
         degree, weights = engine.array("uint32"), engine.in_weights
-        _write_owned(engine, owned, message)
-        _write_owned(engine, engine.out_degree, degree)
+        write_owned(engine, owned, message)
+        write_owned(engine, engine.out_degree, degree)
         engine.pull(degree)
     else:
         degree, weights = engine.out_degree, targets  # no kernel reads the weights
@@ -261,7 +262,7 @@ def _iterate(
         value = message if per_edge else owned
         if math.isnan(total):
             engine.finish()
-            _raise_nan(pg, value, iteration)
+            raise_nan("gimv", pg, value, iteration)
         converged = condition.is_met(ready == graph.n, change)
     return message if per_edge else owned, iteration, None if condition.fixed else converged
 
@@ -287,36 +288,6 @@ def _partial(pg: PartitionedGraph, columns: list[ColumnBlocks | None], identity:
         None if own is None else element.allocate(len(own.partial), np.float32, identity)
         for element, own in zip(pg.elements, columns, strict=True)
     ]
-
-
-def _write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:
-    """Copy a value for each owned vertex to an array that also has mirrors."""
-    for element, own, values in zip(engine.elements, source, target, strict=True):
-        element.run(values.__setitem__, slice(len(own)), own)
-
-
-def _raise_nan(pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
-    """Raise an error that names the first vertex with NaN, on all ranks."""
-    found = np.flatnonzero(np.isnan(pg.gather(value)))
-    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
-    (vertex,) = pg.graph.ids_of(np.array([pg.world.allreduce(own, "min")]))
-    msg = (
-        f"gimv: the value of vertex {vertex} is NaN after iteration {iteration}; the operators divide 0 by "
-        "0, or combine infinities"
-    )
-    raise ArgumentError(msg)
-
-
-def _check_ranks(pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
-    """Raise an error on all ranks unless they have the same operators and arguments."""
-    of_ranks = pg.world.allgather(arguments)
-    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
-    if other is not None:
-        msg = (
-            f"gimv: expected the same operators, until= and type of v0= on all ranks, found others on rank "
-            f"{other} than on rank 0; operators may use only numbers that are equal on all ranks"
-        )
-        raise MpiError(msg)
 
 
 def _unchanged(old: Any, new: Any) -> Any:

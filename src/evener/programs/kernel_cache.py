@@ -9,6 +9,7 @@ from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import CompileResult
 
 from evener.system.cache import cache_folder, delete_oldest
+from evener.system.files import atomic_write
 
 __all__ = ["KernelCache"]
 
@@ -33,16 +34,20 @@ class KernelCache:
         self._file = IndexDataCacheFile(cache_path=self.cache_path, filename_base=key, source_stamp=None)
 
     @property
-    def is_checked(self) -> bool:
-        """Whether a process has called `mark_checked`."""
-        return self._folder is not None and (self._folder / f"{self._key}.checked").exists()
+    def checked(self) -> str | None:
+        """The text that a process gave to `mark_checked`; None if no process has called it."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                return (self._folder / f"{self._key}.checked").read_text()
+        return None
 
-    def mark_checked(self) -> None:
-        """Record for later processes that the operators have been checked."""
+    def mark_checked(self, found: str = "") -> None:
+        """Record for later processes that the operators have been checked, and what was found."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                (self._folder / f"{self._key}.checked").touch()
+                with atomic_write(self._folder / f"{self._key}.checked") as temporary:
+                    temporary.write_text(found)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled kernel for a signature, or None."""

@@ -63,7 +63,7 @@ def _compare(case, options):
         "combine2": lambda m, v, degree: v / degree,
         "combine_all": lambda x, y: x + y,
         "assign": lambda old, new, n: 0.15 / n + 0.85 * new,
-        "v0": np.full(graph.n, 1 / graph.n, dtype),
+        "v0": np.dtype(dtype).type(1 / graph.n),
         "until": options.iterations,
     }
     if weighted:  # operators cannot read the sum of the weights; power iteration has the same cost

@@ -17,7 +17,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from evener.algorithms.registry import builtin_names
+from evener.algorithms.registry import builtin_names, program_names
 from evener.system.version import __version__
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from evener.partition.folder import read_partitioned, write_partitioned
     from evener.programs.gimv import gimv
     from evener.programs.mapreduce.mapreduce import mapreduce
+    from evener.programs.public import *  # noqa: F403
+    from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
 
-_ALGORITHMS = builtin_names()
+_ALGORITHMS = (*builtin_names(), *program_names())
 
 __all__ = [
     "ArgumentError",
@@ -75,6 +77,7 @@ __all__ = [
     "Timeline",
     "UnknownVertexError",
     "VerificationError",
+    "VertexProgram",
     "__version__",
     "compare_policies",
     "gimv",
@@ -84,6 +87,7 @@ __all__ = [
     "read",
     "read_partitioned",
     "verify",
+    "vertex_program",
     "write",
     "write_partitioned",
 ]
@@ -111,6 +115,7 @@ _HOMES = {
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
+    "VertexProgram": "programs.vertex_program",
     "compare_policies": "algorithms.comparison",
     "gimv": "programs.gimv",
     "mapreduce": "programs.mapreduce.mapreduce",
@@ -119,6 +124,7 @@ _HOMES = {
     "read": "graph.formats",
     "read_partitioned": "partition.folder",
     "verify": "algorithms.verify",
+    "vertex_program": "programs.vertex_program",
     "write": "graph.formats",
     "write_partitioned": "partition.folder",
 }

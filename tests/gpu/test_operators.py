@@ -71,6 +71,6 @@ def test_edges_in_host_memory():
 def test_nan_names_the_vertex():
     graph = ev.Graph.from_edges([0], [1])
     with pytest.raises(
-        ev.ArgumentError, match="the value of vertex 0 is NaN after iteration 1; the operators"
+        ev.ArgumentError, match="the value of vertex 0 is NaN after iteration 1; the functions"
     ):
         ev.gimv(graph, lambda m, v: v, max, lambda old, new: new / new - new / new, 1.0, on="cuda:0")

@@ -90,13 +90,13 @@ def test_a_graph_without_vertices():
 
 def test_nan_names_the_vertex_on_all_ranks(pair):
     with pytest.raises(
-        ev.ArgumentError, match="the value of vertex 0 is NaN after iteration 1; the operators"
+        ev.ArgumentError, match="the value of vertex 0 is NaN after iteration 1; the functions"
     ):
         run_ranks(2, lambda _: ev.gimv(pair, lambda m, v: v, _add, lambda old, new: new / new, 1.0))
 
 
 def test_ranks_with_other_operators(pair):
-    with pytest.raises(ev.MpiError, match=r"expected the same operators, .* found others on rank 1 than on"):
+    with pytest.raises(ev.MpiError, match=r"expected the same functions, .* found others on rank 1 than on"):
         run_ranks(2, lambda world: ev.gimv(pair, min, max, max, 1.0, until=world.rank))
 
 

@@ -252,7 +252,7 @@ SEEN = []
 
 def test_ranks_with_other_functions():
     graph = ev.Graph.from_edges([0], [1])
-    with pytest.raises(ev.MpiError, match=r"mapreduce: expected the same functions .* others on rank 1"):
+    with pytest.raises(ev.MpiError, match=r"mapreduce: expected the same functions, .* others on rank 1"):
         run_ranks(
             2,
             lambda world: ev.mapreduce(

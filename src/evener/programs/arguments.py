@@ -62,7 +62,7 @@ def stop_condition(until: Any, max_iter: Any) -> Condition:
     raise ArgumentError(msg)
 
 
-def first_values(v0: ArrayLike, graph: Graph) -> NDArray[Any]:
+def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
     """Return the first value of each vertex: float32, float64 or int64.
 
     Raises
@@ -73,21 +73,21 @@ def first_values(v0: ArrayLike, graph: Graph) -> NDArray[Any]:
     try:
         values = np.asarray(v0)
     except ValueError as error:
-        msg = f"v0=: expected a number or an array of numbers: {error}"
+        msg = f"{name}: expected a number or an array of numbers: {error}"
         raise ArgumentError(msg) from error
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.dtype == np.float16:
-        msg = f"v0=: expected integers, float32 or float64, found {values.dtype} in {type_name(v0)}"
+        msg = f"{name}: expected integers, float32 or float64, found {values.dtype} in {type_name(v0)}"
         raise ArgumentError(msg)
     if values.shape not in ((), (graph.n,)):
-        msg = f"v0=: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
+        msg = f"{name}: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
         raise ArgumentError(msg)
     if values.dtype.kind == "f" and np.isnan(values).any():
         (vertex,) = graph.ids_of(np.array([np.argmax(np.isnan(values))]))
-        msg = f"v0=: expected numbers, found NaN for vertex {vertex}"
+        msg = f"{name}: expected numbers, found NaN for vertex {vertex}"
         raise ArgumentError(msg)
     if values.dtype.kind != "f":
         if values.dtype == np.uint64 and values.max(initial=0) > np.iinfo(np.int64).max:
-            msg = f"v0=: expected integers below 2^63, found {values.max()}"
+            msg = f"{name}: expected integers below 2^63, found {values.max()}"
             raise ArgumentError(msg)
         values = values.astype(np.int64)
     return np.broadcast_to(values, (graph.n,))

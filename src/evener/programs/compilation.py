@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import types
@@ -18,17 +18,20 @@ from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from evener.programs.operators import Operator
+
+    T = TypeVar("T")
 
 __all__ = [
     "MESSAGE_PARAMETERS",
     "VALUE_PARAMETERS",
     "Operators",
-    "cached_kernel",
     "check_types",
     "iterate_kernel",
+    "kernel_of",
+    "lock",
     "source_key",
 ]
 
@@ -38,7 +41,7 @@ VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
 _PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAMETERS, VALUE_PARAMETERS)
 
 # Ranks of a test are threads, which compile the same operators at the same time.
-_lock = RLock()
+lock = RLock()
 _kernels: dict[str, Any] = {}
 # Kernels kept in memory.
 _MAX_KERNELS = 64
@@ -86,34 +89,33 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
         If an operator cannot be compiled or does not return a number.
     """
     names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    kernel: Kernel = cached_kernel(
-        [source_key("kernels_cpu.py"), f"{real} {per_edge} {WORKERS}", *names],
-        lambda cache: _build(operators, cache, real=real, per_edge=per_edge),
-    )
-    return kernel
+    text = "\n".join([source_key("kernels_cpu.py", "operators.py"), f"{real} {per_edge} {WORKERS}", *names])
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return kernel_of(key, lambda cache: _build(operators, key, cache, real=real, per_edge=per_edge))
 
 
-def cached_kernel(parts: Sequence[str], build: Callable[[KernelCache], Any]) -> Any:
-    """Return what `build` returns for the cache of a kernel, built once in a process.
-
-    Parameters
-    ----------
-    parts : sequence of str
-        Identify the code of the kernel.
-    build : callable
-        Gets the cache folder of the kernel.
-    """
-    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-    with _lock:
+def kernel_of(key: str, build: Callable[[KernelCache], T]) -> T:
+    """Return what `build` returns for a key, built at the first call in this process."""
+    with lock:
         if key not in _kernels:
             while len(_kernels) >= _MAX_KERNELS:
                 del _kernels[next(iter(_kernels))]
             _kernels[key] = build(KernelCache(key))
-        return _kernels[key]
+        kernel: T = _kernels[key]
+        return kernel
 
 
-def _build(operators: Operators, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
-    if not cache.is_checked:
+@lru_cache
+def source_key(*files: str) -> str:
+    """Return a key of the code that operators are compiled into: files of this folder, and files they use."""
+    folder = Path(__file__).parent
+    shared = [folder.parent / "kernels/cpu" / name for name in ("jit.py", "work_queue.py")]
+    contents = [path.read_bytes() for path in (*(folder / name for name in files), *shared)]
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
+def _build(operators: Operators, key: str, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
+    if cache.checked is None:
         check_types(operators, real=real)
         cache.mark_checked()
     adapted = [one.adapted(extra) for one, extra in zip(operators, _PARAMETERS, strict=True)]
@@ -123,7 +125,7 @@ def _build(operators: Operators, cache: KernelCache, *, real: bool, per_edge: bo
     def on_cpu(_element: Any, _columns: Any, _partial: Any, _owned: int, *args: Any) -> Any:
         return iterate(*args)
 
-    on_gpu = kernels_gpu.make_iterate(operators.linked(real=real), cache.key, per_edge=per_edge)
+    on_gpu = kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="gimv")
 
 
@@ -132,18 +134,4 @@ def check_types(operators: Operators, *, real: bool) -> None:
     wide = types.float64 if real else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
     for operator in operators:
-        operator.check_types(wide, extra)
-
-
-@cache
-def source_key(*files: str) -> str:
-    """Return a key of the code that operators are compiled into, given files of this folder."""
-    folder = Path(__file__).parent
-    shared = folder.parent / "kernels/cpu"
-    paths = [
-        *map(folder.joinpath, files),
-        folder / "operators.py",
-        shared / "jit.py",
-        shared / "work_queue.py",
-    ]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+        operator.check_number(operator.returned((wide, wide), extra), wide)

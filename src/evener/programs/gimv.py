@@ -22,7 +22,7 @@ from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning, MpiError
+from evener.errors import ArgumentError, ConvergenceWarning
 from evener.partition.column_blocks import column_blocks_of
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
@@ -33,10 +33,11 @@ from evener.programs.compilation import (
     check_types,
     iterate_kernel,
 )
-from evener.programs.mapreduce.gimv import iterate, two_stages
+from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.mapreduce.placement import placed
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
+from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -182,30 +183,24 @@ def gimv(
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
     unit = check_algebra(operators.combine_all.python, identity, real=real, negative=negative)
-    per_edge = source.weight_dtype is not None and operators.combine2.reads_first
+    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
+    run: Engine | Stages
     if engine == "mapreduce":
         pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, gpus=True)
-        _check_ranks(pg, agreed)
+        check_ranks("gimv", pg, agreed)
         check_types(operators, real=real)
-        stages = Stages(pg, "gimv", progress)
-        owned = [first[vertices] for vertices in pg.owned_vertices()]
-        steps = two_stages(pg, stages, operators, owned, unit)
-        size = float(sum(np.abs(own, dtype=np.float64).sum() for own in owned))
-        iterations, converged, total = iterate(pg, steps, condition, size)
-        value, passes = PartitionedArray(steps.values), 0
-        if math.isnan(total):
-            _raise_nan(pg, value, iterations)
-        seconds, timeline = stages.finish(), stages.timeline
+        run = Stages(pg, "gimv", progress)
+        value, iterations, converged = run_two_stages(pg, run, operators, first, unit, condition)
     else:
         kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
         pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-        _check_ranks(pg, agreed)
+        check_ranks("gimv", pg, agreed)
         # Column blocks are part of the placement, so they are built before the run begins.
         columns = _column_blocks(pg, first.dtype, unit, per_edge=per_edge)
-        runner = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
+        run = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
         value, iterations, converged = _iterate(
-            runner,
+            run,
             pg,
             kernel,
             first=first,
@@ -215,7 +210,6 @@ def gimv(
             per_edge=per_edge,
             keeps_initial=keeps_initial,
         )
-        seconds, timeline, passes = runner.finish(), runner.timeline, iterations
     result = Result(
         "gimv",
         pg.graph,
@@ -223,11 +217,11 @@ def gimv(
         columns=(Column("value", real=real),),
         parameters={"until": operators.until.python.__name__ if callable(until) else until},
         outcome={"iterations": iterations, "converged": converged},
-        timeline=timeline,
-        seconds=seconds,
+        timeline=run.timeline,
+        seconds=run.finish(),
         edges=pg.graph.m * iterations,
         partitioned=pg,
-        passes=passes,  # the cost model is that of the fused engine
+        passes=iterations if engine == "fused" else 0,  # plans are for the fused engine
     )
     if converged is False:
         msg = (
@@ -252,7 +246,7 @@ def _iterate(
 ) -> tuple[PartitionedArray, int, bool | None]:
     """Return the values, the number of iterations, and whether the condition is met."""
     graph = pg.graph
-    owned = engine.upload([first[vertices] for vertices in pg.owned_vertices()])
+    owned = upload_owned(engine, pg, first)
     initial = engine.copy(owned) if keeps_initial else owned
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
@@ -265,8 +259,8 @@ def _iterate(
     )
     if per_edge:
         degree, weights = engine.array("uint32"), engine.in_weights
-        _write_owned(engine, owned, message)
-        _write_owned(engine, engine.out_degree, degree)
+        write_owned(engine, owned, message)
+        write_owned(engine, engine.out_degree, degree)
         engine.pull(degree)
     else:
         degree, weights = engine.out_degree, targets  # no kernel reads the weights
@@ -293,7 +287,7 @@ def _iterate(
         value = message if per_edge else owned
         if math.isnan(total):
             engine.finish()
-            _raise_nan(pg, value, iteration)
+            raise_nan("gimv", pg, value, iteration)
         converged = condition.is_met(ready == graph.n, change)
     return message if per_edge else owned, iteration, None if condition.fixed else converged
 
@@ -319,36 +313,6 @@ def _partial(pg: PartitionedGraph, columns: list[ColumnBlocks | None], identity:
         None if own is None else element.allocate(len(own.partial), np.float32, identity)
         for element, own in zip(pg.elements, columns, strict=True)
     ]
-
-
-def _write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:
-    """Copy a value for each owned vertex to an array that also has mirrors."""
-    for element, own, values in zip(engine.elements, source, target, strict=True):
-        element.run(values.__setitem__, slice(len(own)), own)
-
-
-def _raise_nan(pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
-    """Raise an error that names the first vertex with NaN, on all ranks."""
-    found = np.flatnonzero(np.isnan(pg.gather(value)))
-    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
-    (vertex,) = pg.graph.ids_of(np.array([pg.world.allreduce(own, "min")]))
-    msg = (
-        f"gimv: the value of vertex {vertex} is NaN after iteration {iteration}; the operators divide 0 by "
-        "0, or combine infinities"
-    )
-    raise ArgumentError(msg)
-
-
-def _check_ranks(pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
-    """Raise an error on all ranks unless they have the same operators and arguments."""
-    of_ranks = pg.world.allgather(arguments)
-    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
-    if other is not None:
-        msg = (
-            f"gimv: expected the same operators, until= and type of v0= on all ranks, found others on rank "
-            f"{other} than on rank 0; operators may use only numbers that are equal on all ranks"
-        )
-        raise MpiError(msg)
 
 
 def _unchanged(old: Any, new: Any) -> Any:

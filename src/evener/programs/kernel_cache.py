@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import CompileResult
 
-from evener.errors import FileError
 from evener.system.cache import cache_folder, delete_oldest
 from evener.system.files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["KernelCache"]
 
@@ -28,44 +24,30 @@ class KernelCache:
     ----------
     key : str
         Identifies the code, as a part of a file name.
-
-    Attributes
-    ----------
-    key : str
     """
 
     def __init__(self, key: str) -> None:
         home = cache_folder()
         self._folder = None if home is None else home / "evener" / "operators"
-        self.key = key
+        self._key = key
         self.cache_path = str(self._folder)
         self._file = IndexDataCacheFile(cache_path=self.cache_path, filename_base=key, source_stamp=None)
 
     @property
-    def is_checked(self) -> bool:
-        """Whether a process has called `mark_checked`."""
-        return self._folder is not None and (self._folder / f"{self.key}.checked").exists()
+    def checked(self) -> str | None:
+        """The text that a process gave to `mark_checked`; None if no process has called it."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                return (self._folder / f"{self._key}.checked").read_text()
+        return None
 
-    def mark_checked(self) -> None:
-        """Record for later processes that the operators have been checked."""
+    def mark_checked(self, found: str = "") -> None:
+        """Record for later processes that the operators have been checked, and what was found."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                (self._folder / f"{self.key}.checked").touch()
-
-    def describe(self, describe: Callable[[], str]) -> str:
-        """Return the text that is kept with the code; at the first use, the text of the function."""
-        path = None if self._folder is None else self._folder / f"{self.key}.txt"
-        if path is not None:
-            with contextlib.suppress(OSError):
-                return path.read_text(encoding="utf-8")
-        text = describe()
-        if path is not None:
-            with contextlib.suppress(OSError, FileError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with atomic_write(path) as temporary:
-                    temporary.write_text(text, encoding="utf-8")
-        return text
+                with atomic_write(self._folder / f"{self._key}.checked") as temporary:
+                    temporary.write_text(found)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled kernel for a signature, or None."""

@@ -48,7 +48,7 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tol: float = 1e-6) -> dict[
         "combine2": lambda m, v, degree: v / degree,
         "combine_all": lambda x, y: x + y,
         "assign": lambda old, new, n: (1 - damping) / n + damping * new,
-        "v0": np.full(graph.n, 1 / max(graph.n, 1)),
+        "v0": 1 / max(graph.n, 1),
         "until": float(tol),
     }
 
@@ -151,7 +151,7 @@ def dominant_eigenvector(graph: Graph, *, tol: float = 1e-9) -> dict[str, Any]:
         "combine2": lambda m, v: m * v,
         "combine_all": lambda x, y: x + y,
         "assign": lambda old, new, total: new / total,
-        "v0": np.full(graph.n, 1 / max(graph.n, 1)),
+        "v0": 1 / max(graph.n, 1),
         "until": float(tol),
     }
 

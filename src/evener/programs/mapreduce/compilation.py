@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import hashlib
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import types
@@ -14,7 +15,7 @@ from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
-    cached_kernel,
+    kernel_of,
     source_key,
 )
 from evener.programs.mapreduce.assign_cpu import make_assign
@@ -23,8 +24,12 @@ from evener.programs.mapreduce.payload import Payload
 from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
+
+    T = TypeVar("T")
 
 __all__ = [
     "MAP_PARAMETERS",
@@ -79,8 +84,7 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
         )
         return UserKernel(_kept(kernel, cache), payload)
 
-    found: UserKernel = _cached("map_cpu.py", function, f"{weight} {value}", build)
-    return found
+    return _cached("map_cpu.py", function, f"{weight} {value}", build)
 
 
 def message_kernel(combine2: Operator, *, real: bool, weighted: bool) -> UserKernel:
@@ -95,8 +99,7 @@ def message_kernel(combine2: Operator, *, real: bool, weighted: bool) -> UserKer
         )
         return UserKernel(_kept(kernel, cache), payload)
 
-    found: UserKernel = _cached("map_cpu.py", combine2, f"message {real} {weighted}", build)
-    return found
+    return _cached("map_cpu.py", combine2, f"message {real} {weighted}", build)
 
 
 def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> Any:
@@ -118,7 +121,7 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
     def build(cache: KernelCache) -> Any:
         if not checked:
             check_order(function.name, function.python, _samples(payload))
-            if not cache.is_checked:
+            if cache.checked is None:
                 _check_combined(function, payload)
                 cache.mark_checked()
         return _kept(make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1), cache)
@@ -140,8 +143,7 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
         kernel = make_reduce(function.adapted(()), payload, result)
         return UserKernel(_kept(kernel, cache), result)
 
-    found: UserKernel = _cached("reduce_cpu.py", function, f"reduce {payload}", build)
-    return found
+    return _cached("reduce_cpu.py", function, f"reduce {payload}", build)
 
 
 def assign_kernel(operators: Operators, *, real: bool) -> Any:
@@ -156,9 +158,15 @@ def assign_kernel(operators: Operators, *, real: bool) -> Any:
     return _cached("assign_cpu.py", operators.assign, f"{real} {until.key} {' '.join(until.extra)}", build)
 
 
-def _cached(file: str, function: Operator, variant: str, build: Any) -> Any:
-    source = source_key(f"{_FOLDER}/{file}", f"{_FOLDER}/payload.py", f"{_FOLDER}/compilation.py")
-    return cached_kernel([source, function.key, " ".join(function.extra), f"{variant} {WORKERS}"], build)
+def _cached(file: str, function: Operator, variant: str, build: Callable[[KernelCache], T]) -> T:
+    files = [f"{_FOLDER}/{name}" for name in (file, "payload.py", "compilation.py")]
+    parts = [
+        source_key("operators.py", *files),
+        function.key,
+        " ".join(function.extra),
+        f"{variant} {WORKERS}",
+    ]
+    return kernel_of(hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32], build)
 
 
 def _kept(kernel: Any, cache: KernelCache) -> Any:
@@ -166,9 +174,12 @@ def _kept(kernel: Any, cache: KernelCache) -> Any:
     return kernel
 
 
-def _described(cache: KernelCache, find: Any) -> Payload:
-    """Return a payload from the text that is kept in the cache folder."""
-    kinds = cache.describe(lambda: _text(find()))
+def _described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:
+    """Return a payload from the text that the cache folder keeps; find it at the first use."""
+    kinds = cache.checked
+    if kinds is None:
+        kinds = _text(find())
+        cache.mark_checked(kinds)
     return Payload(kinds.strip("()"), single="(" not in kinds)
 
 
@@ -183,8 +194,7 @@ def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
         "source_value": kinds[value],
         "target_value": kinds[value],
     }
-    extra = [names[name] for name in function.extra]
-    found = returned = function.returned_type((types.int64, types.int64, *extra))
+    found = returned = function.returned((types.int64, types.int64), names)
     if isinstance(found, types.Optional):
         found = found.type
     if isinstance(found, types.BaseTuple) and len(found) == 2 and isinstance(found[0], types.Integer):
@@ -203,7 +213,7 @@ def _reduced_payload(function: Operator, payload: Payload) -> Payload:
         types.Array(types.float64 if kind == "f" else types.int64, 1, "C") for kind in payload.kinds
     )
     values = arrays[0] if payload.single else types.Tuple(arrays)
-    returned = function.returned_type((types.int64, values))
+    returned = function.returned((types.int64, values), {})
     result = Payload.of_type(returned)
     if result is None:
         msg = (
@@ -215,7 +225,7 @@ def _reduced_payload(function: Operator, payload: Payload) -> Payload:
 
 
 def _check_combined(function: Operator, payload: Payload) -> None:
-    returned = function.returned_type((payload.type, payload.type))
+    returned = function.returned((payload.type, payload.type), {})
     result = Payload.of_type(returned)
     same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
     if result is None or not same:

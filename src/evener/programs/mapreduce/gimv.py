@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from evener.engine.array import PartitionedArray
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
 from evener.programs.mapreduce.placement import memory_limit
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
+from evener.programs.steps import raise_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from evener.programs.mapreduce.records import Run
     from evener.programs.mapreduce.stages import Stages
 
-__all__ = ["TwoStages", "iterate", "two_stages"]
+__all__ = ["run_two_stages"]
 
 
 class TwoStages(Protocol):
@@ -52,48 +54,53 @@ class TwoStages(Protocol):
         ...
 
 
-def two_stages(
-    pg: PartitionedGraph, stages: Stages, operators: Operators, first: list[NDArray[Any]], identity: float
-) -> TwoStages:
-    """Return both stages for the elements of a placed graph: CPU elements, or GPUs of one rank.
+def run_two_stages(
+    pg: PartitionedGraph,
+    stages: Stages,
+    operators: Operators,
+    first: NDArray[Any],
+    identity: float,
+    condition: Condition,
+) -> tuple[PartitionedArray, int, bool | None]:
+    """Return the values, the number of iterations, and whether the condition is met.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
     pg : PartitionedGraph
+        On CPU elements, or on GPUs of one rank.
     stages : Stages
     operators : Operators
         Checked for the type of `first`.
-    first : list of ndarray
-        The first value of each owned vertex of each partition.
+    first : ndarray of shape (n,)
     identity : number
         The combined message of a vertex without in-edges.
+    condition : Condition
+        A number of iterations is never met: None.
+
+    Raises
+    ------
+    ArgumentError
+        If a value becomes NaN.
     """
-    if pg.elements[0].kind == "cuda":
-        return GpuStages(pg, stages, operators, first, identity)
-    return CpuStages(pg, stages, operators, first, identity)
-
-
-def iterate(
-    pg: PartitionedGraph, stages: TwoStages, condition: Condition, total: float
-) -> tuple[int, bool | None, float]:
-    """Iterate until the condition is met or a value is NaN.
-
-    This is a collective operation; all ranks must call it. `total` is the sum of the absolute values of this
-    rank.
-
-    Returns
-    -------
-    int, bool or None, float
-        The iterations, whether the condition is met, and the sum of all absolute values. A condition that is
-        a number of iterations gives None.
-    """
-    n, total = pg.graph.n, float(pg.world.allreduce(total, "sum"))
+    one_number = len(first) and first.strides == (0,)
+    owned = [
+        np.full(len(vertices), first[0]) if one_number else first[vertices]
+        for vertices in pg.owned_vertices()
+    ]
+    kind = GpuStages if pg.elements[0].kind == "cuda" else CpuStages
+    steps: TwoStages = kind(pg, stages, operators, owned, identity)
+    size = float(sum(np.abs(own, dtype=np.float64).sum() for own in owned))
+    n, total = pg.graph.n, float(pg.world.allreduce(size, "sum"))
     iteration, converged = 0, n == 0
-    while iteration < condition.limit and not converged and not math.isnan(total):
+    while iteration < condition.limit and not converged:
         iteration += 1
-        ready, change, total = pg.world.allreduce(stages.step(total), "sum")
+        ready, change, total = pg.world.allreduce(steps.step(total), "sum")
         converged = condition.is_met(ready == n, change)
-    return iteration, None if condition.fixed else converged, total
+        if math.isnan(total):
+            raise_nan("gimv", pg, PartitionedArray(steps.values), iteration)
+    return PartitionedArray(steps.values), iteration, None if condition.fixed else converged
 
 
 class CpuStages:

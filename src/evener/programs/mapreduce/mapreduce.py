@@ -21,12 +21,13 @@ from evener.programs.mapreduce.compilation import (
     reduce_kernel,
 )
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import SPEC, check_ranks, memory_limit, placed
+from evener.programs.mapreduce.placement import SPEC, memory_limit, placed
 from evener.programs.mapreduce.reducer import Combine, Reduce
 from evener.programs.mapreduce.routers import BlockRouter, HashRouter
 from evener.programs.mapreduce.rows import Rows
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
+from evener.programs.steps import check_ranks
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def mapreduce(
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
     pg = placed(given, on=on, policy=policy, alpha=alpha)
-    check_ranks(pg.world, "mapreduce", (mapped.key, reduced.key, reduced.name, owner, str(of_vertices.dtype)))
+    check_ranks("mapreduce", pg, (mapped.key, reduced.key, reduced.name, owner, str(of_vertices.dtype)))
     stages = Stages(pg, "mapreduce", progress)
     job = Job(
         pg,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evener.algorithms.arguments import ensure_placed
 from evener.algorithms.spec import AlgorithmSpec, StateBytes, Traffic
 from evener.elements import named
-from evener.errors import ArgumentError, MpiError
+from evener.errors import ArgumentError
 from evener.partition.partitioned import PartitionedGraph
 from evener.system.memory import available, parse_bytes
 from evener.system.world import current_world
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["SPEC", "check_ranks", "memory_limit", "placed"]
+__all__ = ["SPEC", "memory_limit", "placed"]
 
 SPEC = AlgorithmSpec(
     name="mapreduce",
@@ -87,18 +87,3 @@ def memory_limit(memory: str | int | None, world: World) -> int:
     """
     here = world.allgather(world.host).count(world.host)
     return int(_MEMORY_SHARE * available()) // here if memory is None else parse_bytes(memory, "memory")
-
-
-def check_ranks(world: World, name: str, arguments: tuple[Any, ...]) -> None:
-    """Raise an error on all ranks unless they have the same functions and arguments.
-
-    This is a collective operation; all ranks must call it.
-    """
-    of_ranks = world.allgather(arguments)
-    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
-    if other is not None:
-        msg = (
-            f"{name}: expected the same functions and arguments on all ranks, found others on rank {other} "
-            "than on rank 0; functions may use only numbers that are equal on all ranks"
-        )
-        raise MpiError(msg)

@@ -1,0 +1,77 @@
+"""Steps of all programs: checks that involve all ranks, and arrays of owned values."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError, DeviceOutOfMemory, MpiError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.engine.array import PartitionedArray
+    from evener.engine.engine import Engine
+    from evener.partition.partitioned import PartitionedGraph
+
+__all__ = ["check_ranks", "raise_nan", "upload_owned", "write_owned"]
+
+
+def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
+    """Raise an error on all ranks unless they have the same functions and arguments.
+
+    Raises
+    ------
+    MpiError
+        With the first rank whose arguments differ from those of rank 0.
+    """
+    of_ranks = pg.world.allgather(arguments)
+    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
+    if other is not None:
+        msg = (
+            f"{name}: expected the same functions, conditions and types of values on all ranks, found others "
+            f"on rank {other} than on rank 0; functions may use only numbers that are equal on all ranks"
+        )
+        raise MpiError(msg)
+
+
+def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
+    """Raise an error that names the first vertex with NaN, on all ranks; return if there is none.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is NaN.
+    """
+    found = np.flatnonzero(np.isnan(pg.gather(value)))
+    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
+    first = pg.world.allreduce(own, "min")
+    if first < pg.graph.n:
+        (vertex,) = pg.graph.ids_of(np.array([first]))
+        msg = (
+            f"{name}: the value of vertex {vertex} is NaN after iteration {iteration}; the functions divide "
+            "0 by 0, or combine infinities"
+        )
+        raise ArgumentError(msg)
+
+
+def upload_owned(engine: Engine, pg: PartitionedGraph, values: NDArray[Any]) -> PartitionedArray:
+    """Return the values of the owned vertices on each element, given a value for each vertex."""
+    if len(values) and values.strides == (0,):  # one number for all vertices
+        return engine.owned_array(values.dtype, values[0])
+    parts = []
+    for element, partition, vertices in zip(pg.elements, pg.partitions, pg.owned_vertices(), strict=True):
+        own = None
+        if not element.addressable:  # a GPU gathers values faster than the host, if it has room for all
+            with contextlib.suppress(DeviceOutOfMemory):
+                own = element.run(element.upload(values).take, partition.vertices[: partition.owned])
+        parts.append(element.upload(values[vertices]) if own is None else own)
+    return engine.per_partition(parts)
+
+
+def write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:
+    """Copy a value for each owned vertex to an array that also has mirrors."""
+    for element, own, values in zip(engine.elements, source, target, strict=True):
+        element.run(values.__setitem__, slice(len(own)), own)

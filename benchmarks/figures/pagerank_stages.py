@@ -17,7 +17,7 @@ def operators(graph, iterations):
         "combine2": lambda m, v, degree: v / degree,
         "combine_all": lambda x, y: x + y,
         "assign": lambda old, new, n: 0.15 / n + 0.85 * new,
-        "v0": np.full(graph.n, 1 / max(graph.n, 1), np.float32),
+        "v0": np.float32(1 / max(graph.n, 1)),
         "until": iterations,
     }
 

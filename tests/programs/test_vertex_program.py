@@ -134,7 +134,7 @@ def _listed(state, weight):
         ({"along": "up"}, 'along=: expected "out", "in", "both" or a tuple'),
         ({"active": [1, 0]}, r"active=: expected truth values of shape \(2,\), found int64 of shape"),
         ({"combine": "mode"}, "combine=: expected a function or \"most_frequent\", found 'mode'"),
-        ({"combine": lambda a, b: a - b}, r"combine\(.*|not commutative"),
+        ({"combine": lambda a, b: a - b}, "combine is not commutative"),
         (
             {"send": lambda state: 1},
             r"send: expected two parameters, then any of degree, vertex, n, iteration",
@@ -145,7 +145,7 @@ def _listed(state, weight):
         ({"apply": _broken}, r"apply: cannot be compiled: .*hex.*, line \d+: return \(x.hex"),
         ({"apply": _total}, r"apply: expected a function that returns \(\(x,\), active\), found"),
         ({"apply": lambda state, message: ((1.0, 2.0), True)}, r"returns \(\(x,\), active\), found"),
-        ({"state": {"x": 1}}, "apply: returns a floating-point number for integer values|$"),
+        ({"state": {"x": 1}}, "apply: returns a floating-point number for integer values"),
         ({"apply": lambda state, message: ((message / 0 - message / 0,), True)}, "value of vertex 0 is NaN"),
     ],
 )

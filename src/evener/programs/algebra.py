@@ -1,4 +1,4 @@
-"""Checks of `combine_all` on random values: identity, associativity and commutativity."""
+"""Checks of a function that combines messages on random values: identity, associativity, commutativity."""
 
 from __future__ import annotations
 
@@ -23,75 +23,75 @@ _INT_IDENTITIES = (np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 1, -1)
 
 
 def check_algebra(
-    combine_all: Callable[[Any, Any], Any], identity: Any, *, real: bool, negative: bool
+    combine: Callable[[Any, Any], Any],
+    identity: Any,
+    *,
+    real: bool,
+    negative: bool,
+    name: str = "combine_all",
 ) -> float | int:
-    """Return the identity of `combine_all`, given or found, after checks on random values.
+    """Return the identity of `combine`, given or found, after checks on random values.
 
     Parameters
     ----------
-    combine_all : function
+    combine : function
         The Python function.
     identity : number or None
     real : bool
         Whether values are float64 instead of int64.
     negative : bool
         Whether to check negative values too.
+    name : str
+        The argument that gave the function, for messages.
 
     Raises
     ------
     ArgumentError
-        If `combine_all` is not commutative or associative, or has no such identity.
+        If `combine` is not commutative or associative, or has no such identity.
     """
     random = np.random.default_rng(1)
     low, high = (-1000 if negative else 0), 1000
     shape = (_TRIALS, 3)
     values = random.uniform(low, high, shape) if real else random.integers(low, high, shape)
 
-    join = check_order("combine_all", combine_all, [tuple(own) for own in values])
+    join = check_order(name, combine, [tuple(own) for own in values])
     with np.errstate(all="ignore"):
-        return _identity(join, identity, values[:, 0], real=real)
+        return _identity(name, join, identity, values[:, 0], real=real)
 
 
 def check_order(
-    name: str, function: Callable[[Any, Any], Any], triples: Sequence[tuple[Any, Any, Any]]
+    name: str, combine: Callable[[Any, Any], Any], triples: Sequence[tuple[Any, Any, Any]]
 ) -> Callable[[Any, Any], Any]:
-    """Return `function` with errors that name its arguments, after checks of its algebra.
+    """Return `combine` with errors that name its arguments, after checks of its algebra.
 
     Parameters
     ----------
     name : str
         The argument that gave the function.
-    function : function
+    combine : function
     triples : sequence of (x, y, z)
-        Random values.
+        Random values: numbers or tuples of numbers.
 
     Raises
     ------
     ArgumentError
-        If `function` is not commutative or associative.
+        If `combine` is not commutative or associative.
     """
 
     def join(x: Any, y: Any) -> Any:
         try:
-            return function(x, y)
+            return combine(x, y)
         except Exception as error:
             msg = f"{name}({_text(x)}, {_text(y)}) fails: {type(error).__name__}: {error}"
             raise ArgumentError(msg) from error
 
     with np.errstate(all="ignore"):
         for x, y, z in triples:
-            in_words = [_text(one) for one in (x, y, z)]
-            one, other, _ = in_words
-            _check_equal(
-                name,
-                join(x, y),
-                join(y, x),
-                f"commutative: {name}({one}, {other})",
-                f"with {other} and {one}",
-            )
-            left, right = join(join(x, y), z), join(x, join(y, z))
-            rule = f"associative on {', '.join(in_words)}: from the left it"
-            _check_equal(name, left, right, rule, "from the right")
+            first, second, third = (_text(one) for one in (x, y, z))
+            rule = f"commutative: {name}({first}, {second})"
+            _check_equal(name, join(x, y), join(y, x), rule, f"with {second} and {first}")
+            rule = f"associative on {first}, {second}, {third}: from the left it"
+            _check_equal(name, join(join(x, y), z), join(x, join(y, z)), rule, "from the right")
     return join
 
 
@@ -99,7 +99,9 @@ def _text(value: Any) -> str:
     return f"({', '.join(map(str, value))})" if isinstance(value, tuple) else str(value)
 
 
-def _identity(join: Callable[[Any, Any], Any], given: Any, values: Any, *, real: bool) -> float | int:
+def _identity(
+    name: str, join: Callable[[Any, Any], Any], given: Any, values: Any, *, real: bool
+) -> float | int:
     kind: Any = np.float64 if real else np.int64
     if given is None:
         candidates: list[float | int] = [
@@ -110,16 +112,14 @@ def _identity(join: Callable[[Any, Any], Any], given: Any, values: Any, *, real:
             for candidate in candidates:
                 if all(_equal(join(kind(candidate), x), x) for x in sample):
                     return candidate
-        msg = (
-            "combine_all has no identity that Evener knows; give identity=, the x with combine_all(x, y) == y"
-        )
+        msg = f"{name} has no identity that Evener knows; give identity=, the x with {name}(x, y) == y"
         raise ArgumentError(msg)
     if not is_number(given) or given != given or not (real or is_integral(given)):
         msg = f"identity=: expected a number of the type of the values, found {given!r}"
         raise ArgumentError(msg)
     for x in values:
         if not _equal(found := join(kind(given), x), x):
-            msg = f"identity={given!r}: expected combine_all(identity, y) == y, found {found} for y = {x}"
+            msg = f"identity={given!r}: expected {name}(identity, y) == y, found {found} for y = {x}"
             raise ArgumentError(msg)
     number: float | int = kind(given).item()
     return number

@@ -66,7 +66,7 @@ class ProgramFunctions(NamedTuple):
         return " ".join([str(self.names), str(self.real), *keys])
 
 
-def message_is_real(functions: ProgramFunctions) -> bool:
+def message_is_real(functions: ProgramFunctions, *, real_weights: bool) -> bool:
     """Return whether `send` returns floating-point numbers, after it is compiled for the fields.
 
     Raises
@@ -74,24 +74,22 @@ def message_is_real(functions: ProgramFunctions) -> bool:
     ArgumentError
         If `send` cannot be compiled, or does not return a number.
     """
+    key = f"{functions.key} {real_weights}"
     with lock:
-        if functions.key not in _real:
-            text = source_key(*_OWN_FILES) + functions.key
+        if key not in _real:
+            text = source_key(*_OWN_FILES) + key
             cache = KernelCache(f"send-{hashlib.sha256(text.encode()).hexdigest()[:32]}")
             found = cache.checked
             if found is None:
-                found = _message_type(functions)
+                weight = types.float64 if real_weights else types.int64
+                returned = functions.send.returned(
+                    (_state_type(functions.names, functions.real), weight), _EXTRA
+                )
+                functions.send.check_number(returned, types.float64)
+                found = "real" if isinstance(returned, types.Float) else "integer"
                 cache.mark_checked(found)
-            _real[functions.key] = found == "float64"
-        return _real[functions.key]
-
-
-def _message_type(functions: ProgramFunctions) -> str:
-    state = _state_type(functions.names, functions.real)
-    returned = {functions.send.returned((state, weight), _EXTRA) for weight in (types.float64, types.int64)}
-    for one in returned:
-        functions.send.check_number(one, types.float64)
-    return "float64" if any(isinstance(one, types.Float) for one in returned) else "int64"
+            _real[key] = found == "real"
+        return _real[key]
 
 
 def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:

@@ -54,6 +54,8 @@ class Shape(NamedTuple):
     ----------
     real : bool
         Whether messages are float64 instead of int64.
+    real_weights : bool
+        Whether weights are float64 instead of int64.
     per_edge : bool
         Whether each edge makes its message, because it depends on the weight.
     both : bool
@@ -63,6 +65,7 @@ class Shape(NamedTuple):
     """
 
     real: bool
+    real_weights: bool
     per_edge: bool
     both: bool
     timed: bool
@@ -71,7 +74,7 @@ class Shape(NamedTuple):
 def make_step(functions: Functions, shape: Shape) -> Any:
     """Return the kernel `step`, with the functions compiled into it."""
     load, store, distance, send, _, apply, aggregate = functions
-    wide = np.float64 if shape.real else np.int64
+    one = np.float64(1) if shape.real_weights else np.int64(1)
     gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
     per_edge, both, timed = shape.per_edge, shape.both, shape.timed
 
@@ -114,9 +117,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
                 if per_edge:
                     store(next_sent, v, state)
                 elif works or first or timed:
-                    message = send(
-                        state, wide(1), np.int64(degree[v]), np.int64(vertices[v]), n, iteration + 1
-                    )
+                    message = send(state, one, np.int64(degree[v]), np.int64(vertices[v]), n, iteration + 1)
                     next_sent[0][v] = message
                 else:
                     next_sent[0][v] = sent[0][v]
@@ -154,7 +155,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
 def _message_of(functions, shape):
     """Return a function that returns the message of an edge."""
     load, send = functions.load, functions.send
-    wide = np.float64 if shape.real else np.int64
+    wide, wide_weight = (np.float64 if real else np.int64 for real in (shape.real, shape.real_weights))
     if not shape.per_edge:
 
         @njit(**OPTIONS, inline="never")
@@ -166,7 +167,7 @@ def _message_of(functions, shape):
     @njit(**OPTIONS, inline="never")
     def message(e, row, sent, degree, vertices, n, iteration):
         u = np.uint64(row[1][e])
-        state, weight = load(sent, u), wide(row[2][e])
+        state, weight = load(sent, u), wide_weight(row[2][e])
         return wide(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration))
 
     return message

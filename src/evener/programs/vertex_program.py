@@ -230,9 +230,12 @@ def run_program(
     condition = stop_condition(until, max_iter)
     first = _first_fields(program, source)
     functions = _functions(program, first)
+    weights = source.weight_dtype
+    real_weights = weights is not None and weights.kind == "f"
     shape = Shape(
-        real=message_is_real(functions),
-        per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
+        real=message_is_real(functions, real_weights=real_weights),
+        real_weights=real_weights,
+        per_edge=weights is not None and functions.send.own[1] in functions.send.reads,
         both=along == ("both",) and source.directed,
         timed="iteration" in functions.send.extra,
     )
@@ -310,7 +313,9 @@ def _identity(
 ) -> float | int:
     """Return the message of a vertex without messages."""
     if functions.combine is not None:
-        return check_algebra(functions.combine.python, program.identity, real=shape.real, negative=negative)
+        return check_algebra(
+            functions.combine.python, program.identity, real=shape.real, negative=negative, name="combine"
+        )
     given: Any = -1 if program.identity is None else program.identity
     if not is_number(given) or not (shape.real or is_integral(given)):
         msg = f"identity=: expected a number of the type of the messages, found {given!r}"

@@ -1,0 +1,122 @@
+"""GIM-V's MapReduce stages for GPUs, with kernels in Python in the place of programs/stages.cu."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.programs import operator_sets
+from evener.programs.mapreduce import gimv_gpu
+from fake_elements import PeerElement
+
+build = import_module("evener.partition.build")
+
+
+class Kernels:
+    """What the kernels of stages.cu do, one record after another."""
+
+    def __init__(self, functions):
+        self.combine2, self.combine_all, self.assign, self.until = (one.python for one in functions)
+
+    def _messages(self, begin, end, offsets, weights, degree, vertices, n, value, wide):
+        rows = np.searchsorted(offsets, np.arange(begin, end), side="right") - 1
+        for e, u in zip(range(begin, end), rows, strict=True):
+            weight = 1 if weights is None else weights[e]
+            yield self.combine2(wide(weight), wide(value[u]), int(degree[u]), int(vertices[u]), n)
+
+    def map_apart(self, begin, end, offsets, targets, identity, *given, weights=None):
+        *given, keys, messages = given
+        keys[:] = targets[begin:end]
+        messages[:] = [*self._messages(begin, end, offsets, weights, *given, identity.dtype.type)]
+
+    def map_weighted_apart(self, begin, end, offsets, targets, weights, *given):
+        self.map_apart(begin, end, offsets, targets, *given, weights=weights)
+
+    def map_packed(self, begin, end, *given, weights=None):
+        *given, records = given
+        keys, messages = np.empty(end - begin, np.uint32), np.empty(end - begin, np.float32)
+        self.map_apart(begin, end, *given, keys, messages, weights=weights)
+        records[:] = keys.astype(np.uint64) << np.uint64(32) | messages.view(np.uint32)
+
+    def map_weighted_packed(self, begin, end, offsets, targets, weights, *given):
+        self.map_packed(begin, end, offsets, targets, *given, weights=weights)
+
+    def reduce_packed(self, records, combined):
+        assert (np.diff((records >> np.uint64(32)).astype(np.int64)) >= 0).all()
+        pairs = records.view(np.uint32).reshape(-1, 2)
+        self.merge_mirrors(pairs[:, 1], pairs[:, 0].copy().view(np.float32), combined)
+
+    def reduce_apart(self, keys, order, messages, combined):
+        assert (np.diff(keys[order].astype(np.int64)) >= 0).all()
+        self.merge_mirrors(keys[order], messages[order], combined)
+
+    def merge_mirrors(self, index, messages, combined):
+        for key, message in zip(index, messages, strict=True):
+            combined[key] = self.combine_all(combined[key], combined.dtype.type(message))
+
+    def assign_values(self, combined, degree, vertices, n, total, initial, value):
+        ready, change = 0, 0.0
+        for v, old in enumerate(value.tolist()):
+            more = (int(degree[v]), int(vertices[v]), n, total, initial[v])
+            value[v] = self.assign(old, combined[v], *more)
+            change += abs(float(value[v]) - old) if value[v] != old else 0.0
+            ready += bool(self.until(old, value[v], *more))
+        return ready, change, float(np.abs(value.astype(float)).sum())
+
+
+class StagesGpu(PeerElement):
+    """An element with a memory of its own that runs `Kernels`."""
+
+    def kernel(self, name):
+        if getattr(name, "cuda", None) is None:
+            return super().kernel(name)
+        function = getattr(Kernels(name.cuda.functions), name.name)
+
+        def on_own_arrays(*args):
+            return function(*(self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
+
+        return on_own_arrays
+
+    def room_after(self, taken):
+        return 10_000
+
+    def sort(self, keys):
+        self._seen(keys).sort()
+
+    def argsort(self, keys):
+        return self._held(np.argsort(self._seen(keys), kind="stable").astype(np.uint64))
+
+
+@pytest.fixture(scope="module")
+def graph():
+    source = ev.read("rmat:8,edge_factor=8,seed=2")
+    ends = np.repeat(np.arange(source.n), np.diff(source.offsets.astype(np.int64))), source.targets
+    once = ends[0] < ends[1]
+    weights = ((ends[0] + ends[1]) % 5 + 1.0)[once]
+    return ev.Graph.from_edges(*(own[once] for own in ends), weights=weights, n=source.n, directed=False)
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    [("pagerank", np.float32), ("shortest_paths", np.float64), ("connected_components", np.int64)],
+)
+@pytest.mark.parametrize("gpus", [1, 3])
+def test_stages(graph, case, dtype, gpus, monkeypatch):
+    """In several chunks; on several GPUs, messages of mirrors are copied to their owners."""
+    monkeypatch.setattr(gimv_gpu, "_MIN_CHUNK", 1)
+    operators = getattr(operator_sets, case)(graph, *([0] if case == "shortest_paths" else []))
+    operators |= {"v0": np.asarray(operators["v0"], dtype), "until": 3}
+    expected = ev.gimv(graph, **operators)["value"]
+    elements = [StagesGpu(f"cuda:{i}", i) for i in range(gpus)]
+    monkeypatch.setattr(build, "parse_elements", lambda *_, **__: elements)
+    pg = ev.partition(graph, [element.name for element in elements], directions="out")
+    for element in elements:
+        element.kind = "cuda"
+    result = ev.gimv(pg, **operators, engine="mapreduce")
+    np.testing.assert_allclose(result["value"], expected, rtol=1e-5)
+    maps = [span for span in result.timeline if span.phase == "map" and span.element == "cuda:0"]
+    assert len(maps) > 3
+    assert ("transfer" in {span.phase for span in result.timeline}) == (gpus > 1)

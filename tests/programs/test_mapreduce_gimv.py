@@ -15,7 +15,7 @@ slow = pytest.mark.slow
 
 CASES = [
     "pagerank",
-    "shortest_paths",
+    pytest.param("shortest_paths", marks=slow),
     pytest.param("random_walk_with_restart", marks=slow),
     pytest.param("connected_components", marks=slow),
     pytest.param("bfs_levels", marks=slow),
@@ -80,8 +80,7 @@ def test_every_parameter():
         assert (ev.gimv(graph, **arguments, engine="mapreduce", on=on)["value"] == fused).all()
 
 
-def test_stages_in_the_timeline():
-    graph = ev.Graph.from_edges([0], [1])
+def test_stages_in_the_timeline(graph):
     operators = operator_sets.pagerank(graph) | {"until": 1}
     result = ev.gimv(graph, **operators, engine="mapreduce", on="cpu:1,cpu:1")
     phases = [phase for phase, _ in result.timeline.by_phase()]

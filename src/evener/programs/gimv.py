@@ -30,9 +30,9 @@ from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
-    check_types,
     iterate_kernel,
 )
+from evener.programs.mapreduce.compilation import check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.mapreduce.placement import placed
 from evener.programs.mapreduce.stages import Stages
@@ -189,7 +189,7 @@ def gimv(
     if engine == "mapreduce":
         pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, gpus=True)
         check_ranks("gimv", pg, agreed)
-        check_types(operators, real=real)
+        check_operators(operators, real=real)
         run = Stages(pg, "gimv", progress)
         value, iterations, converged = run_two_stages(pg, run, operators, first, unit, condition)
     else:

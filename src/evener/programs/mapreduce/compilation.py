@@ -15,6 +15,7 @@ from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
+    check_types,
     kernel_of,
     source_key,
 )
@@ -24,7 +25,7 @@ from evener.programs.mapreduce.payload import Payload
 from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
@@ -35,6 +36,7 @@ __all__ = [
     "MAP_PARAMETERS",
     "UserKernel",
     "assign_kernel",
+    "check_operators",
     "combine_kernel",
     "map_kernel",
     "message_kernel",
@@ -54,6 +56,25 @@ class UserKernel(NamedTuple):
 
     kernel: Any
     payload: Payload
+
+
+def check_operators(operators: Operators, *, real: bool) -> None:
+    """Compile the operators of GIM-V once for their types, and check what they return.
+
+    Raises
+    ------
+    ArgumentError
+        If an operator cannot be compiled or does not return a number.
+    """
+
+    def build(cache: KernelCache) -> bool:
+        if cache.checked is None:
+            check_types(operators, real=real)
+            cache.mark_checked()
+        return True
+
+    names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
+    kernel_of(_digest([source_key("operators.py"), f"types {real}", *names]), build)
 
 
 def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserKernel:
@@ -166,7 +187,11 @@ def _cached(file: str, function: Operator, variant: str, build: Callable[[Kernel
         " ".join(function.extra),
         f"{variant} {WORKERS}",
     ]
-    return kernel_of(hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32], build)
+    return kernel_of(_digest(parts), build)
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def _kept(kernel: Any, cache: KernelCache) -> Any:

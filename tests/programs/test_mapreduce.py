@@ -193,11 +193,11 @@ def test_weights_degrees_and_tables():
 def test_the_sort_is_stable(keys):
     """As NumPy's stable sort."""
     (element,) = parse_elements("cpu")
-    words = np.arange(len(keys), dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
-    found = element.run(sort_records, element, keys.copy(), [words])
-    assert (found.keys == keys[order]).all()
-    assert (found.columns[0] == order).all()
+    for dtype in (np.float64, np.float32):  # with keys of 4 bytes, float32 is packed
+        found = element.run(sort_records, element, keys.copy(), [np.arange(len(keys), dtype=dtype)])
+        assert (found.keys == keys[order]).all()
+        assert (found.columns[0] == order).all()
 
 
 def _returns_list(source, target):

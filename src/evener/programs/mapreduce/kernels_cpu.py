@@ -23,10 +23,12 @@ __all__ = [
     "count_heads",
     "gather_words",
     "group_words",
+    "pack",
     "scatter_digits",
+    "scatter_packed",
 ]
 
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
 # ---- the element of each record -----------------------------------------------------------------------
@@ -147,6 +149,39 @@ def scatter_digits(keys, words, least, shift, mask, cursors, out_keys, out_words
     for t in prange(slices):
         begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
         _scatter_slice(keys, words, begin, end, least, shift, mask, cursors[t], out_keys, out_words)
+
+
+@inline_step
+def _scatter_packed_slice(records, begin, end, least, shift, mask, cursors, out):
+    for i in range(begin, end):
+        record = records[i]
+        digit = ((record - least) >> shift) & mask
+        where = cursors[digit]
+        cursors[digit] = where + _ONE
+        out[where] = record
+
+
+@parallel
+def scatter_packed(records, least, shift, mask, cursors, out):
+    """Move each record, packed into one word, to its digit, as `scatter_digits` does."""
+    slices = len(cursors)
+    for t in prange(slices):
+        begin, end = slice_bound(len(records), t, slices), slice_bound(len(records), t + 1, slices)
+        _scatter_packed_slice(records, begin, end, least, shift, mask, cursors[t], out)
+
+
+@inline_step
+def _pack_slice(keys, words, begin, end, out):
+    for i in range(begin, end):
+        out[i] = (np.uint64(keys[i]) << _HALF) | np.uint64(words[i])
+
+
+@parallel
+def pack(keys, words, slices, out):
+    """Write a key and a word of 32 bits each to one word; the key has the upper half."""
+    for t in prange(slices):
+        begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
+        _pack_slice(keys, words, begin, end, out)
 
 
 @inline_step

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
+import pytest
 
 import evener as ev
 from evener.algorithms import registry
 from evener.testing.algorithms import AlgorithmContract
+from evener.testing.ranks import run_ranks
 
 
 def pairs(graph, kind=None):
@@ -138,3 +142,28 @@ PROGRAMS = [TestCdlp, TestKCore, TestMaximalIndependentSet, TestKatz, TestEigenv
 
 def test_every_program_has_a_contract():
     assert {one.name for one in PROGRAMS} == set(registry.program_names())
+
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not FOLDER.exists(), reason="the graphs of SNAP are not beside the repository")
+def test_a_real_graph():
+    """The verifiers, which use SciPy or NumPy, accept the answers on a directed graph of SNAP."""
+    placed = ev.partition(ev.read(FOLDER / "soc-Epinions1.txt.gz"), ["cpu:1", "cpu:1"])
+    for name in registry.program_names():
+        ev.verify(registry.find(name).function()(placed))
+
+
+def test_ranks_with_parts_of_the_graph():
+    """No rank has the whole graph, and the answers are those of one element."""
+    expected = {name: getattr(ev, name)("rmat:6") for name in registry.program_names()}
+
+    def check(_):
+        for name, alone in expected.items():
+            r = getattr(ev, name)("rmat:6", on="cpu:1")
+            for column in alone:
+                own = alone[column][r.block.start : r.block.stop]
+                np.testing.assert_allclose(r[column], own, rtol=1e-6, atol=1e-12)
+
+    run_ranks(2, check)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, DeviceOutOfMemory, MpiError
+from evener.errors import ArgumentError, MpiError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,14 +61,7 @@ def upload_owned(engine: Engine, pg: PartitionedGraph, values: NDArray[Any]) -> 
     """Return the values of the owned vertices on each element, given a value for each vertex."""
     if len(values) and values.strides == (0,):  # one number for all vertices
         return engine.owned_array(values.dtype, values[0])
-    parts = []
-    for element, partition, vertices in zip(pg.elements, pg.partitions, pg.owned_vertices(), strict=True):
-        own = None
-        if not element.addressable:  # a GPU gathers values faster than the host, if it has room for all
-            with contextlib.suppress(DeviceOutOfMemory):
-                own = element.run(element.upload(values).take, partition.vertices[: partition.owned])
-        parts.append(element.upload(values[vertices]) if own is None else own)
-    return engine.per_partition(parts)
+    return engine.upload([values[vertices] for vertices in pg.owned_vertices()])
 
 
 def write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:

@@ -33,12 +33,15 @@ class World(Protocol):
         The name of this rank's machine.
     local_rank : int
         The number of this rank among the ranks of its machine.
+    sends_gpu_memory : bool
+        Whether `post` and `expect` take arrays in GPU memory.
     """
 
     rank: int
     size: int
     host: str
     local_rank: int
+    sends_gpu_memory: bool
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
@@ -114,6 +117,7 @@ class SingleProcess:
     size = 1
     host = "this machine"
     local_rank = 0
+    sends_gpu_memory = False
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none
         """Return the value."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, MpiError
+from evener.graph.arrays import read_only
+from evener.kernels.cpu.partition import gather_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +63,11 @@ def upload_owned(engine: Engine, pg: PartitionedGraph, values: NDArray[Any]) -> 
     """Return the values of the owned vertices on each element, given a value for each vertex."""
     if len(values) and values.strides == (0,):  # one number for all vertices
         return engine.owned_array(values.dtype, values[0])
-    return engine.upload([values[vertices] for vertices in pg.owned_vertices()])
+    vertices = pg.owned_vertices()
+    parts = [np.empty(len(own), values.dtype) for own in vertices]
+    for own, part in zip(vertices, parts, strict=True):
+        gather_values(read_only(values), read_only(own), part)
+    return engine.upload(parts)
 
 
 def write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:

@@ -46,6 +46,32 @@ def test_only_neighbours_of_active_vertices_work(spec):
     run_ranks(2, lambda _: check("cpu:1"))
 
 
+def test_messages_of_inactive_neighbours_are_current():
+    """Few vertices are active, and many others change; the states are those of a loop on any split."""
+    graph = ev.read("rmat:6,directed,seed=3")
+    matrix = np.zeros((graph.n, graph.n), int)
+    np.add.at(matrix, (np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(int))), graph.targets), 1)
+    k, active, worked = np.arange(graph.n), np.ones(graph.n, bool), []
+    for _ in range(6):
+        works = active | (matrix[active].sum(axis=0) > 0)
+        following = (k + matrix.T @ k) % 97
+        k, active = np.where(works, following, k), works & (following % 11 == 0)
+        worked.append(works.sum())
+    assert 0 < worked[-1] < graph.n
+    given = {
+        "state": {"k": np.arange(graph.n)},
+        "send": lambda state, weight: state.k,
+        "combine": lambda a, b: a + b,
+        "apply": lambda state, message: (
+            ((state.k + message) % 97,),
+            (state.k + message) % 97 % 11 == 0,
+        ),
+    }
+    for on in SPLITS:
+        r = ev.vertex_program(graph, ev.VertexProgram(**given), until=6, on=on)
+        np.testing.assert_array_equal(r["k"], k)
+
+
 def test_along_every_parameter():
     """Two fields, both directions, weights and all parameters equal a loop over the edges."""
     random = np.random.default_rng(5)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
+import pytest
 
 import evener as ev
 from evener.algorithms import registry
 from evener.testing.algorithms import AlgorithmContract
+from evener.testing.ranks import run_ranks
+
+# A program compiles for seconds.
+slow = pytest.mark.slow
 
 
 def pairs(graph, kind=None):
@@ -55,10 +62,11 @@ class TestCdlp(AlgorithmContract):
         return {"label": graph.ids[spread_labels(graph, arguments["max_iter"])]}
 
 
+@slow
 class TestKCore(AlgorithmContract):
     name = "k_core"
     simple = True
-    directed = (False,)  # the direction changes the kernel, which takes seconds to compile
+    directed = (True,)  # the direction changes the kernel, which takes seconds to compile
 
     def arguments(self, graph):
         return {"k": 3}
@@ -70,6 +78,7 @@ class TestKCore(AlgorithmContract):
         return {"member": by_position(dict.fromkeys(found, 1), graph)}
 
 
+@slow
 class TestMaximalIndependentSet(AlgorithmContract):
     name = "maximal_independent_set"
     simple = True
@@ -85,6 +94,7 @@ class TestMaximalIndependentSet(AlgorithmContract):
         return {"member": by_position(dict.fromkeys(members, 1), graph)}
 
 
+@slow
 class TestKatz(AlgorithmContract):
     name = "katz_centrality"
     simple = True
@@ -96,6 +106,7 @@ class TestKatz(AlgorithmContract):
         return {"centrality": value / (np.linalg.norm(value) or 1)}
 
 
+@slow
 class TestEigenvector(AlgorithmContract):
     name = "eigenvector_centrality"
     simple = True
@@ -138,3 +149,31 @@ PROGRAMS = [TestCdlp, TestKCore, TestMaximalIndependentSet, TestKatz, TestEigenv
 
 def test_every_program_has_a_contract():
     assert {one.name for one in PROGRAMS} == set(registry.program_names())
+
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+@slow
+@pytest.mark.skipif(not FOLDER.exists(), reason="the graphs of SNAP are not beside the repository")
+def test_a_real_graph():
+    """The verifiers, which use SciPy or NumPy, accept the answers on a directed graph of SNAP."""
+    placed = ev.partition(ev.read(FOLDER / "soc-Epinions1.txt.gz"), ["cpu:1", "cpu:1"])
+    for name in registry.program_names():
+        ev.verify(registry.find(name).function()(placed))
+
+
+@slow
+def test_ranks_with_parts_of_the_graph():
+    """No rank has the whole graph, and the answers are those of one element."""
+    spec = "rmat:6,directed"
+    expected = {name: getattr(ev, name)(spec) for name in registry.program_names()}
+
+    def check(_):
+        for name, alone in expected.items():
+            r = getattr(ev, name)(spec, on="cpu:1")
+            for column in alone:
+                own = alone[column][r.block.start : r.block.stop]
+                np.testing.assert_allclose(r[column], own, rtol=1e-6, atol=1e-12)
+
+    run_ranks(2, check)

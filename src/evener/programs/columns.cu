@@ -42,7 +42,7 @@ __global__ void PARALLEL(256) finish(
 #pragma unroll
             for (u32 j = 0; j < 4; j++) {
                 now.of[j] = own.next(v + j, now.of[j], combined[j]);
-                next.of[j] = (float)own.message(v + j, 1, now.of[j]);
+                next.of[j] = own.message(v + j, now.of[j]);
             }
             *(Four*)(value.at + v) = now;
             *(Four*)(next_message.at + v) = next;
@@ -50,7 +50,7 @@ __global__ void PARALLEL(256) finish(
         [&](u64 v, double combined) {
             float now = own.next(v, value[v], combined);
             value[v] = now;
-            next_message[v] = (float)own.message(v, 1, now);
+            next_message[v] = own.message(v, now);
         }
     );
     results.sum(own.converged, own.change, own.size);

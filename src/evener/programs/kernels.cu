@@ -18,7 +18,7 @@ __global__ void PARALLEL(256) begin(
     Vertices<Value, Wide> own(degree, vertices, n, 0, initial);
     double size = 0;
     for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
-        next_message[v] = per_edge ? value[v] : (Value)own.message(v, 1, value[v]);
+        next_message[v] = per_edge ? value[v] : own.message(v, value[v]);
         size += fabs((double)(Wide)value[v]);
     }
     results.sum(0, 0, size);
@@ -44,7 +44,7 @@ __global__ void PARALLEL(1024) gather_messages(
         [&](u64 v, Wide combined, Value had) {
             Value now = own.next(v, had, combined);
             value[v] = now;
-            next_message[v] = (Value)own.message(v, 1, now);
+            next_message[v] = own.message(v, now);
         }
     );
     results.sum(own.converged, own.change, own.size);

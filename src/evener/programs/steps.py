@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, DeviceOutOfMemory, MpiError
+from evener.errors import ArgumentError, MpiError
+from evener.graph.arrays import read_only
+from evener.kernels.cpu.partition import gather_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["check_ranks", "raise_nan", "upload_owned", "write_owned"]
+__all__ = ["check_ranks", "owned_values", "raise_nan", "upload_owned", "write_owned"]
 
 
 def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
@@ -57,18 +58,22 @@ def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteratio
         raise ArgumentError(msg)
 
 
+def owned_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the values of the vertices that each partition owns, given a value for each vertex."""
+    if len(values) and values.strides == (0,):  # one number for all vertices
+        return [np.full(partition.owned, values[0]) for partition in pg.partitions]
+    vertices = pg.owned_vertices()
+    parts = [np.empty(len(own), values.dtype) for own in vertices]
+    for own, part in zip(vertices, parts, strict=True):
+        gather_values(read_only(values), read_only(own), part)
+    return parts
+
+
 def upload_owned(engine: Engine, pg: PartitionedGraph, values: NDArray[Any]) -> PartitionedArray:
     """Return the values of the owned vertices on each element, given a value for each vertex."""
-    if len(values) and values.strides == (0,):  # one number for all vertices
+    if len(values) and values.strides == (0,):
         return engine.owned_array(values.dtype, values[0])
-    parts = []
-    for element, partition, vertices in zip(pg.elements, pg.partitions, pg.owned_vertices(), strict=True):
-        own = None
-        if not element.addressable:  # a GPU gathers values faster than the host, if it has room for all
-            with contextlib.suppress(DeviceOutOfMemory):
-                own = element.run(element.upload(values).take, partition.vertices[: partition.owned])
-        parts.append(element.upload(values[vertices]) if own is None else own)
-    return engine.per_partition(parts)
+    return engine.upload(owned_values(pg, values))
 
 
 def write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:

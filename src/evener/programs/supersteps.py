@@ -110,17 +110,19 @@ class Supersteps:
     def run(self, active: NDArray[np.bool_] | None, condition: Condition, name: str) -> Run:
         """Run supersteps until no vertex is active, or the condition is met."""
         engine, n = self.engine, self.pg.graph.n
+        bits, counts = self._first_active(active)
+        count = engine.total(counts)
         engine.superstep("send", active=engine.owned)
-        bits, count = self._bits(active), n if active is None else int(np.count_nonzero(active))
         _, _, total, _ = self._step(0, 0.0, bits, bits, everyone=True)
-        iteration, edges, converged = 0, 0, count == 0
+        iteration, edges, converged, worked = 0, 0, count == 0, None
         while iteration < condition.limit and not converged:
-            everyone = count == n
-            self._pull(bits, everyone=everyone or iteration == 0)
             iteration += 1
-            engine.superstep("work", active=engine.owned, edges=edges)
-            scheduled, next_bits = bits if everyone else self._schedule(iteration, bits), engine.bits()
-            count, change, total, read = self._step(iteration, total, scheduled, next_bits, everyone=everyone)
+            engine.superstep("work", active=counts if iteration == 1 else None, edges=edges)
+            self._pull(worked)
+            worked, next_bits = None if count == n else self._schedule(iteration, bits), engine.bits()
+            count, change, total, read = self._step(
+                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None
+            )
             bits, edges = next_bits, edges + int(read)
             if math.isnan(change) or math.isnan(total):
                 self._raise_nan(name, iteration)
@@ -142,21 +144,21 @@ class Supersteps:
             self.kernel, iteration == 0, everyone, _rows(near), _rows(far), near[2],
             _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
             self.scratch, self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
+            count_next_active=iteration > 0,
         )  # fmt: skip
         return found
 
-    def _pull(self, active: PartitionedArray, *, everyone: bool) -> None:
-        """Send what the last superstep has written; mirrors of inactive vertices keep their values."""
+    def _pull(self, worked: PartitionedArray | None) -> None:
+        """Send what the last superstep has written, given the vertices that worked; None for all."""
         self.sent, self.next_sent = self.next_sent, self.sent
         for new, old in zip(self.sent, self.next_sent, strict=True):
-            if everyone or self.shape.timed:
+            if worked is None or self.shape.timed:
                 self.engine.pull(new)
                 continue
-            for partition, element, own, before in zip(
-                self.engine.partitions, self.engine.elements, new, old, strict=True
-            ):
-                element.run(own[partition.owned :].__setitem__, slice(None), before[partition.owned :])
-            self.engine.pull(new, changed=active)
+            # Mirrors of vertices that have not worked keep their values.
+            for partition, values, before in zip(self.engine.partitions, new, old, strict=True):
+                values[partition.owned :] = before[partition.owned :]
+            self.engine.pull(new, changed=worked)
 
     def _edges(self, iteration: int) -> tuple[Any, Any]:
         """Return the edges that bring messages in a superstep, and those that carry them away."""
@@ -171,14 +173,16 @@ class Supersteps:
         self.engine.push(scheduled, "or")
         return scheduled
 
-    def _bits(self, active: NDArray[np.bool_] | None) -> PartitionedArray:
-        """Return the bits of the vertices that are active at first."""
+    def _first_active(self, active: NDArray[np.bool_] | None) -> tuple[PartitionedArray, PartitionedArray]:
+        """Return the bits and the numbers of the vertices that are active at first."""
         bits = self.engine.bits()
-        if active is not None:
-            for vertices, words in zip(self.pg.owned_vertices(), bits, strict=True):
-                packed = np.packbits(active[vertices], bitorder="little")
-                words.view(np.uint8)[: len(packed)] = packed
-        return bits
+        if active is None:
+            return bits, self.engine.owned
+        owned = [active[vertices] for vertices in self.pg.owned_vertices()]
+        for own, words in zip(owned, bits, strict=True):
+            packed = np.packbits(own, bitorder="little")
+            words.view(np.uint8)[: len(packed)] = packed
+        return bits, self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
 
     def _raise_nan(self, name: str, iteration: int) -> None:
         self.engine.finish()

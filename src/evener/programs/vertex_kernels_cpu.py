@@ -48,7 +48,7 @@ class Functions(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What decides which code a kernel has.
+    """Properties of a program that decide which code its kernel has.
 
     Attributes
     ----------

@@ -132,7 +132,7 @@ def _next_labels(
     vertex, heard = vertex[order], heard[order]
     begins = np.flatnonzero(np.r_[True, (np.diff(vertex) != 0) | (np.diff(heard) != 0)][: len(vertex)])
     count = np.diff(np.r_[begins, len(vertex)])
-    # Of equal counts, the first has the smallest label; a stable sort puts the winner of a vertex first.
+    # The winner of a vertex comes first: the largest count, then the smallest label.
     order = np.lexsort((heard[begins], -count, vertex[begins]))
     winners, place = np.unique(vertex[begins][order], return_index=True)
     label = label.copy()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.algorithms.arguments import ensure_placed, opened
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail, required_parameter
 from evener.errors import ArgumentError
@@ -104,24 +105,23 @@ def katz_centrality(
         if value is not None and not (is_number(value) and value >= 0):
             msg = f"{name}=: expected a number of at least 0, found {value!r}"
             raise ArgumentError(msg)
-
-    def program(given: Graph) -> VertexProgram:
-        return _program(_attenuation(given, attenuation), float(tol))
-
-    run = run_program(
-        graph, program, SPEC, max_iter=max_iter, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress,
+    pg = ensure_placed(
+        opened(graph, SPEC), SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory
     )  # fmt: skip
+    factor = 1 / (1 + _largest_degree(pg)) if attenuation is None else float(attenuation)
+    run = run_program(pg, _program(factor, float(tol)), SPEC, max_iter=max_iter, progress=progress)
     columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
     return result_of(
         run, "katz_centrality", SPEC.columns, columns,
-        {"attenuation": _attenuation(run.pg.graph, attenuation), "tol": tol, "max_iter": max_iter},
+        {"attenuation": factor, "tol": tol, "max_iter": max_iter},
     )  # fmt: skip
 
 
-def _attenuation(graph: Graph, given: float | None) -> float:
-    """Return the given attenuation, or one that is below 1 over the largest eigenvalue."""
-    return 1 / (1 + int(graph.out_degree().max(initial=0))) if given is None else float(given)
+def _largest_degree(pg: PartitionedGraph) -> int:
+    """Return the most out-edges of a vertex. All ranks must call it."""
+    pairs = zip(pg.elements, pg.partitions, strict=True)
+    own = [int(element.download(one.out_degree).max(initial=0)) for element, one in pairs]
+    return int(pg.world.allreduce(max(own, default=0), "max"))
 
 
 def _program(attenuation: float, tol: float) -> VertexProgram:

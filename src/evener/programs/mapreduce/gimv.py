@@ -19,7 +19,7 @@ from evener.programs.mapreduce.job import Job
 from evener.programs.mapreduce.placement import memory_limit
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
-from evener.programs.steps import raise_nan
+from evener.programs.steps import owned_values, raise_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +84,7 @@ def run_two_stages(
     ArgumentError
         If a value becomes NaN.
     """
-    one_number = len(first) and first.strides == (0,)
-    owned = [
-        np.full(len(vertices), first[0]) if one_number else first[vertices]
-        for vertices in pg.owned_vertices()
-    ]
+    owned = owned_values(pg, first)
     kind = GpuStages if pg.elements[0].kind == "cuda" else CpuStages
     steps: TwoStages = kind(pg, stages, operators, owned, identity)
     size = float(sum(np.abs(own, dtype=np.float64).sum() for own in owned))

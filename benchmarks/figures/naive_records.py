@@ -33,8 +33,8 @@ def _write(begin, end, row, offsets, targets, message, keys, values, index, at, 
     for e in range(begin, end):
         while offsets[row + 1] <= e:
             row += 1
-        keys[key_at // 4] = targets[e]
-        values[value_at // 4] = message[row]
+        keys[key_at >> 2] = targets[e]
+        values[value_at >> 2] = message[row]
         index[at, 0], index[at, 1], index[at, 2], index[at, 3] = key_at, 4, value_at, 4
         at, key_at, value_at = at + 1, key_at + 4, value_at + 4
 
@@ -59,13 +59,13 @@ def _map(offsets, targets, message, keys, values, index, bounds, sizes):
 @_step
 def _digits(keys, index, begin, end, shift, mask, counts):
     for i in range(begin, end):
-        counts[(keys[index[i, 0] // index[i, 1]] >> shift) & mask] += 1
+        counts[(keys[index[i, 0] >> 2] >> shift) & mask] += 1
 
 
 @_step
 def _move(keys, index, begin, end, shift, mask, cursors, out):
     for i in range(begin, end):
-        digit = (keys[index[i, 0] // index[i, 1]] >> shift) & mask
+        digit = (keys[index[i, 0] >> 2] >> shift) & mask
         where = cursors[digit]
         cursors[digit] = where + 1
         for k in range(4):
@@ -90,14 +90,14 @@ def _reduce(values, index, starts, out):
     for row in prange(len(starts) - 1):
         total = 0.0
         for i in range(starts[row], starts[row + 1]):
-            total += values[index[i, 2] // index[i, 3]]
+            total += values[index[i, 2] >> 2]
         out[row] = total
 
 
 @_parallel
 def _keys(keys, index, out):
     for i in prange(len(index)):
-        out[i] = keys[index[i, 0] // index[i, 1]]
+        out[i] = keys[index[i, 0] >> 2]
 
 
 def mapped(offsets, targets, message):

@@ -74,8 +74,9 @@ def mapreduce(
     map : function of (source, target)
         Returns the pair ``(key, payload)`` of an edge, or None for no pair. `source` and `target` are
         positions in ``graph.ids``. The key is an integer, the payload a number or a tuple of numbers. Further
-        parameters may be named `weight` (1 in a graph without weights), `source_value` and `target_value`
-        (the values of the vertices), `degree` (out-edges of the source) and `n` (number of vertices).
+        parameters may be named `weight`, `source_value`, `target_value`, `degree` and `n`. `weight` is 1 in a
+        graph without weights. The values are those of both vertices in `values`. `degree` counts the
+        out-edges of the source, and `n` the vertices.
     combine : function of (x, y), optional
         Returns one payload for two. It must be associative and commutative. Give `combine` or `reduce`.
     reduce : function of (key, values), optional

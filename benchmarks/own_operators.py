@@ -47,7 +47,9 @@ def main():
         row["median_seconds"] = harness.median(row["seconds"])
     cells = [(row["what"], harness.duration(row["median_seconds"]), len(row["seconds"])) for row in rows]
     title = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in ratios.items())
-    harness.show(f"PageRank on {options.on}, over the built-in: {title}", ["", "median", "runs"], cells)
+    harness.show(
+        f"PageRank by operators on {options.on}, times the built-in: {title}", ["", "median", "runs"], cells
+    )
     if not options.no_record:
         harness.record(
             "own_operators", question=__doc__.splitlines()[0], on=options.on, rows=rows, ratios=ratios

@@ -77,7 +77,7 @@ def k_core(
     Examples
     --------
     >>> import evener as ev
-    >>> g = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 3], directed=False)
+    >>> g = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 3])
     >>> ev.k_core(g)["member"].tolist()
     [1, 1, 1, 0]
     """

@@ -74,7 +74,7 @@ def maximal_independent_set(
     Examples
     --------
     >>> import evener as ev
-    >>> g = ev.Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False)
+    >>> g = ev.Graph.from_edges([0, 0, 0], [1, 2, 3])
     >>> ev.maximal_independent_set(g)["member"].tolist()
     [0, 1, 1, 1]
     """

@@ -84,7 +84,7 @@ class Job:
         record = key_dtype.itemsize + sum(dtype.itemsize for dtype in dtypes) + _POSITION_BYTES
         room = memory // 2 // (2 * record * (own + len(pg.ranks)))
         pieces = min(max(room // PIECE, 1), _MAX_PIECES)
-        self._limit = memory // 2 // max(own, 1)
+        self._memory = memory // 2 // max(own, 1)
         self._chunk = PIECE * int(pg.world.allreduce(pieces, "min"))
         rounds = max((-(-edges // self._chunk) for edges in self._edges), default=0)
         self._rounds = max(1, int(pg.world.allreduce(rounds, "max")))
@@ -103,7 +103,7 @@ class Job:
             (found,) = self._sorted_rounds(values)
             return stages.run("reduce", self._rows, elements, found)
         with ExitStack() as stack:
-            runs = [Runs(element, self._reducer, self._limit, stack) for element in elements]
+            runs = [Runs(element, self._reducer, self._memory, stack) for element in elements]
             for found in self._sorted_rounds(values):
                 reduced = stages.run("reduce", self._reducer.run_of, elements, found)
                 del found

@@ -37,8 +37,8 @@ class Runs:
     ----------
     element : Element
     reducer : Reducer
-    limit : int
-        Bytes of runs in memory. Longer runs are written to files.
+    memory : int
+        Bytes that runs and their merges may use. Runs that do not fit are written to files.
     stack : ExitStack
         Removes the folder of the files when it closes.
 
@@ -48,8 +48,9 @@ class Runs:
         Bytes written to files.
     """
 
-    def __init__(self, element: Element, reducer: Reducer, limit: int, stack: ExitStack) -> None:
-        self._element, self._reducer, self._limit, self._stack = element, reducer, limit, stack
+    def __init__(self, element: Element, reducer: Reducer, memory: int, stack: ExitStack) -> None:
+        self._element, self._reducer, self._stack = element, reducer, stack
+        self._limit = memory // _MERGE_COPIES
         self._held: list[Run] = []
         self._files: list[Run] = []
         self._folder: Path | None = None
@@ -66,7 +67,7 @@ class Runs:
         self._held.append(run)
         if sum(one.nbytes for one in self._held) <= self._limit:
             return
-        if self._reducer.shrinks:
+        if self._reducer.shrinks and len(self._held) > 1:
             self._held = [self._union(self._held)]
             if self._held[0].nbytes <= self._limit // 2:
                 return
@@ -83,7 +84,7 @@ class Runs:
         nbytes = sum(run.nbytes for run in runs)
         room = sum(len(run.keys) for run in runs)
         if self._files:
-            room = max(1, room * self._limit // (_MERGE_COPIES * nbytes))
+            room = max(1, room * self._limit // nbytes)
         parts = [self._reducer.rows_of(self._element, self._union(part)) for part in _ranges(runs, room)]
         return _joined(parts)
 

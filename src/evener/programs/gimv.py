@@ -22,7 +22,7 @@ from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ConvergenceWarning
+from evener.errors import ConvergenceWarning, DeviceOutOfMemory
 from evener.partition.column_blocks import column_blocks_of
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
@@ -226,12 +226,8 @@ def _iterate(
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
     unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
-    on_gpus = (
-        engine.element,
-        engine.per_partition(columns),
-        engine.per_partition(_partial(pg, columns, identity)),
-        engine.owned,
-    )
+    partial = engine.per_partition(_partial(pg, columns, identity))
+    on_gpus = (engine.element, engine.per_partition(columns), partial, engine.owned)
     if per_edge:
         degree, weights = engine.array("uint32"), engine.in_weights
         write_owned(engine, owned, message)
@@ -280,14 +276,18 @@ def _column_blocks(
 
 
 def _partial(pg: PartitionedGraph, columns: list[ColumnBlocks | None], identity: float) -> list[Any]:
-    """Return arrays for the partial results of column blocks.
+    """Return arrays for the partial results of column blocks; without room, an element uses rows instead.
 
-    They hold the identity, because kernels also combine the unused places between the results of two tiles.
+    The arrays hold the identity, because kernels also combine the unused places between the results of tiles.
     """
-    return [
-        None if own is None else element.allocate(len(own.partial), np.float32, identity)
-        for element, own in zip(pg.elements, columns, strict=True)
-    ]
+    partial: list[Any] = [None] * len(columns)
+    for p, (element, own) in enumerate(zip(pg.elements, columns, strict=True)):
+        if own is not None:
+            try:
+                partial[p] = element.allocate(len(own.partial), np.float32, identity)
+            except DeviceOutOfMemory:
+                columns[p] = None
+    return partial
 
 
 def _unchanged(old: Any, new: Any) -> Any:

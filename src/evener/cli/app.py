@@ -116,6 +116,16 @@ def run(
     top: Annotated[int, typer.Option(min=0, help="Number of top vertices to print.")] = 10,
     timeline: Annotated[bool, typer.Option(help="Print the time of each superstep.")] = True,
     verify: Annotated[bool, typer.Option("--verify", help="Verify the answer before writing it.")] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder of checkpoints, to continue after a failure."),
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option(help="Time or steps between checkpoints: 60s (default), or 10steps.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the newest checkpoint of --checkpoint.")
+    ] = False,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -127,6 +137,7 @@ def run(
     check_agreement(job.words, graph)
     if energy:
         refuse_ranks("run --energy")
+    checkpoints = runs.checkpoint_arguments(job, spec, checkpoint, every=every, resume=resume)
     world = current_world()
 
     def check() -> None:
@@ -140,7 +151,7 @@ def run(
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
-        result = measured(job, spec, placed, arguments)
+        result = measured(job, spec, placed, {**arguments, **checkpoints})
         notes.note_isolated_source(spec, result, arguments)
         if verify:
             runs.check_answer(job, result)

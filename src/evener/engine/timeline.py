@@ -171,6 +171,8 @@ class Timeline:
         Seconds of the run in which kernels were compiled or loaded, once in a process.
     seconds : float
         Seconds of the whole run; 0 until it has ended.
+    earlier_seconds : float
+        The part of `seconds` before the checkpoint from which the run continued. It has no spans.
 
     Examples
     --------
@@ -185,6 +187,7 @@ class Timeline:
         self.more_slices = 0
         self.compile_seconds = 0.0
         self.seconds = 0.0
+        self.earlier_seconds = 0.0
 
     def add(self, span: Span) -> None:
         """Add a span."""

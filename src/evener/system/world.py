@@ -33,12 +33,15 @@ class World(Protocol):
         The name of this rank's machine.
     local_rank : int
         The number of this rank among the ranks of its machine.
+    recovery : str
+        How a user continues after the loss of a rank; empty if the job must begin again.
     """
 
     rank: int
     size: int
     host: str
     local_rank: int
+    recovery: str
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
@@ -114,6 +117,7 @@ class SingleProcess:
     size = 1
     host = "this machine"
     local_rank = 0
+    recovery = ""
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none
         """Return the value."""

@@ -13,8 +13,12 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.elements.cpu import CpuElement
+from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.programs import operator_sets
 from evener.testing.ranks import run_ranks
+from fake_gpu import FakeGpu
+from kernel_inventory import find_kernels_of_gpus
 
 
 class StopError(Exception):
@@ -92,10 +96,10 @@ def check_close(result, expected, name):
         ev.verify(result)
 
 
-def stopped(run, placed, folder, superstep, *, every="1step"):
+def stopped(run, placed, folder, superstep):
     """Stop a run at a superstep, after it has written checkpoints to the folder."""
     with pytest.raises(StopError):
-        run(placed, checkpoint=ev.Checkpoint(folder, every=every), progress=stop_at(superstep))
+        run(placed, checkpoint=ev.Checkpoint(folder, every="1step"), progress=stop_at(superstep))
     assert any(file.suffix == ".json" for file in folder.iterdir())
 
 
@@ -120,6 +124,21 @@ def test_a_run_continues(tmp_path, name, place):
     assert result.outcome == whole.outcome
     assert result.seconds > result.timeline.earlier_seconds > 0
     check_close(run(other, checkpoint=resume(tmp_path / "b")), expected, name)
+
+
+@pytest.mark.parametrize("name", ["pagerank", "bfs", "sssp"])
+def test_gpus_continue(tmp_path, monkeypatch, name):
+    """A single fake GPU, which has kernels for many levels, and a fake GPU with a CPU."""
+    find_kernels_of_gpus(monkeypatch)
+    run, spec, _ = CASES[name]
+    graph = ev.read(spec)
+    single = ev.partition(graph, [FakeGpu("cuda:0", 0)])
+    expected = values(run(graph, on="cpu:1"))
+    stopped(run, single, tmp_path / "c", 3)
+    both = ev.partition(graph, [CpuElement("cpu:1", 1), FakeGpu("cuda:0", 0)], policy="high", alpha=0.5)
+    shutil.copytree(tmp_path / "c", tmp_path / "d")
+    check_close(run(both, checkpoint=resume(tmp_path / "c")), expected, name)
+    check_close(run(single, checkpoint=resume(tmp_path / "d")), expected, name)
 
 
 def test_components_are_kept_when_all_are_found(tmp_path):
@@ -306,7 +325,10 @@ def test_checkpoints_of_an_earlier_run_are_not_overwritten(folder, placed):
 def test_a_folder_that_cannot_be_used(placed, tmp_path):
     with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*: no such file or directory"):
         ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "absent" / "c"))
-    with pytest.raises(ev.FileError, match=r"cannot use checkpoints in .*: there is no such folder"):
+    (tmp_path / "file").touch()
+    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*file: file exists"):
+        ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "file"))
+    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*c: no such file or directory"):
         ev.pagerank(placed, checkpoint=resume(tmp_path / "c"))
 
 
@@ -338,11 +360,36 @@ def test_a_full_disk_is_a_warning(placed, tmp_path, monkeypatch, caplog, kind):
     assert not list(folder.glob(".*"))
 
 
+def test_no_memory_for_a_copy_is_a_warning(placed, tmp_path, monkeypatch, caplog):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("evener.engine.checkpoints.checkpoints.values_of", full)
+    result = ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"))
+    assert result.outcome["converged"]
+    assert ["not enough memory" in record.message for record in caplog.records] == [True]
+
+
+def test_a_rank_that_cannot_write_is_named(tmp_path, monkeypatch):
+    def full(folder, name, arrays):
+        if ".00001." in name:
+            raise OSError(28, "No space left on device")
+        return write(folder, name, arrays)
+
+    write = CheckpointFolder.write
+    monkeypatch.setattr(CheckpointFolder, "write", full)
+    (tmp_path / "00000000.00000.state").touch()
+    with pytest.raises(
+        ev.FileError, match=r"cannot write checkpoints to .* on rank 1: no space left on device"
+    ):
+        run_ranks(2, lambda _: ev.bfs(ev.partition("rmat:5", "cpu:1"), checkpoint=ev.Checkpoint(tmp_path)))
+
+
 def test_an_error_in_the_thread_is_raised(placed, tmp_path, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("evener.engine.checkpoints.folder.CheckpointFolder.write", broken)
+    monkeypatch.setattr("evener.engine.checkpoints.checkpoints.Shard", broken)
     with pytest.raises(ZeroDivisionError):
         ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"))
 

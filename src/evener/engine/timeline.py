@@ -228,7 +228,8 @@ class Timeline:
             sum(span.receive for span in self.spans),
             sum(span.wait for span in self.spans),
         ]
-        overhead = max(0.0, self.seconds * len(self.elements) - sum(totals))
+        own_seconds = self.seconds - self.earlier_seconds
+        overhead = max(0.0, own_seconds * len(self.elements) - sum(totals))
         whole = sum(totals) + overhead
         return Shares(*(part / whole if whole else 0.0 for part in (*totals, overhead)))
 

@@ -153,6 +153,7 @@ class _WrittenCheckpoints(Checkpoints):
         self, engine: Engine, pg: PartitionedGraph, checkpoint: Checkpoint, run: dict[str, Any]
     ) -> None:
         self._engine, self._pg, self._world = engine, pg, pg.world
+        self._world.recovery = ""
         self._checkpoint, self._run = checkpoint, run
         self._folder = CheckpointFolder(checkpoint.folder)
         self._steps, self._last_step, self._last_time = -1, 0, perf_counter()
@@ -180,17 +181,22 @@ class _WrittenCheckpoints(Checkpoints):
     def _create(self) -> None:
         if self._world.rank == 0 and not self._checkpoint.resume:
             try:
-                self._checkpoint.folder.mkdir(exist_ok=True)
+                self._folder.path.mkdir(exist_ok=True)
             except OSError as error:
-                msg = f"cannot write checkpoints to {self._checkpoint.folder}: {_cause(error)}"
-                raise FileError(msg) from error
+                raise self._unusable(error) from error
 
     def _check_folder(self) -> None:
-        folder = self._checkpoint.folder
-        if not folder.is_dir():
-            rank = f"rank {self._world.rank} finds " if self._world.size > 1 else "there is "
-            msg = f"cannot use checkpoints in {folder}: {rank}no such folder"
-            raise FileError(msg)
+        """Raise FileError if this rank cannot write to the folder."""
+        name = shard_name(0, self._world.rank, "state")
+        try:
+            self._folder.write(name, [])
+            (self._folder.path / name).unlink()
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> FileError:
+        on = f" on rank {self._world.rank}" if self._world.size > 1 else ""
+        return FileError(f"cannot write checkpoints to {self._folder.path}{on}: {_cause(error)}")
 
     # ---- continue ---------------------------------------------------------------------------------
 
@@ -276,9 +282,13 @@ class _WrittenCheckpoints(Checkpoints):
     def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...]) -> None:
         """Copy the state, and let a thread write the copy."""
         seconds = self._engine.recorder.seconds
-        copies = [part for array in arrays.values() for part in values_of(self._engine, array)]
         manifest = Manifest(self._run, self._steps, seconds, list(scalars), _layout(arrays), [])
-        shard = self._threads.submit(self._write, self._generation, copies)
+        shard: Future[Shard] = Future()
+        try:
+            copies = [part for array in arrays.values() for part in values_of(self._engine, array)]
+            shard = self._threads.submit(self._write, self._generation, copies)
+        except MemoryError as error:
+            shard.set_exception(error)
         self._writing = _Writing(self._generation, manifest, shard)
         self._generation += 1
         self._last_step, self._last_time = self._steps, perf_counter()
@@ -301,7 +311,7 @@ class _WrittenCheckpoints(Checkpoints):
         error = self._writing.shard.exception()
         if error is None:
             return self._writing.shard.result()
-        if not isinstance(error, OSError | EvenerError):
+        if not isinstance(error, OSError | MemoryError):
             raise error
         return _cause(error)
 
@@ -367,4 +377,4 @@ def _layout(arrays: Mapping[str, StateArray]) -> list[list[str]]:
 
 def _cause(error: BaseException) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return text.lower() if isinstance(error, OSError) else text
+    return text.lower() or "not enough memory"

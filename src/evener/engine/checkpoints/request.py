@@ -43,7 +43,7 @@ class Checkpoint:
     Notes
     -----
     A checkpoint that cannot be written, for example to a full disk, is a warning: the run goes on, and the
-    previous checkpoint stays valid.
+    previous checkpoint stays valid. A folder that cannot be written to at the beginning is an error.
 
     Examples
     --------

@@ -348,7 +348,9 @@ def test_a_full_disk_is_a_warning(placed, tmp_path, monkeypatch, caplog, kind):
 
     def look(progress):
         if progress.superstep == 7:
-            assert {file.name for file in folder.glob("*.json")} == {"00000001.json", "00000002.json"}
+            assert {"00000001.json"} <= {file.name for file in folder.glob("*.json")} <= {
+                "00000001.json", "00000002.json",
+            }  # fmt: skip
 
     result = ev.pagerank(placed, checkpoint=ev.Checkpoint(folder, every="1step"), progress=look)
     check_equal(result, values(ev.pagerank(placed)))
@@ -358,6 +360,12 @@ def test_a_full_disk_is_a_warning(placed, tmp_path, monkeypatch, caplog, kind):
     assert record.message.endswith("the run goes on, and an earlier checkpoint stays valid")
     assert max(file.name for file in folder.glob("*.json")) > "00000006.json"
     assert not list(folder.glob(".*"))
+    kept = CheckpointFolder(folder)
+    for generation in kept.generations():
+        manifest = kept.read_manifest(generation)
+        (shard,) = manifest.shards
+        kept.read(shard.vertices, ["<u4"], shard.owned, shard.vertices_checksum)
+        kept.read(shard.state, ["<f4"], shard.owned, shard.state_checksum)
 
 
 def test_no_memory_for_a_copy_is_a_warning(placed, tmp_path, monkeypatch, caplog):

@@ -168,6 +168,7 @@ class _WrittenCheckpoints(Checkpoints):
         self._generation, found = self._world.allgather(
             (self._folder.next_generation(), self._folder.generations())
         )[0]
+        self._folder.first = self._generation
         self._saved = self._open(found) if checkpoint.resume else None
         if found and not checkpoint.resume:
             msg = (

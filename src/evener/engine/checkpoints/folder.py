@@ -79,10 +79,16 @@ class CheckpointFolder:
     Parameters
     ----------
     path : Path
+
+    Attributes
+    ----------
+    first : int
+        The first generation of this run. Its files of vertices stay.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.first = 0
         # The files of the valid generations to keep, oldest first; rank 0 knows them.
         self._kept: list[set[str]] = []
 
@@ -136,7 +142,9 @@ class CheckpointFolder:
         self.keep(generation, manifest)
         # Manifests first, so that no manifest names a file that was removed.
         for name in sorted(self._names(), key=lambda name: not name.endswith(".json")):
-            if _generation(name) <= generation and not any(name in names for names in self._kept):
+            kept = any(name in names for names in self._kept)
+            written_once = name.endswith(".vertices") and _generation(name) >= self.first
+            if _generation(name) <= generation and not kept and not written_once:
                 with suppress(OSError):
                     (self.path / name).unlink()
 

@@ -1,8 +1,8 @@
 """Question: how fast are the five algorithms on one GPU, compared with cuGraph and the memory bandwidth.
 
-R-MAT graphs, undirected, 16 edges a vertex. The graph is placed before the clock starts. The clock stops when
-the answer is complete in GPU memory, as for cuGraph. BFS and SSSP start at 16 vertices drawn with a fixed
-seed. Betweenness uses four of them. Times are medians; PageRank's is one of 50 iterations.
+Undirected R-MAT or uniform graphs, 16 edges a vertex. The graph is placed before the clock starts. The clock
+stops when the answer is complete in GPU memory, as for cuGraph. BFS and SSSP start at 16 vertices drawn with
+a fixed seed. Betweenness uses four of them. Times are medians; PageRank's is one of 50 iterations.
 
 Every search is verified. The first ranks and components are verified, and the others are compared with them.
 Betweenness is compared with the CPU, because its verifier is serial.
@@ -11,6 +11,7 @@ The first run of PageRank on a placement sorts the edges into blocks of columns
 (`evener.partition.column_blocks`). A result's `seconds`, which are recorded here, exclude that.
 
     python benchmarks/gpu_rivals.py --scales 22 24 26
+    python benchmarks/gpu_rivals.py --kind uniform --scales 22 --tasks pagerank
 
 cuGraph does not run here. Its times are figures of version 26.10 on an NVIDIA H200, on graphs of the same
 kind. The weights of that graph are unknown. Evener's are integers 1..255.
@@ -36,11 +37,12 @@ TASKS = {
     "betweenness": "Betweenness, four sources",
 }
 ITERATIONS = 50
-# Seconds of cuGraph on one H200 by scale and task, and the speed-ups that Evener aims at.
+# Seconds of cuGraph on one H200 by graph and task, and the speed-ups that Evener aims at.
 CUGRAPH = {
-    22: {"pagerank": 1.01e-3, "bfs": 3.46e-3, "wcc": 27.4e-3, "sssp": 81e-3, "betweenness": 148e-3},
-    24: {"pagerank": 3.64e-3, "bfs": 7.6e-3, "wcc": 52.8e-3, "sssp": 139e-3, "betweenness": 504e-3},
-    26: {"pagerank": 16.2e-3, "bfs": 20.5e-3, "wcc": 130e-3, "sssp": 341e-3, "betweenness": 2.36},
+    "rmat:22": {"pagerank": 1.01e-3, "bfs": 3.46e-3, "wcc": 27.4e-3, "sssp": 81e-3, "betweenness": 148e-3},
+    "rmat:24": {"pagerank": 3.64e-3, "bfs": 7.6e-3, "wcc": 52.8e-3, "sssp": 139e-3, "betweenness": 504e-3},
+    "rmat:26": {"pagerank": 16.2e-3, "bfs": 20.5e-3, "wcc": 130e-3, "sssp": 341e-3, "betweenness": 2.36},
+    "uniform:22": {"pagerank": 1.49e-3},
 }
 WANTED = {"pagerank": 1.6, "bfs": 4, "wcc": 5, "sssp": 3, "betweenness": 2}
 
@@ -52,7 +54,7 @@ def main():
     print(f"{name}: a copy reads and writes {speed / 1e12:.2f} TB/s")
     rows, graphs = [], {}
     for scale in options.scales:
-        spec = f"rmat:{scale}"
+        spec = f"{options.kind}:{scale}"
         kinds = {
             spec: [task for task in options.tasks if task != "sssp"],
             f"{spec},weights={WEIGHTS}": [task for task in options.tasks if task == "sssp"],
@@ -62,28 +64,32 @@ def main():
                 continue
             graph = ev.read(kind)
             graphs[spec] = {"vertices": graph.n, "stored edges": graph.m}
-            rows += _one_graph(scale, graph, tasks, options)
+            rows += _one_graph(spec, graph, tasks, options)
             del graph  # before the next one is made
             if not options.no_record:  # after each graph, because a large one may not finish
                 more = {"gpu": name, "graphs": graphs, "copy, bytes a second": round(speed)}
                 some = [] if set(options.tasks) == set(TASKS) else options.tasks
-                record = "_".join(["gpu_rivals", *some])
+                kind = [] if options.kind == "rmat" else [options.kind]
+                record = "_".join(["gpu_rivals", *kind, *some])
                 harness.record(record, question=__doc__.splitlines()[0], rows=rows, **more)
 
 
-def _one_graph(scale, graph, tasks, options):
+def _one_graph(spec, graph, tasks, options):
     placed = ev.partition(graph, on="cuda:0")
     sources = draw_sources(graph, options.sources)
     rows = []
     for task in tasks:
         seconds = seconds_of(task, placed, sources, options)
-        rows.append(_row(scale, task, seconds, _floors(task, placed)))
+        rows.append(_row(spec, task, seconds, _floors(task, placed)))
         _show(rows[-1])
     return rows
 
 
-def seconds_of(task, placed, sources, options):
-    """Return seconds of each run, after as many runs that compile and warm up."""
+def seconds_of(task, placed, sources, options, verify=None):
+    """Return seconds of each run, after as many runs that compile and warm up.
+
+    `verify` is called with the task and all results. By default, it checks them as the module says.
+    """
     run, rounds, parts = {
         "pagerank": (
             lambda _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False),
@@ -99,7 +105,7 @@ def seconds_of(task, placed, sources, options):
     del before
     results = [run(i) for i in range(rounds)]
     if not options.no_verify:
-        _verify(task, results)
+        (verify or _verify)(task, results)
     return [result.seconds / parts for result in results]
 
 
@@ -131,11 +137,11 @@ def _floors(task, placed):
     return {"ids_seconds": ids, "gather_seconds": gather}
 
 
-def _row(scale, task, taken, floors):
-    rival = CUGRAPH.get(scale, {}).get(task)
+def _row(spec, task, taken, floors):
+    rival = CUGRAPH.get(spec, {}).get(task)
     ours = harness.median(taken)
     return {
-        "graph": f"rmat:{scale}",
+        "graph": spec,
         "task": task,
         "median_seconds": ours,
         "least_seconds": min(taken),
@@ -160,6 +166,7 @@ def _show(row):
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kind", default="rmat", choices=["rmat", "uniform"])
     parser.add_argument("--scales", type=int, nargs="+", default=[22, 24, 26])
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--sources", type=int, default=16)

@@ -7,10 +7,12 @@ as well. Each algorithm and part that fits has its own record, such as hybrid_pa
 
     python benchmarks/hybrid.py --scale 24 --fits 0.5 0.25 0.125
 
-Times are medians: one iteration of PageRank, and BFS over sources drawn with a fixed seed. The first answer
-to each question is verified, and the last parents on each placement. Other answers are compared with verified
-ones, ranks to 1e-6. Runs are recorded for plans as usual, so predictions improve during a sweep. With an
-empty cache directory (XDG_CACHE_HOME) they begin with hardware facts.
+Times are medians: one iteration of PageRank, components, and searches from sources drawn with a fixed seed.
+SSSP is measured alone, because its graph has weights. The first answer to each question is verified, and the
+last parents on each placement. Other answers are compared with verified ones, ranks to 1e-6.
+
+Runs are recorded for plans as usual, so predictions improve during a sweep. With an empty cache directory
+(XDG_CACHE_HOME) they begin with hardware facts.
 """
 
 from __future__ import annotations
@@ -27,13 +29,16 @@ import numpy as np
 import evener as ev
 import gpu_floors
 import harness
-from cpu_rivals import draw_sources
+from cpu_rivals import WEIGHTS, draw_sources
 from evener.algorithms.registry import find
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model, plan_and_place
 
 ITERATIONS = 8
+# The array of each task's result in which answers are compared.
+ANSWERS = {"pagerank": "rank", "bfs": "distance", "wcc": "component", "sssp": "distance"}
+SEARCHES = ("bfs", "sssp")
 HYBRID = "cpu,cuda:0"
 # Relative difference of ranks that are summed in another order.
 APART = 1e-6
@@ -43,7 +48,7 @@ def main():
     options = _options()
     link = {"mapped": gpu_floors.mapped_bytes_per_second(), "copied": gpu_floors.copied_bytes_per_second()}
     print(f"the bus: {link['mapped'] / 1e9:.1f} GB/s read by kernels, {link['copied'] / 1e9:.1f} GB/s copied")
-    graph = ev.read(f"rmat:{options.scale}")
+    graph = ev.read(f"rmat:{options.scale}" + f",weights={WEIGHTS}" * ("sssp" in options.tasks))
     bench = _Bench(graph, draw_sources(graph, options.sources), options)
     for fits in options.fits:
         rows = _one_part(bench, link, fits)
@@ -56,7 +61,8 @@ def main():
 def _one_part(bench, link, fits):
     """Return the rows of the sweep for this part of the edges; all are recorded."""
     graph, options = bench.graph, bench.options
-    memory = int(bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1) + fits * graph.m * 4)
+    edge_bytes = graph.targets.itemsize + (0 if graph.weights is None else graph.weights.itemsize)
+    memory = int(bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1) + fits * graph.m * edge_bytes)
     left_out = {}
     rows = [row for task in options.tasks for row in bench.placed_by_plan(fits, task, memory)]
     rows += bench.placed_as(None, "cpu", "random", None, None)
@@ -93,7 +99,7 @@ class _Bench:
 
     def placed_as(self, fits, on, policy, alpha, memory):
         # Searches need both directions, and prefixes of rows.
-        directions = "both" if "bfs" in self.options.tasks else "in"
+        directions = "in" if self.options.tasks == ["pagerank"] else "both"
 
         def place():
             return ev.partition(
@@ -153,14 +159,16 @@ class _Bench:
     def _times(self, placed, task):
         """Return the seconds of each run after the first, and elements and supersteps of the median run."""
         taken, busy, supersteps, result = [], [], [], None
-        rounds = len(self._sources) if task == "bfs" else self.options.rounds
+        rounds = len(self._sources) if task in SEARCHES else self.options.rounds
         passes = ITERATIONS if task == "pagerank" else 1
         for i in range(-1, rounds):
             result = None  # the next run reuses its arrays
-            if task == "bfs":
-                result = ev.bfs(placed, source=int(self._sources[max(i, 0)]))
-            else:
+            if task == "pagerank":
                 result = ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False)
+            elif task == "wcc":
+                result = ev.wcc(placed)
+            else:
+                result = getattr(ev, task)(placed, source=int(self._sources[max(i, 0)]))
             if not self.options.no_verify:
                 self._check(result, last=i == rounds - 1)
             if i >= 0:
@@ -172,9 +180,9 @@ class _Bench:
 
     def _check(self, result, *, last):
         """Verify new answers, and the last parents on a placement. Compare other answers with these."""
-        search = result.algorithm == "bfs"
         question = (result.algorithm, result.parameters.get("source"))
-        self._checked.check(result, "distance" if search else "rank", question, verify=last and search)
+        verify = last and result.algorithm in SEARCHES
+        self._checked.check(result, ANSWERS[result.algorithm], question, verify=verify)
 
 
 def _busy(result, passes):
@@ -225,13 +233,15 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=24)
     parser.add_argument("--fits", type=float, nargs="+", default=[0.5, 0.25, 0.125])
-    parser.add_argument("--tasks", nargs="+", default=["pagerank", "bfs"])
+    parser.add_argument("--tasks", nargs="+", default=["pagerank", "bfs"], choices=list(ANSWERS))
     parser.add_argument("--policies", nargs="+", default=["high", "random", "low"])
     parser.add_argument("--step", type=float, default=0.05, help="of alpha")
     parser.add_argument("--most", type=float, default=1.0, help="largest alpha")
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=7)
     options = harness.recording(parser)
+    if "sssp" in options.tasks and len(options.tasks) > 1:
+        parser.error("expected sssp as the only task, because its graph has weights")
     if not 0 < options.step < options.most:
         parser.error("the sweep begins at --step, which is more than 0 and less than --most")
     return options

@@ -33,6 +33,10 @@ TINY = {
     "own_cost": ["--scale", "8", "--rounds", "1"],
     "own_operators": ["--scale", "8", "--rounds", "1"],
     "planner_regret": [],
+    "ranks_on_gpus": [
+        *("--one", "cpu:1", "--two", "cpu:1,cpu:1", "--on-ranks", "cpu:1", "--transports", "mpi"),
+        *("--scales", "7", "--sources", "2", "--rounds", "1"),
+    ],
     "several_gpus": [
         *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),
         *("--sources", "4", "--rounds", "1"),

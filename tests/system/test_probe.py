@@ -6,15 +6,15 @@ from itertools import combinations
 
 import pytest
 
-from evener.system.probe import _rounds, measure_routes
+from evener.system.probe import measure_routes, rounds
 from evener.testing.ranks import run_ranks
 
 
 @pytest.mark.parametrize("size", range(2, 8))
 def test_each_pair_meets_once_and_no_rank_is_in_two_pairs(size):
-    rounds = _rounds(size)
-    assert sorted(pair for pairs in rounds for pair in pairs) == list(combinations(range(size), 2))
-    for pairs in rounds:
+    found = rounds(size)
+    assert sorted(pair for pairs in found for pair in pairs) == list(combinations(range(size), 2))
+    for pairs in found:
         ranks = [rank for pair in pairs for rank in pair]
         assert len(ranks) == len(set(ranks))
 

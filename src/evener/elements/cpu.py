@@ -150,6 +150,10 @@ class CpuElement:
         """Return the array itself."""
         return array
 
+    def allocate_staging(self, nbytes: int) -> NDArray[np.uint8]:
+        """Return a NumPy array."""
+        return _empty(nbytes, np.dtype(np.uint8))
+
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> NDArray[Any]:  # noqa: ARG002 - the host has one memory
         """Return a NumPy array."""
         return _empty(length, dtype)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from evener.kernels.kernel import Kernel
+    from evener.system.world import World
 
-__all__ = ["Clock", "Element", "Memory", "Queue", "padded_words"]
+__all__ = ["Clock", "Element", "Gpu", "Memory", "Queue", "Sharing", "padded_words"]
 
 # Words of 64 bits in a memory transaction of a GPU.
 _LINE_WORDS = 16
@@ -85,6 +86,10 @@ class Memory(Protocol):
 
     def download(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array of this memory on the host: the array itself or a copy."""
+        ...
+
+    def allocate_staging(self, nbytes: int) -> NDArray[np.uint8]:
+        """Return an undefined host array of shape (nbytes,), for copies from and to this memory."""
         ...
 
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> Any:
@@ -216,3 +221,75 @@ class Element(Memory, Queue, Clock, Protocol):
     name: str
     kind: str
     weight: float
+
+
+class Sharing(Protocol):
+    """Memory and events of a GPU that other processes on the machine use by their handles.
+
+    Methods that open a handle raise `DeviceError` if this GPU cannot.
+    """
+
+    def allocate(self, nbytes: int) -> tuple[NDArray[np.uint8], bytes]:
+        """Return an undefined array of this GPU and its handle. The memory is never freed."""
+        ...
+
+    def open(self, handle: bytes, nbytes: int) -> NDArray[np.uint8]:
+        """Return the array of another process with this handle and length."""
+        ...
+
+    def export(self, array: NDArray[Any]) -> tuple[bytes, int]:
+        """Return the handle of the allocation that holds an array of this GPU, and the offset in it."""
+        ...
+
+    def address(self, handle: bytes) -> int:
+        """Return the address, in this process, of the allocation of another process with this handle."""
+        ...
+
+    def event(self) -> tuple[Any, bytes]:
+        """Return an event and its handle."""
+        ...
+
+    def open_event(self, handle: bytes) -> Any:
+        """Return the event of another process, for `copy_from` and `wait_for_peer`."""
+        ...
+
+    def record(self, event: Any) -> None:
+        """Let an event of `event` occur after all work queued so far."""
+        ...
+
+    def copy(self, source: NDArray[Any], target: NDArray[np.uint8]) -> None:
+        """Copy the bytes of an array of this GPU to another one, after all work queued so far."""
+        ...
+
+
+class Gpu(Element, Protocol):
+    """A GPU, which exchanges arrays with GPUs of other ranks.
+
+    Attributes
+    ----------
+    bus_id : str
+        The place of the GPU in its machine, equal in all processes.
+    sharing : Sharing
+    stream : int
+        The address of the stream of all kernels.
+    """
+
+    @property
+    def bus_id(self) -> str: ...  # noqa: D102 - an attribute, see above
+
+    @property
+    def sharing(self) -> Sharing: ...  # noqa: D102 - an attribute, see above
+
+    @property
+    def stream(self) -> int: ...  # noqa: D102 - an attribute, see above
+
+    def group_with_ranks(self, world: World) -> Any:
+        """Return an object for launches of kernels that run on one GPU of each rank and wait for each other.
+
+        This is a collective operation and must be called by all ranks.
+        """
+        ...
+
+    def fill(self, array: NDArray[Any], value: object) -> None:
+        """Set all elements of an array to one value."""
+        ...

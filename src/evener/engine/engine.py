@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from evener.engine.array import PartitionedArray
 from evener.engine.checks import check_compute, check_push
 from evener.engine.exchange.exchange import Exchange
+from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
 from evener.engine.group import forget_group, group_of
 from evener.engine.recorder import Recorder
@@ -95,13 +96,14 @@ class Engine(Workspace):
         super().__init__(partitioned)
         self._require_host_state(algorithm, *host_state)
         self.routes = partitioned.routes
-        self._exchange = Exchange(self.elements, self.routes, self._world, self._partitioned.ranks)
+        self._network = connect_ranks(self._world, self.elements)
+        self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
         names = [element.name for element in self.elements]
         self.recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         # Whether no verb waits for elements, because each orders its own work after that of others.
         self._queued = all(element.deferred for element in self.elements)
-        self.group = group_of(partitioned) if self._world.size == 1 else None
+        self.group = group_of(partitioned, self._network)
         for element in self.elements:
             element.begin_timing(concurrent=bool(self.routes) or len(self.elements) > 1)
 
@@ -214,8 +216,8 @@ class Engine(Workspace):
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
-        exchanges = pull_before is not None or publish is not None
-        if len(self.elements) == 1 and not (self.routes and (exchanges or self._queued)):
+        exchanges = pull_before is not None or publish is not None or self._queued
+        if len(self.elements) == 1 and self.group is None and not (self.routes and exchanges):
             self._exchange.invalidate_if_used(args)
             results = [self._compute_single(kernel, args)]
         else:
@@ -388,7 +390,7 @@ class Engine(Workspace):
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left
                 element.wait()
-        self._exchange = Exchange(self.elements, self.routes, self._world, self._partitioned.ranks)
+        self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
         forget_group(self._partitioned)
 
 

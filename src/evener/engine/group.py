@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from evener.engine.array import PartitionedArray
 from evener.errors import DeviceError
+from evener.partition.route import upload_route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evener.elements.protocols import Element
+    from evener.elements.protocols import Element, Gpu
+    from evener.engine.exchange.network import Network
     from evener.partition.partitioned import PartitionedGraph
     from evener.partition.route import Route
 
@@ -37,7 +39,9 @@ class ElementGroup:
     elements : sequence of Element
     routes : sequence of Route
     launches : object
-        What `Queue.group_with` of the first element returns.
+        What `Queue.group_with` of the first element returns, or `Gpu.group_with_ranks`.
+    first : int, default 0
+        The number of the first element's partition.
 
     Attributes
     ----------
@@ -50,18 +54,31 @@ class ElementGroup:
         `Route.owner_bitmap`, `Route.rank` and `Route.index`; uint64.
     """
 
-    def __init__(self, elements: Sequence[Element], routes: Sequence[Route], launches: Any) -> None:
+    def __init__(
+        self, elements: Sequence[Element], routes: Sequence[Route], launches: Any, first: int = 0
+    ) -> None:
         self._elements = elements
         self._launches = launches
         incoming: list[list[int]] = [[] for _ in elements]
         mirrored: list[list[int]] = [[] for _ in elements]
+        own = range(first, first + len(elements))
+        # Routes to other ranks, with copies of the owner's lookups here.
+        self._copies: list[Route] = []
         for route in routes:
-            incoming[route.owner] += [route.mirror_partition, route.begin, len(route), _address(route.index)]
-            first = _NOT_CONTIGUOUS if route.first is None else route.first
-            mirrored[route.mirror_partition] += [
-                route.owner, route.begin, len(route), first, len(route.owner_bitmap),
-                _address(route.owner_bitmap), _address(route.rank), _address(route.index),
-            ]  # fmt: skip
+            if route.owner in own:
+                incoming[route.owner - first] += [
+                    route.mirror_partition, route.begin, len(route), _address(route.index),
+                ]  # fmt: skip
+            if route.mirror_partition in own:
+                here, seen = route.mirror_partition - first, route
+                if route.owner not in own:
+                    seen = upload_route(route, elements[here])
+                    self._copies.append(seen)
+                mirrored[here] += [
+                    seen.owner, seen.begin, len(seen),
+                    _NOT_CONTIGUOUS if seen.first is None else seen.first, len(seen.owner_bitmap),
+                    _address(seen.owner_bitmap), _address(seen.rank), _address(seen.index),
+                ]  # fmt: skip
         self.incoming = self._upload(incoming)
         self.mirrored = self._upload(mirrored)
         # The last table of addresses, because a run often gets the memory of the one before.
@@ -69,8 +86,11 @@ class ElementGroup:
         self._uploaded = self._upload([self._table for _ in elements])
 
     def addresses(self, arrays: Sequence[PartitionedArray]) -> PartitionedArray:
-        """Return a table of the addresses of each array on each element, for kernels of this run."""
-        table = [_address(part) for array in arrays for part in array.parts]
+        """Return a table of the addresses of each array on each element, for kernels of this run.
+
+        This is a collective operation and must be called by all ranks.
+        """
+        table = self._launches.addresses([array.parts for array in arrays])
         if table != self._table:
             self._table, self._uploaded = table, self._upload([table] * len(self._elements))
         return self._uploaded
@@ -115,15 +135,21 @@ class ElementGroup:
         )
 
 
-def group_of(partitioned: PartitionedGraph) -> ElementGroup | None:
-    """Return the group of a graph's elements; None if their kernels cannot wait for each other."""
+def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementGroup | None:
+    """Return the group of a graph's elements; None if their kernels cannot wait for each other.
+
+    This is a collective operation and must be called by all ranks.
+    """
     if partitioned not in _groups:
-        elements = partitioned.elements
-        peers = {element.peers for element in elements}
-        joined = len(elements) > 1 and len(peers) == 1 and None not in peers
-        launches = elements[0].group_with(elements) if joined else None
-        group = None if launches is None else ElementGroup(elements, partitioned.routes, launches)
-        _groups[partitioned] = group
+        elements, routes, first, launches = partitioned.elements, partitioned.routes, 0, None
+        if network is None:
+            peers = {element.peers for element in elements}
+            if len(elements) > 1 and len(peers) == 1 and None not in peers:
+                launches = elements[0].group_with(elements)
+        elif network.shares_memory:
+            first = network.world.rank
+            launches = cast("Gpu", elements[0]).group_with_ranks(network.world)
+        _groups[partitioned] = launches and ElementGroup(elements, routes, launches, first)
     return _groups[partitioned]
 
 

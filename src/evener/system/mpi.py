@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import os
 import pickle
@@ -108,6 +109,8 @@ class MpiWorld:
         The cores of this rank. Ranks divide the cores that several of them may use.
     recovery : str
         How a user continues after the loss of a rank, for the message.
+    sends_gpu_memory : bool
+        Whether the MPI library says that messages can be in GPU memory.
     """
 
     def __init__(self, mpi: Any) -> None:
@@ -129,6 +132,7 @@ class MpiWorld:
         users = [core for cores in local.allgather(usable) for core in cores]
         self.cores = max(1, int(sum(1 / users.count(core) for core in usable) + 1e-6))
         local.Free()
+        self.sends_gpu_memory = _sends_gpu_memory(mpi.__file__)
         versions = self.allgather(__version__)
         for rank, version in enumerate(versions):
             if version != versions[0]:
@@ -232,6 +236,12 @@ class MpiWorld:
 
     def _end_all(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self.fail("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), 1)
+
+
+def _sends_gpu_memory(file: str) -> bool:
+    """Return the answer of the MPI library that a module is linked with; a library that has none cannot."""
+    query = getattr(ctypes.CDLL(file), "MPIX_Query_cuda_support", None)
+    return query is not None and bool(query())
 
 
 def _usable_cores() -> list[int]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evener.system.world import World
 
-__all__ = ["RankRoute", "measure_routes"]
+__all__ = ["RankRoute", "measure_routes", "rounds"]
 
 # Bytes of the messages, and how often each goes back and forth. One time more is not counted.
 _SMALL, _SMALL_TIMES = 8, 30
@@ -30,11 +30,11 @@ class RankRoute(NamedTuple):
     first, second : int
         The ranks.
     transport : str
-        "shared memory" on one machine, "network" between machines.
+        Between hosts "network", on one host "shared memory"; between GPUs the name of a transport.
     latency : float
-        Seconds of a message of 8 bytes in one direction.
+        Seconds of 8 bytes in one direction.
     bandwidth : float
-        Bytes per second of a message of 1 MiB.
+        Bytes per second of a large message: 1 MiB between hosts, 16 MiB between GPUs.
     """
 
     first: int
@@ -51,7 +51,7 @@ def measure_routes(world: World) -> list[RankRoute]:
     """
     hosts = world.allgather(world.host)
     found = []
-    for pairs in _rounds(world.size):
+    for pairs in rounds(world.size):
         world.barrier()
         for first, second in pairs:
             if world.rank not in (first, second):
@@ -80,7 +80,7 @@ def _one_way(world: World, other: int, message: NDArray[np.uint8], times: int, *
     return median(taken[1:])
 
 
-def _rounds(size: int) -> list[list[tuple[int, int]]]:
+def rounds(size: int) -> list[list[tuple[int, int]]]:
     """Return rounds of pairs of ranks: each pair once, and each rank at most once in a round."""
     ranks = list(range(size + size % 2))
     rounds = []

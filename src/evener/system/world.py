@@ -35,6 +35,8 @@ class World(Protocol):
         The number of this rank among the ranks of its machine.
     recovery : str
         How a user continues after the loss of a rank; empty if the job must begin again.
+    sends_gpu_memory : bool
+        Whether `post` and `expect` take arrays in GPU memory.
     """
 
     rank: int
@@ -42,6 +44,7 @@ class World(Protocol):
     host: str
     local_rank: int
     recovery: str
+    sends_gpu_memory: bool
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
@@ -118,6 +121,7 @@ class SingleProcess:
     host = "this machine"
     local_rank = 0
     recovery = ""
+    sends_gpu_memory = False
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none
         """Return the value."""

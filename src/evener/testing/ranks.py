@@ -86,6 +86,8 @@ class _Expected:
 class _Rank:
     """The world of one fake rank."""
 
+    sends_gpu_memory = False
+
     def __init__(self, meeting: _Meeting, rank: int) -> None:
         self.rank = rank
         self.size = meeting.size

@@ -74,6 +74,8 @@ tree_kernels = KernelFile(__package__, "tree")
 # shorter path have more than m/EDGES_TO_SWEEP_AGAIN out-edges.
 EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
+# Default width of a bucket over that of one element, for elements that exchange values after each step.
+SEVERAL_WIDTH = 4
 # Edges whose weights are sampled to choose delta.
 _SAMPLE = 1 << 16
 _NO_LIMIT = 1 << 62
@@ -112,7 +114,7 @@ def sssp(
         Id of the vertex to start from.
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
-        over the mean degree; twice that on a group of GPUs.
+        over the mean degree; more on several elements.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -171,7 +173,8 @@ def sssp(
         )
     undirected = not pg.graph.directed
     engine = Engine(pg, "sssp", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state)
-    width = delta or _bucket_width(pg.graph) * (GROUP_WIDTH if engine.group is not None else 1)
+    wider = 1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
+    width = delta or _bucket_width(pg.graph) * wider
     start = engine.at_vertex(number)
     infinity = np.float64(np.inf)
     with open_checkpoints(engine, pg, checkpoint, "sssp", parameters) as checkpoints:

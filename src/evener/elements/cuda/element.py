@@ -16,7 +16,9 @@ from evener.elements.cuda.gpu_memory import GpuMemory
 from evener.elements.cuda.group import GpuGroup, access_each_other
 from evener.elements.cuda.launch import Launcher, PendingResult
 from evener.elements.cuda.modules import ModuleCache
+from evener.elements.cuda.rank_group import RankGpuGroup
 from evener.elements.cuda.scratch import Scratch
+from evener.elements.cuda.sharing import GpuSharing
 from evener.elements.cuda.source import OwnSource, declaration, declared_in
 from evener.elements.cuda.staging import Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike
+
+    from evener.system.world import World
 
 __all__ = ["CudaElement", "gpus", "missing"]
 
@@ -94,7 +98,8 @@ class CudaElement(GpuMemory):
         here = proxy(self)
         self._staging = Staging(lambda: here.record())
         self._sent: Any = None
-        self._group: tuple[GpuGroup, int] | None = None
+        self._group: tuple[GpuGroup | RankGpuGroup, int] | None = None
+        self.sharing = GpuSharing(index, self._device)
         self.begin_round()
 
     @property
@@ -102,6 +107,12 @@ class CudaElement(GpuMemory):
         """The place of the GPU in its machine, equal in all processes."""
         with self._guarded("reading the bus id"):
             return str(self._device.pci_bus_id)
+
+    @property
+    def stream(self) -> int:
+        """The address of the stream of all kernels."""
+        with self._guarded("running kernels"):
+            return int(self._cupy.cuda.get_current_stream().ptr)
 
     # ---- copies ---------------------------------------------------------------------------------
 
@@ -185,7 +196,11 @@ class CudaElement(GpuMemory):
             together = len(set(indices)) == len(indices) and access_each_other(indices)
         return GpuGroup(elements) if together else None
 
-    def join_group(self, group: GpuGroup, rank: int) -> None:
+    def group_with_ranks(self, world: World) -> RankGpuGroup:
+        """Return the group of one GPU for each rank. This is a collective operation."""
+        return RankGpuGroup(world, self)
+
+    def join_group(self, group: GpuGroup | RankGpuGroup, rank: int) -> None:
         """Launch the next kernels as this member of a group."""
         self._group = (group, rank)
 

@@ -150,6 +150,11 @@ class GpuMemory:
         self._unstage()
         return uploaded
 
+    def allocate_staging(self, nbytes: int) -> NDArray[np.uint8]:
+        """Return a host array in locked pages."""
+        with self._guarded("locking pages"):
+            return locked_array(nbytes, np.dtype(np.uint8))
+
     def allocate_edges(self, length: int, dtype: np.dtype[Any], on_host: int) -> TieredArray:
         """Return memory for edges: the first `on_host` in locked pages of the host, the rest on the GPU."""
         with self._guarded("sharing edges with the host"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from evener.elements.cuda.element import CudaElement
 
-__all__ = ["PATIENCE", "GpuGroup", "access_each_other"]
+__all__ = ["PATIENCE", "GpuGroup", "access_each_other", "launch_numbers", "mailbox_words"]
 
 # Seconds that a kernel waits for another GPU of its group.
 PATIENCE = 10.0
@@ -36,13 +36,16 @@ class GpuGroup:
     def __init__(self, elements: Sequence[CudaElement]) -> None:
         self.size = len(elements)
         self._elements = [ref(element) for element in elements]
-        # Also the number of the last round.
-        self._round = _ROUNDS * self.size * _SUMS
-        self._mailboxes = [element.allocate(self._round + 1, np.uint64, 0) for element in elements]
+        words = mailbox_words(self.size)
+        self._mailboxes = [element.allocate(words, np.uint64, 0) for element in elements]
         for element in elements:
             element.wait()  # before another GPU writes to the mailbox
         addresses = np.array([mailbox.data.ptr for mailbox in self._mailboxes], np.uint64)
         self._tables = [element.upload(addresses) for element in elements]
+
+    def addresses(self, arrays: Sequence[Sequence[Any]]) -> list[int]:
+        """Return the address of each array on each GPU, given its part on each GPU."""
+        return [part.data.ptr for parts in arrays for part in parts]
 
     def begin_launch(self) -> None:
         """Let the next kernels of all GPUs run as this group."""
@@ -52,8 +55,20 @@ class GpuGroup:
 
     def filled(self, rank: int) -> tuple[int, int, int, int, int]:
         """Return the numbers for a parameter of kind "Group" on the GPU `rank`."""
-        last_round = self._mailboxes[rank].data.ptr + 8 * self._round
-        return self._tables[rank].data.ptr, last_round, int(PATIENCE * 1e9), rank, self.size
+        return launch_numbers(self._tables[rank], self._mailboxes[rank], PATIENCE, rank, self.size)
+
+
+def mailbox_words(size: int) -> int:
+    """Return the words of the mailbox of a GPU in a group: the words of two rounds, and the last round."""
+    return _ROUNDS * size * _SUMS + 1
+
+
+def launch_numbers(
+    table: Any, mailbox: Any, patience: float, rank: int, size: int
+) -> tuple[int, int, int, int, int]:
+    """Return the numbers for a parameter of kind "Group": see kernels/cuda/group.cuh."""
+    last_round = mailbox.data.ptr + 8 * (mailbox_words(size) - 1)
+    return table.data.ptr, last_round, int(patience * 1e9), rank, size
 
 
 def access_each_other(indices: Sequence[int]) -> bool:

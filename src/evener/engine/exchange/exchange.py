@@ -16,8 +16,8 @@ from evener.engine.exchange.encoding import (
     unpack_pull,
     unpack_push,
 )
-from evener.engine.exchange.remote import NO_END, RemoteReceiver, RemoteSender
-from evener.engine.exchange.transport import connect
+from evener.engine.exchange.remote import TAGS_OF_LINK, FarEnd
+from evener.engine.exchange.transport import NO_END, connect
 from evener.engine.executor import no_steps
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Element
     from evener.engine.exchange.encoding import Bytes, Packet
+    from evener.engine.exchange.network import Lines, Network
     from evener.engine.exchange.transport import Receiver, Sender
     from evener.engine.executor import Step
     from evener.partition.route import Route
-    from evener.system.world import World
 
     Steps = list[list[Step]]
 
@@ -52,8 +52,8 @@ class Link:
         Arrays of the sending and of the receiving element; None for an element of another rank.
     complete : bool
         Whether packets have all values of the route.
-    far_end : FarEnd, optional
-        The rank of the other element, if it is another rank.
+    far : (FarEnd, Lines), optional
+        The other element and how to reach it, if it is on another rank.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Link:
         inbox: Buffers | None,
         *,
         complete: bool,
-        far_end: FarEnd | None = None,
+        far: tuple[FarEnd, Lines] | None = None,
     ) -> None:
         self.route = route
         self.from_partition = from_partition
@@ -83,18 +83,12 @@ class Link:
         self.receive_end: Receiver = NO_END
         if outbox is not None and inbox is not None:
             self.send_end, self.receive_end = connect(outbox.element, inbox.element, complete=complete)
-        elif outbox is not None and far_end is not None:
-            self.send_end = RemoteSender(*far_end, outbox.element)
-        elif inbox is not None and far_end is not None:
-            self.receive_end = RemoteReceiver(*far_end, inbox.element)
-
-
-class FarEnd(NamedTuple):
-    """The end of a link on another rank: the rank, and the number of the link."""
-
-    world: World
-    rank: int
-    tag: int
+        elif far is not None:
+            end, lines = far
+            if outbox is not None:
+                self.send_end = lines.sender(end, outbox.element)
+            elif inbox is not None:
+                self.receive_end = lines.receiver(end, inbox.element)
 
 
 class _Links(NamedTuple):
@@ -122,8 +116,8 @@ class Exchange:
         The elements of this rank.
     routes : sequence of Route
         The routes that begin or end on this rank.
-    world : World, optional
-        The ranks. Default: only this process.
+    network : Network, optional
+        The ways to the elements of other ranks. Default: there are no other ranks.
     ranks : sequence of int, optional
         The rank of each partition. Default: this rank.
     """
@@ -132,20 +126,22 @@ class Exchange:
         self,
         elements: Sequence[Element],
         routes: Sequence[Route],
-        world: World | None = None,
+        network: Network | None = None,
         ranks: Sequence[int] | None = None,
     ) -> None:
         self._elements = elements
         self._routes = routes
-        self._world = world
+        self._network = network
         self._ranks = [0] * len(elements) if ranks is None else list(ranks)
-        self._rank = 0 if world is None else world.rank
+        self._rank = 0 if network is None else network.world.rank
         # The number of this rank's first partition.
         self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
         # Pending messages to other ranks, for `World.wait`; those of published arrays by turn.
         self._posts: list[Any] = []
+        # How to reach other ranks, by the number of the link.
+        self._lines = [] if network is None else [network.lines() for _ in _Links._fields]
         self._published_posts: tuple[list[Any], list[Any]] = ([], [])
 
     @cached_property
@@ -163,18 +159,22 @@ class Exchange:
         """Return a link between two partitions; `number` differs for the links of a route."""
         here = [p - self._first if self._ranks[p] == self._rank else ELSEWHERE for p in (sender, receiver)]
         outbox, inbox = (None if p == ELSEWHERE else Buffers(self._elements[p]) for p in here)
-        far_end = None
-        if self._world is not None and ELSEWHERE in here:
-            far = self._ranks[sender if outbox is None else receiver]
-            tag = (route.mirror_partition * len(self._ranks) + route.owner) * len(_Links._fields) + number
-            far_end = FarEnd(self._world, far, tag)
-        return Link(route, here[0], here[1], outbox, inbox, complete=complete, far_end=far_end)
+        far = None
+        if self._network is not None and ELSEWHERE in here:
+            own, other = (receiver, sender) if outbox is None else (sender, receiver)
+            number_of_route = route.mirror_partition * len(self._ranks) + route.owner
+            tag = TAGS_OF_LINK * (number_of_route * len(_Links._fields) + number)
+            end = FarEnd(self._network.world, self._ranks[other], tag, own, other)
+            far = end, self._lines[number]
+        return Link(route, here[0], here[1], outbox, inbox, complete=complete, far=far)
 
     def settle(self) -> None:
         """Wait until arrays that were sent to other ranks may change, except those of the last `publish`."""
-        if self._world is not None:
+        if self._network is not None:
+            for lines in self._lines:
+                lines.settle()
             before = self._published_posts[1 - self._turn]
-            self._world.wait(self._posts + before)
+            self._network.world.wait(self._posts + before)
             self._posts.clear()
             before.clear()
 
@@ -284,8 +284,9 @@ class Exchange:
             for link in own:
                 packet = pack(link)
                 link.send_end.send(packet)
-                posts.extend(link.send_end.take_posted())
                 sent.append((link.from_partition, packet.nbytes))
+            for link in own:
+                posts.extend(link.send_end.take_posted())
             return sent
 
         steps = no_steps(self._elements)

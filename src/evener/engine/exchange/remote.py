@@ -1,14 +1,14 @@
-"""Links between ranks: packets pass through the memory of both hosts, as messages of the world.
+"""Links between GPUs of two ranks: the ends that a carrier moves arrays between, and the heads of packets.
 
-Each packet is one message, and its receive is posted before the packet is sent. A packet with all values, or
-with bits, has the same length every time: the message is the array itself, and arrives at its final place. A
-packet of changes differs in length: the message is a head, then the positions or flags, then the values.
+The host sees only small messages of the world. The head of a packet has its encoding and its lengths. A
+packet with all values, or with bits, has the same length every time. It needs no head unless the carrier adds
+a note.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,180 +17,216 @@ from evener.engine.exchange.encoding import Encoding, Packet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.elements.protocols import Element
+    from evener.elements.protocols import Gpu
+    from evener.engine.exchange.transport import Arrays
     from evener.system.world import World
 
-    Arrays = dict[str, NDArray[Any]]
-
-__all__ = ["NO_END", "RemoteReceiver", "RemoteSender"]
+__all__ = [
+    "HEAD_BYTES",
+    "TAGS_OF_LINK",
+    "Carrier",
+    "DeviceReceiver",
+    "DeviceSender",
+    "FarEnd",
+    "aligned",
+    "complete_packet",
+    "in_order",
+    "is_of_changes",
+    "read_head",
+    "write_head",
+]
 
 _ENCODINGS = list(Encoding)
-# Bytes of the head of a packet of changes: encoding, count, bytes. Arrays begin at multiples of 8 bytes.
-_HEAD, _ALIGNED = 24, 8
+# Bytes of the head of a packet: encoding, count, bytes. Arrays in a buffer begin at multiples of 8 bytes.
+HEAD_BYTES, _ALIGNED = 24, 8
+# Numbers of messages of a link: of heads and whole messages, and of arrays in GPU memory.
+TAGS_OF_LINK = 2
+_ORDER = ("positions", "flags", "values")
 
 
-def _aligned(nbytes: int) -> int:
+class FarEnd(NamedTuple):
+    """The end of a link that is on another rank.
+
+    Attributes
+    ----------
+    world : World
+    rank : int
+        The other rank.
+    tag : int
+        The number of the link for messages of the world. The next number also belongs to the link.
+    here, there : int
+        The numbers of the partition of this rank and of the partition of the other rank.
+    """
+
+    world: World
+    rank: int
+    tag: int
+    here: int
+    there: int
+
+
+def aligned(nbytes: int) -> int:
+    """Return the distance between arrays in a buffer, for an array of `nbytes` bytes."""
     return -(-nbytes // _ALIGNED) * _ALIGNED
 
 
-class RemoteSender:
-    """The sending end of a link to another rank.
+def in_order(arrays: Arrays) -> list[tuple[str, NDArray[Any]]]:
+    """Return the uses and the arrays of a packet in the order in which they are sent."""
+    return [(use, arrays[use]) for use in _ORDER if use in arrays]
+
+
+def is_of_changes(packet: Packet) -> bool:
+    """Return whether the length of a packet depends on what changed."""
+    return packet.encoding is Encoding.SPARSE or len(packet.arrays) > 1
+
+
+def write_head(packet: Packet, message: NDArray[np.uint8]) -> None:
+    """Write the head of a packet to the first bytes of a message."""
+    message[:HEAD_BYTES].view(np.int64)[:] = (
+        _ENCODINGS.index(packet.encoding),
+        packet.count,
+        packet.nbytes,
+    )
+
+
+def read_head(message: NDArray[np.uint8], room: Arrays) -> Packet:
+    """Return the packet with the head of a message, and with the arrays of `room` that it fills."""
+    index, count, nbytes = message[:HEAD_BYTES].view(np.int64).tolist()
+    packet = Packet(_ENCODINGS[index], count, nbytes)
+    if packet.encoding is not Encoding.SPARSE:
+        packet.arrays = {use: room[use] for use in ("flags", "values") if use in room}
+    elif count:
+        packet.arrays = {use: room[use][:count] for use in ("positions", "values")}
+    return packet
+
+
+def complete_packet(room: Arrays) -> Packet:
+    """Return the packet that fills the only array of `room`."""
+    ((use, target),) = room.items()
+    encoding = Encoding.DENSE if use == "values" else Encoding.BITS
+    return Packet(encoding, len(target), target.nbytes, {use: target})
+
+
+class Carrier(Protocol):
+    """Moves the arrays of packets between GPUs of different ranks, in the order of each GPU's work.
+
+    Attributes
+    ----------
+    note_bytes : int
+        Bytes that the carrier adds to the head of each packet. 0: packets of constant length have no head.
+    """
+
+    note_bytes: int
+
+    def send(self, end: DeviceSender, arrays: list[NDArray[Any]]) -> bytes:
+        """Begin to send arrays after the work queued so far, and return the carrier's note."""
+        ...
+
+    def add_receiver(self, end: DeviceReceiver) -> None:
+        """Receive for this end too."""
+        ...
+
+    def bring(self, end: DeviceReceiver) -> None:
+        """Call `arrive` of an end, and fill the arrays that it returns before the GPU's later work."""
+        ...
+
+    def settle(self) -> None:
+        """Begin all transfers of packets that were sent so far."""
+        ...
+
+
+class DeviceSender:
+    """The sending end of a link from a GPU to a GPU of another rank.
 
     Parameters
     ----------
-    world : World
-    rank, tag : int
-        The other rank, and the number of the link, which both ranks know.
-    element : Element
+    far : FarEnd
+    element : Gpu
         The element that sends.
+    carrier : Carrier
+
+    Attributes
+    ----------
+    posted : list
+        What `World.wait` needs for the messages sent since the last call of `take_posted`.
     """
 
     in_place = False
 
-    def __init__(self, world: World, rank: int, tag: int, element: Element) -> None:
-        self._world = world
-        self._rank = rank
-        self._tag = tag
-        self._element = element
-        self._posted: list[Any] = []
-        self._message = np.empty(0, np.uint8)
+    def __init__(self, far: FarEnd, element: Gpu, carrier: Carrier) -> None:
+        self.far = far
+        self.element = element
+        self._carrier = carrier
+        self.posted: list[Any] = []
 
     def send(self, packet: Packet) -> None:
-        """Post the packet. Arrays that a CPU sends must not change until `World.wait`."""
-        arrays = {use: self._element.download(array) for use, array in packet.arrays.items()}
-        of_changes = packet.encoding is Encoding.SPARSE or len(arrays) > 1
-        sent = self._changes(packet, arrays) if of_changes else next(iter(arrays.values()))
-        self._posted.append(self._world.post(self._rank, self._tag, sent))
-
-    def _changes(self, packet: Packet, arrays: Arrays) -> NDArray[np.uint8]:
-        """Return the message of a packet of changes. One such message of a link is in transit at a time."""
-        parts = [arrays[use].view(np.uint8) for use in ("positions", "flags", "values") if use in arrays]
-        length = _HEAD + sum(_aligned(len(part)) for part in parts)
-        if len(self._message) < length:
-            self._message = np.empty(2 * length, np.uint8)
-        head = self._message[:_HEAD].view(np.int64)
-        head[:] = _ENCODINGS.index(packet.encoding), packet.count, packet.nbytes
-        begin = _HEAD
-        for part in parts:
-            self._message[begin : begin + len(part)] = part
-            begin += _aligned(len(part))
-        return self._message[:length]
+        """Begin to send the packet, and post its head."""
+        note = self._carrier.send(self, [array for _, array in in_order(packet.arrays)])
+        if note or is_of_changes(packet):
+            head = np.empty(HEAD_BYTES + len(note), np.uint8)
+            write_head(packet, head)
+            head[HEAD_BYTES:] = np.frombuffer(note, np.uint8)
+            self.posted.append(self.far.world.post(self.far.rank, self.far.tag, head))
 
     def take_posted(self) -> list[Any]:
-        """Return what `World.wait` needs for the packets sent since the last call."""
-        posted, self._posted = self._posted, []
+        """Return `posted`, and begin a new list."""
+        posted, self.posted = self.posted, []
         return posted
 
 
 class _Expected(NamedTuple):
-    """A packet that will arrive.
-
-    Attributes
-    ----------
-    room : dict of str to ndarray
-        Where the receiver's element needs the arrays.
-    message : ndarray
-        Where the message arrives, in host memory.
-    posted : Any
-        The receive, for `World.wait`.
-    """
+    """A packet that will arrive: where its arrays are needed, and its head with the posted receive."""
 
     room: Arrays
-    message: NDArray[Any]
+    head: NDArray[np.uint8] | None
     posted: Any
 
 
-class RemoteReceiver:
-    """The receiving end of a link from another rank; the parameters are those of `RemoteSender`."""
+class DeviceReceiver:
+    """The receiving end of a link from a GPU of another rank; the parameters are those of `DeviceSender`."""
 
-    def __init__(self, world: World, rank: int, tag: int, element: Element) -> None:
-        self._world = world
-        self._rank = rank
-        self._tag = tag
-        self._element = element
+    def __init__(self, far: FarEnd, element: Gpu, carrier: Carrier) -> None:
+        self.far = far
+        self.element = element
+        self._carrier = carrier
         self._expected: deque[_Expected] = deque()
-        self._changes = np.empty(0, np.uint8)
+        self._packets: deque[Packet] = deque()
+        carrier.add_receiver(self)
+
+    @property
+    def expects(self) -> bool:
+        """Whether a packet is expected that has not arrived."""
+        return bool(self._expected)
 
     def expect(self, room: Arrays) -> None:
-        """Begin to receive the next packet. A packet of changes needs room for several arrays."""
-        if len(room) > 1:
-            # A packet of positions has fewer bytes than a packet of flags, but for the alignment.
-            length = _HEAD + _aligned(room["flags"].nbytes) + _aligned(room["values"].nbytes) + 2 * _ALIGNED
-            # A copy to a GPU may still read the last message.
-            if len(self._changes) < length or not self._element.addressable:
-                self._changes = np.empty(length, np.uint8)
-            message = self._changes
+        """Provide room for the next packet, and begin to receive its head."""
+        head, posted = None, None
+        if len(room) > 1 or self._carrier.note_bytes:
+            head = np.empty(HEAD_BYTES + self._carrier.note_bytes, np.uint8)
+            posted = self.far.world.expect(self.far.rank, self.far.tag, head)
+        self._expected.append(_Expected(room, head, posted))
+
+    def arrive(self) -> tuple[list[NDArray[Any]], bytes]:
+        """Wait for the head of the next packet; return the arrays to fill, and the carrier's note."""
+        room, head, posted = self._expected.popleft()
+        if head is None:
+            packet, note = complete_packet(room), b""
         else:
-            (target,) = room.values()
-            message = target if self._element.addressable else np.empty(len(target), target.dtype)
-        posted = self._world.expect(self._rank, self._tag, message)
-        self._expected.append(_Expected(room, message, posted))
+            self.far.world.wait([posted])
+            packet, note = read_head(head, room), head[HEAD_BYTES:].tobytes()
+        self._packets.append(packet)
+        return [array for _, array in in_order(packet.arrays)], note
 
     def receive(self) -> Packet:
-        """Return the oldest packet, after waiting for it."""
-        room, message, posted = self._expected.popleft()
-        self._world.wait([posted])
-        if len(room) > 1:
-            return self._packet_of_changes(room, message)
-        ((use, target),) = room.items()
-        if message is not target:
-            self._element.wait_for(self._element.copy_in(message, target))
-        encoding = Encoding.DENSE if use == "values" else Encoding.BITS
-        return Packet(encoding, len(target), target.nbytes, {use: target})
-
-    def _packet_of_changes(self, room: Arrays, message: NDArray[np.uint8]) -> Packet:
-        index, count, nbytes = message[:_HEAD].view(np.int64).tolist()
-        packet = Packet(_ENCODINGS[index], count, nbytes)
-        if packet.encoding is Encoding.SPARSE:
-            lengths = {"positions": count, "values": count} if count else {}
-        else:
-            lengths = {"flags": len(room["flags"]), "values": len(room["values"])}
-        begin = _HEAD
-        for use, length in lengths.items():
-            target = room[use][:length]
-            arrived = message[begin : begin + target.nbytes].view(target.dtype)
-            begin += _aligned(target.nbytes)
-            if self._element.addressable:
-                packet.arrays[use] = arrived
-            else:
-                self._element.wait_for(self._element.copy_in(arrived, target))
-                packet.arrays[use] = target
-        return packet
+        """Return the oldest packet. Later work of the GPU sees complete arrays."""
+        if not self._packets:
+            self._carrier.bring(self)
+        return self._packets.popleft()
 
     def release(self) -> None:
         """Do nothing: the packet is a copy."""
 
     def discard(self) -> None:
         """Receive and drop all packets that were expected."""
-        while self._expected:
+        while self._expected or self._packets:
             self.receive()
-
-
-class _NoEnd:
-    """The end of a link that is on another rank."""
-
-    in_place = False
-
-    def send(self, packet: Packet) -> None:
-        """Raise an error."""
-        raise NotImplementedError
-
-    def take_posted(self) -> list[Any]:
-        """Return nothing."""
-        return []
-
-    def receive(self) -> Packet:
-        """Raise an error."""
-        raise NotImplementedError
-
-    def expect(self, room: Arrays) -> None:
-        """Do nothing."""
-
-    def release(self) -> None:
-        """Do nothing."""
-
-    def discard(self) -> None:
-        """Do nothing."""
-
-
-NO_END = _NoEnd()

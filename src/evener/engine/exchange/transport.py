@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
-__all__ = ["Channel", "CopyingReceiver", "CopyingSender", "Receiver", "Sender", "Transport", "connect"]
+__all__ = [
+    "NO_END",
+    "Channel",
+    "CopyingReceiver",
+    "CopyingSender",
+    "Receiver",
+    "Sender",
+    "Transport",
+    "connect",
+]
 
 
 class Sender(Protocol):
@@ -43,7 +52,10 @@ class Sender(Protocol):
         ...
 
     def take_posted(self) -> list[Any]:
-        """Return what `World.wait` needs for the packets sent to another rank since the last call."""
+        """Return what `World.wait` needs for the packets sent to another rank since the last call.
+
+        Call this method after `send`, for all packets of an element at once.
+        """
         ...
 
 
@@ -129,7 +141,8 @@ def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tup
 def _transports() -> list[Transport]:
     folder = import_module("evener.engine.exchange.transports")
     modules = [import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)]
-    return sorted((module.TRANSPORT for module in modules), key=lambda transport: transport.preference)
+    found = [module.TRANSPORT for module in modules if hasattr(module, "TRANSPORT")]
+    return sorted(found, key=lambda transport: transport.preference)
 
 
 # ---- ends whose packets are copied -----------------------------------------------------------------
@@ -206,3 +219,33 @@ class CopyingReceiver:
         """Drop all packets; later work still comes after their copies."""
         while self._channel.packets:
             self.receive()
+
+
+class _NoEnd:
+    """The end of a link that is on another rank."""
+
+    in_place = False
+
+    def send(self, packet: Packet) -> None:
+        """Raise an error."""
+        raise NotImplementedError
+
+    def take_posted(self) -> list[Any]:
+        """Return nothing."""
+        return []
+
+    def receive(self) -> Packet:
+        """Raise an error."""
+        raise NotImplementedError
+
+    def expect(self, room: Arrays) -> None:
+        """Do nothing."""
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    def discard(self) -> None:
+        """Do nothing."""
+
+
+NO_END = _NoEnd()

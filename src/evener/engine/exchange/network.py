@@ -1,0 +1,240 @@
+"""Network: how the elements of a rank reach the elements of other ranks.
+
+GPUs reach GPUs by the first transport, in the order of preference, that a probe has found to work. All other
+elements exchange MPI messages between hosts. The environment variable `EVENER_RANK_TRANSPORT` names one
+transport for all pairs of GPUs.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from weakref import WeakKeyDictionary
+
+from evener.engine.exchange.remote import DeviceReceiver, DeviceSender
+from evener.engine.exchange.transports.mpi import HostReceiver, HostSender
+from evener.errors import ArgumentError, DeviceError, MpiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evener.elements.protocols import Element, Gpu
+    from evener.engine.exchange.remote import Carrier, FarEnd
+    from evener.engine.exchange.transport import Receiver, Sender
+    from evener.system.world import World
+
+__all__ = ["HOST", "VARIABLE", "Lines", "Network", "Place", "RankTransport", "connect_ranks"]
+
+VARIABLE = "EVENER_RANK_TRANSPORT"
+# The name of MPI messages between hosts.
+HOST = "mpi"
+
+
+class Place(NamedTuple):
+    """Where an element is.
+
+    Attributes
+    ----------
+    rank : int
+    host : str
+        The name of the machine.
+    bus_id : str
+        The place of a GPU in its machine; "" for other elements.
+    """
+
+    rank: int
+    host: str
+    bus_id: str
+
+
+class RankTransport(Protocol):
+    """A way to move packets between GPUs of two ranks. Modules of `transports` name one `RANK_TRANSPORT`.
+
+    The class is called with the world and the places of all elements. `probe` and `start` are collective
+    operations and must be called by all ranks. `elements` are the GPUs of this rank, by number.
+
+    Attributes
+    ----------
+    name : str
+        The name in `EVENER_RANK_TRANSPORT`.
+    preference : int
+        If several transports join two elements, the one with the lowest preference is used.
+    """
+
+    name: str
+    preference: int
+
+    def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
+        """Return the pairs of elements, sender first, that the transport joins and whose receiver is here."""
+        ...
+
+    def start(self, elements: dict[int, Gpu]) -> None:
+        """Prepare for links, once some pair uses the transport."""
+        ...
+
+    def carrier(self) -> Carrier:
+        """Return the carrier of links that exchange together."""
+        ...
+
+
+class Network:
+    """The transports between the elements of all ranks. The constructor is a collective operation.
+
+    Parameters
+    ----------
+    world : World
+    places : sequence of Place
+        The elements of all ranks.
+    elements : sequence of Element
+        The elements of this rank.
+    forced : str
+        The only transport between GPUs; "" if the network chooses.
+
+    Attributes
+    ----------
+    shares_memory : bool
+        Whether each rank has one element, and these are different GPUs that open each other's memory.
+    """
+
+    def __init__(
+        self, world: World, places: Sequence[Place], elements: Sequence[Element], forced: str = ""
+    ) -> None:
+        self.world = world
+        own = [number for number, place in enumerate(places) if place.rank == world.rank]
+        gpus = {
+            number: cast("Gpu", element)
+            for number, element in zip(own, elements, strict=True)
+            if places[number].bus_id
+        }
+        pairs = {
+            (a, b)
+            for a, sender in enumerate(places)
+            for b, receiver in enumerate(places)
+            if sender.rank != receiver.rank and sender.bus_id and receiver.bus_id
+        }
+        self._chosen: dict[tuple[int, int], RankTransport] = {}
+        for kind in _kinds(forced):
+            if missing := pairs - self._chosen.keys():
+                transport = kind(world, places)
+                found = set().union(*world.allgather(transport.probe(gpus)))
+                self._chosen |= dict.fromkeys(missing & found, transport)
+        missing = pairs - self._chosen.keys()
+        if missing and forced not in ("", HOST):
+            a, b = min(missing)
+            msg = (
+                f"{VARIABLE}={forced}: the GPUs of rank {places[a].rank} and rank {places[b].rank} cannot "
+                "exchange by this transport; unset the variable"
+            )
+            raise DeviceError(msg)
+        self.shares_memory = (
+            len(pairs) == world.size * (world.size - 1)
+            and len({(place.host, place.bus_id) for place in places}) == len(places) == world.size
+            and {transport.name for transport in self._chosen.values()} == {"ipc"}
+        )
+        used = {transport.name: transport for transport in self._chosen.values()}
+        for _, transport in sorted(used.items()):
+            transport.start(gpus)
+
+    def name(self, sender: int, receiver: int) -> str:
+        """Return the name of the transport between two elements of different ranks."""
+        chosen = self._chosen.get((sender, receiver))
+        return HOST if chosen is None else chosen.name
+
+    def lines(self) -> Lines:
+        """Return what makes the ends of links that exchange together."""
+        return Lines(self._chosen)
+
+
+class Lines:
+    """Makes the ends of links to other ranks that exchange together."""
+
+    def __init__(self, chosen: dict[tuple[int, int], RankTransport]) -> None:
+        self._chosen = chosen
+        self._carriers: dict[str, Carrier] = {}
+
+    def sender(self, far: FarEnd, element: Element) -> Sender:
+        """Return the sending end of a link."""
+        carrier = self._carrier(far.here, far.there)
+        if carrier is None:
+            return HostSender(far, element)
+        return DeviceSender(far, cast("Gpu", element), carrier)
+
+    def receiver(self, far: FarEnd, element: Element) -> Receiver:
+        """Return the receiving end of a link."""
+        carrier = self._carrier(far.there, far.here)
+        if carrier is None:
+            return HostReceiver(far, element)
+        return DeviceReceiver(far, cast("Gpu", element), carrier)
+
+    def _carrier(self, sender: int, receiver: int) -> Carrier | None:
+        transport = self._chosen.get((sender, receiver))
+        if transport is None:
+            return None
+        if transport.name not in self._carriers:
+            self._carriers[transport.name] = transport.carrier()
+        return self._carriers[transport.name]
+
+    def settle(self) -> None:
+        """Begin all transfers of packets that were sent so far."""
+        for carrier in self._carriers.values():
+            carrier.settle()
+
+
+# The networks of a world, by the places of its elements and the forced transport. Runs share their windows
+# and communicators.
+_networks: WeakKeyDictionary[World, dict[Any, Network]] = WeakKeyDictionary()
+
+
+def connect_ranks(world: World, elements: Sequence[Element]) -> Network | None:
+    """Return the network between the elements of all ranks; None if there is one rank.
+
+    This is a collective operation and must be called by all ranks.
+
+    Raises
+    ------
+    ArgumentError
+        If `EVENER_RANK_TRANSPORT` names no transport.
+    DeviceError
+        If the transport that it names does not join all GPUs of different ranks.
+    MpiError
+        If ranks have different values of the variable.
+    """
+    if world.size == 1:
+        return None
+    forced = os.environ.get(VARIABLE, "")
+    own = [getattr(element, "bus_id", "") for element in elements]
+    of_ranks = world.allgather((world.host, own, forced))
+    for rank, (_, _, other) in enumerate(of_ranks):
+        if other != of_ranks[0][2]:
+            msg = (
+                f"expected the same {VARIABLE} on all ranks, found {of_ranks[0][2]!r} on rank 0 and "
+                f"{other!r} on rank {rank}; pass the variable to all ranks"
+            )
+            raise MpiError(msg)
+    places = [Place(rank, host, bus_id) for rank, (host, found, _) in enumerate(of_ranks) for bus_id in found]
+    known = _networks.setdefault(world, {})
+    key = tuple(places), forced
+    if key not in known:
+        known[key] = Network(world, places, elements, forced)
+    return known[key]
+
+
+def _kinds(forced: str) -> list[Callable[[World, Sequence[Place]], RankTransport]]:
+    """Return the transports to try, in the order of preference."""
+    kinds = {kind.name: kind for kind in _rank_transports()}
+    if forced not in ("", *kinds, HOST):
+        msg = f"{VARIABLE}: expected {', '.join(kinds)} or {HOST}, found {forced!r}; unset the variable"
+        raise ArgumentError(msg)
+    return [kind for name, kind in kinds.items() if forced in ("", name)]
+
+
+@cache
+def _rank_transports() -> list[Any]:
+    """Return the classes of all transports between GPUs of ranks, in the order of preference."""
+    folder = import_module("evener.engine.exchange.transports")
+    modules = [import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)]
+    found = [module.RANK_TRANSPORT for module in modules if hasattr(module, "RANK_TRANSPORT")]
+    return sorted(found, key=lambda kind: kind.preference)

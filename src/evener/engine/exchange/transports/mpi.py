@@ -1,0 +1,187 @@
+"""MPI messages between hosts: packets pass through the memory of both hosts, page-locked for GPUs.
+
+Each packet is one message, and its receive is posted before the packet is sent. A packet with all values, or
+with bits, has the same length every time: the message is the array itself, and arrives at its final place on
+a CPU. A packet of changes differs in length: the message is a head, then the positions or flags, then the
+values.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.engine.exchange.remote import (
+    HEAD_BYTES,
+    aligned,
+    complete_packet,
+    in_order,
+    is_of_changes,
+    read_head,
+    write_head,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.elements.protocols import Element
+    from evener.engine.exchange.encoding import Packet
+    from evener.engine.exchange.remote import FarEnd
+    from evener.engine.exchange.transport import Arrays
+
+__all__ = ["HostReceiver", "HostSender"]
+
+# Buffers of an end. The exchange of one superstep may still use one while the next packet is sent.
+_TURNS = 2
+
+
+class _Buffers:
+    """Host memory for messages, used in turns: an array for each turn, and the copies that still use it."""
+
+    def __init__(self, element: Element) -> None:
+        self._element = element
+        self._turn = 0
+        self._arrays = [np.empty(0, np.uint8)] * _TURNS
+        self.copies: list[list[Any]] = [[] for _ in range(_TURNS)]
+
+    def take(self, nbytes: int) -> tuple[NDArray[np.uint8], list[Any]]:
+        """Return the array of the next turn, and its list of copies, after waiting for the last copies."""
+        self._turn = (self._turn + 1) % _TURNS
+        copies = self.copies[self._turn]
+        wait_for_copies(copies)
+        last = self._arrays[self._turn]
+        if len(last) < nbytes:
+            self._arrays[self._turn] = self._element.allocate_staging(max(nbytes, 2 * len(last)))
+        return self._arrays[self._turn][:nbytes], copies
+
+
+def wait_for_copies(copies: list[Any]) -> None:
+    """Wait on the host for copies, and forget them."""
+    for copied in copies:
+        if copied is not None:
+            copied.wait()
+    copies.clear()
+
+
+class HostSender:
+    """The sending end of a link to another rank.
+
+    Parameters
+    ----------
+    far : FarEnd
+    element : Element
+        The element that sends.
+    """
+
+    in_place = False
+
+    def __init__(self, far: FarEnd, element: Element) -> None:
+        self._far = far
+        self._element = element
+        self._buffers = _Buffers(element)
+        # Messages that are not posted yet, with the copies from the GPU to wait for.
+        self._copying: list[tuple[NDArray[Any], list[Any]]] = []
+
+    def send(self, packet: Packet) -> None:
+        """Begin to copy the packet to the host.
+
+        Arrays that a CPU sends must not change until `World.wait`.
+        """
+        arrays = [array for _, array in in_order(packet.arrays)]
+        begin = HEAD_BYTES * is_of_changes(packet)
+        if self._element.addressable and not begin:
+            self._copying.append((arrays[0], []))
+            return
+        message, copies = self._buffers.take(begin + sum(aligned(array.nbytes) for array in arrays))
+        if begin:
+            write_head(packet, message)
+        for array in arrays:
+            target = message[begin : begin + array.nbytes].view(array.dtype)
+            copies.append(self._element.copy_out(array, target))
+            begin += aligned(array.nbytes)
+        self._copying.append((message if is_of_changes(packet) else target, copies))
+
+    def take_posted(self) -> list[Any]:
+        """Post the packets sent since the last call, after their copies; return what `World.wait` needs."""
+        posted = []
+        for message, copies in self._copying:
+            wait_for_copies(copies)
+            posted.append(self._far.world.post(self._far.rank, self._far.tag, message))
+        self._copying.clear()
+        return posted
+
+
+class _Expected(NamedTuple):
+    """A packet that will arrive.
+
+    Attributes
+    ----------
+    room : dict of str to ndarray
+        Where the receiver's element needs the arrays.
+    message : ndarray
+        Where the message arrives, in host memory.
+    copies : list
+        Copies from the message that later messages wait for.
+    posted : Any
+        The receive, for `World.wait`.
+    """
+
+    room: Arrays
+    message: NDArray[Any]
+    copies: list[Any]
+    posted: Any
+
+
+class HostReceiver:
+    """The receiving end of a link from another rank; the parameters are those of `HostSender`."""
+
+    def __init__(self, far: FarEnd, element: Element) -> None:
+        self._far = far
+        self._element = element
+        self._buffers = _Buffers(element)
+        self._expected: deque[_Expected] = deque()
+
+    def expect(self, room: Arrays) -> None:
+        """Begin to receive the next packet. A packet of changes needs room for several arrays."""
+        message: NDArray[Any]
+        copies: list[Any] = []
+        if len(room) > 1:
+            # A packet of positions has fewer bytes than a packet of flags, but for the alignment.
+            message, copies = self._buffers.take(
+                HEAD_BYTES + aligned(room["flags"].nbytes) + aligned(room["values"].nbytes) + 2 * aligned(1)
+            )
+        else:
+            (message,) = room.values()
+            if not self._element.addressable:
+                pages, copies = self._buffers.take(message.nbytes)
+                message = pages.view(message.dtype)
+        posted = self._far.world.expect(self._far.rank, self._far.tag, message)
+        self._expected.append(_Expected(room, message, copies, posted))
+
+    def receive(self) -> Packet:
+        """Return the oldest packet, after waiting for it."""
+        room, message, copies, posted = self._expected.popleft()
+        self._far.world.wait([posted])
+        if len(room) == 1 and self._element.addressable:
+            return complete_packet(room)
+        begin, content = HEAD_BYTES * (len(room) > 1), message.view(np.uint8)
+        packet = read_head(content, room) if begin else complete_packet(room)
+        for use, target in in_order(packet.arrays):
+            arrived = content[begin : begin + target.nbytes].view(target.dtype)
+            begin += aligned(target.nbytes)
+            if self._element.addressable:
+                packet.arrays[use] = arrived
+            else:
+                copies.append(self._element.copy_in(arrived, target))
+                self._element.wait_for(copies[-1])
+        return packet
+
+    def release(self) -> None:
+        """Do nothing: the packet is a copy."""
+
+    def discard(self) -> None:
+        """Receive and drop all packets that were expected."""
+        while self._expected:
+            self.receive()

@@ -1,0 +1,159 @@
+"""NCCL: the GPUs of all ranks send to each other, on one machine or over the network.
+
+All sends and receives of one exchange are one group of NCCL calls on the stream of each GPU. A group begins
+when the first packet of the exchange is received: all packets have been sent then, and all lengths are known.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings
+
+from evener.elements.cuda.device_errors import leak_forever
+from evener.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.elements.protocols import Gpu
+    from evener.engine.exchange.network import Place
+    from evener.engine.exchange.remote import Carrier, DeviceReceiver, DeviceSender, FarEnd
+    from evener.system.world import World
+
+    _Transfer = tuple[FarEnd, Gpu, NDArray[Any]]
+
+__all__ = ["RANK_TRANSPORT"]
+
+
+class Nccl:
+    """The communicators of the GPUs of this rank; the parameters are those of `CudaIpc`."""
+
+    name = "nccl"
+    preference = 1
+
+    def __init__(self, world: World, places: Sequence[Place]) -> None:
+        self._world = world
+        gpus = [number for number, place in enumerate(places) if place.bus_id]
+        self._distinct = len({(places[number].host, places[number].bus_id) for number in gpus}) == len(gpus)
+        self._places = places
+        # The rank of each GPU in NCCL's numbering, by the number of the element.
+        self.ranks = {number: rank for rank, number in enumerate(gpus)}
+        self.communicators: dict[int, Any] = {}
+
+    def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
+        """Return the pairs of elements, sender first, whose receiver is here.
+
+        There are none if a rank cannot load NCCL, or if ranks share a GPU, which NCCL refuses. This is a
+        collective operation and must be called by all ranks.
+        """
+        able = self._world.allgather(not elements or _library() is not None)
+        if not (self._distinct and all(able)):
+            return set()
+        rank_of = {number: self._places[number].rank for number in self.ranks}
+        return {(a, b) for a in self.ranks for b in elements if rank_of[a] != rank_of[b]}
+
+    def start(self, elements: dict[int, Gpu]) -> None:
+        """Create the communicators. This is a collective operation and must be called by all ranks."""
+        first = min(self.ranks)
+        library = _library()
+        unique = self._world.allgather(library.get_unique_id() if first in elements else None)
+        name = next(one for one in unique if one is not None)
+        if not elements:
+            return
+        with _group(library):
+            for number, element in elements.items():
+                args = len(self.ranks), name, self.ranks[number]
+                self.communicators[number] = element.run(library.NcclCommunicator, *args)
+        for communicator in self.communicators.values():
+            leak_forever(communicator)  # to destroy one, NCCL waits for the other ranks
+
+    def carrier(self) -> Carrier:
+        """Return the carrier of the links that exchange together."""
+        return _Together(self)
+
+    def transfer(self, sends: Sequence[_Transfer], receives: Sequence[_Transfer]) -> None:
+        """Queue sends and receives on the streams of their GPUs."""
+        library = _library()
+        with _group(library):
+            for far, element, array in sends:
+                self._call(library, "send", far, element, array)
+            for far, element, array in receives:
+                self._call(library, "recv", far, element, array)
+
+    def _call(self, library: Any, name: str, far: FarEnd, element: Gpu, array: NDArray[Any]) -> None:
+        function = getattr(self.communicators[far.here], name)
+        peer = self.ranks[far.there]
+        element.run(function, _address(array), array.nbytes, library.NCCL_UINT8, peer, element.stream)
+
+
+class _Together:
+    """The carrier of links that exchange together."""
+
+    note_bytes = 0
+
+    def __init__(self, nccl: Nccl) -> None:
+        self._nccl = nccl
+        self._receivers: list[DeviceReceiver] = []
+        self._sends: list[_Transfer] = []
+
+    def add_receiver(self, end: DeviceReceiver) -> None:
+        """Receive for this end in each group."""
+        self._receivers.append(end)
+
+    def send(self, end: DeviceSender, arrays: list[NDArray[Any]]) -> bytes:
+        """Send the arrays in the next group."""
+        self._sends += [(end.far, end.element, array) for array in arrays]
+        return b""
+
+    def bring(self, end: DeviceReceiver) -> None:  # noqa: ARG002 - the group is of all ends
+        """Transfer the next packet of all ends."""
+        self.settle()
+
+    def settle(self) -> None:
+        """Transfer what was sent, and the next packet of each receiver."""
+        sends, self._sends = self._sends, []
+        receives = [
+            (end.far, end.element, target)
+            for end in self._receivers
+            if end.expects
+            for target in end.arrive()[0]
+        ]
+        if sends or receives:
+            self._nccl.transfer(sends, receives)
+
+
+def _address(array: Any) -> int:
+    return int(array.data.ptr)
+
+
+@cache
+def _library() -> Any:
+    """Return CuPy's module for NCCL; None if NCCL cannot be loaded."""
+    try:
+        with catch_warnings(action="ignore"):  # CuPy warns if there is no NCCL
+            nccl = import_module("cupy.cuda.nccl")
+            return nccl if nccl.available else None
+    except ImportError:
+        return None
+
+
+@contextmanager
+def _group(library: Any) -> Iterator[None]:
+    """Begin all calls of NCCL at the end, and translate NCCL's errors."""
+    try:
+        library.groupStart()
+        try:
+            yield
+        finally:
+            library.groupEnd()
+    except library.NcclError as error:
+        msg = f"NCCL failed ({error}); set EVENER_RANK_TRANSPORT=mpi to send through the hosts' memory"
+        raise DeviceError(msg) from error
+
+
+RANK_TRANSPORT = Nccl

@@ -1,0 +1,163 @@
+"""Transports between fake GPUs of fake ranks: answers, the choice of a transport, and use of windows."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.engine.engine import Engine
+from evener.engine.exchange.encoding import Encoding, Packet
+from evener.engine.exchange.network import HOST, VARIABLE, connect_ranks
+from evener.engine.exchange.probe import measure_gpu_routes
+from evener.engine.exchange.remote import FarEnd
+from evener.errors import ArgumentError, DeviceError
+from evener.testing import ranks
+from evener.testing.ranks import run_ranks
+from expected import Truth
+from fake_rank_gpus import FakeNccl, RankGpu, parse_rank_gpus
+
+NCCL = import_module("evener.engine.exchange.transports.nccl")
+
+
+@pytest.fixture(autouse=True)
+def fake_gpus(monkeypatch):
+    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_rank_gpus)
+    library = FakeNccl()
+    monkeypatch.setattr(NCCL, "_library", lambda: library)
+    monkeypatch.setattr(NCCL, "_address", lambda array: array)
+    monkeypatch.setattr(ranks._Rank, "sends_gpu_memory", True)
+
+
+@pytest.fixture(scope="module")
+def truths():
+    return [Truth(ev.read(f"rmat:6,{how}weights=1..9"), 3) for how in ("", "directed,")]
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi-gpu", "mpi"])
+def test_five_algorithms(monkeypatch, truths, transport):
+    monkeypatch.setenv(VARIABLE, transport)
+    for truth in truths:
+        run_ranks(2, lambda _, truth=truth: truth.check(on="gpu:0", policy="random"))
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_several_elements_of_several_ranks(monkeypatch, truths, transport):
+    """Routes between GPUs, and routes of CPUs, which go through the hosts' memory."""
+    monkeypatch.setenv(VARIABLE, transport)
+
+    def run(world):
+        pg = ev.partition(truths[1].graph, "cpu:1,gpu:0" if world.rank else "gpu:0,gpu:1")
+        truths[1].check_ranks(pg)
+        truths[1].check_bfs(ev.bfs(pg, source=truths[1].source))
+
+    run_ranks(3, run)
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_ranks_that_only_send_or_only_receive(monkeypatch, transport):
+    """Edges lead from one partition to the other only, so one rank has all mirrors."""
+    monkeypatch.setenv(VARIABLE, transport)
+    graph = ev.Graph.from_edges(np.repeat([0, 1], 10), np.tile(np.arange(2, 12), 2))
+
+    def run(world):
+        pg = ev.partition(graph, "gpu:0", policy="high", alpha=0.5, directions="out")
+        engine = Engine(pg, "test")
+        engine.superstep("exchange")
+        array = engine.array("float32", 1.0 + world.rank)
+        engine.pull(array)
+        pulled = engine.download(array)[0].tolist()
+        engine.push(array, "add")
+        return pulled, engine.download(array)[0].tolist()
+
+    one, other = run_ranks(2, run)
+    assert one == ([1.0] * 2 + [2.0] * 10, [1.0] * 2 + [0.0] * 10)
+    assert other == ([2.0] * 10, [4.0] * 10)
+
+
+def names_between(on, *, hosts=("a", "a")):
+    """The transports from rank 0 to rank 1 and back, as each rank sees them."""
+
+    def connect(world):
+        world.host = hosts[world.rank]
+        network = connect_ranks(world, parse_rank_gpus(on))
+        return network.name(0, 1), network.name(1, 0)
+
+    one, other = run_ranks(2, connect)
+    assert one == other
+    return one
+
+
+def test_the_first_transport_that_works_is_used(monkeypatch):
+    monkeypatch.setattr(ranks._Rank, "sends_gpu_memory", False)
+    assert names_between("gpu:0") == ("ipc", "ipc")
+    assert names_between("gpu:shared") == ("ipc", "ipc")
+    assert names_between("gpu:0", hosts=("a", "b")) == ("nccl", "nccl")
+    assert names_between("cpu:1") == (HOST, HOST)
+    monkeypatch.setattr(RankGpu, "shares_nothing", True)
+    assert names_between("gpu:0") == ("nccl", "nccl")
+    monkeypatch.setattr(RankGpu, "shares_nothing", False)
+    monkeypatch.setattr(RankGpu, "opens_nothing", True)
+    assert names_between("gpu:0") == ("nccl", "nccl")
+    assert names_between("gpu:shared") == (HOST, HOST)  # NCCL refuses a GPU of two ranks
+    monkeypatch.setattr(NCCL, "_library", lambda: None)
+    assert names_between("gpu:0") == (HOST, HOST)
+
+
+def test_a_transport_that_does_not_work_or_does_not_exist(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "ipc")
+    with pytest.raises(DeviceError, match="=ipc: the GPUs of rank 0 and rank 1 cannot exchange by this"):
+        names_between("gpu:0", hosts=("a", "b"))
+    monkeypatch.setenv(VARIABLE, "smoke")
+    with pytest.raises(ArgumentError, match="expected ipc, nccl, mpi-gpu or mpi, found 'smoke'"):
+        names_between("gpu:0")
+
+
+def test_a_sender_waits_for_a_window_that_is_not_released(monkeypatch):
+    """Packets of a sender that is ahead arrive unchanged, and later runs use the same windows."""
+    monkeypatch.setenv(VARIABLE, "ipc")
+
+    def run(world):
+        (element,) = parse_rank_gpus("gpu:0")
+        element.begin_round()
+        lines = connect_ranks(world, [element]).lines()
+        end = FarEnd(world, 1 - world.rank, 0, world.rank, 1 - world.rank)
+        before = element.sharing.allocated
+        if world.rank == 0:
+            sender = lines.sender(end, element)
+            for k in range(9):
+                values = element.upload(np.full(100, k, np.float32))
+                sender.send(Packet(Encoding.DENSE, 100, 400, {"values": values}))
+            world.wait(sender.take_posted())
+            return element.sharing.allocated - before
+        receiver = lines.receiver(end, element)
+        room = element.allocate(100, np.float32)
+        found = []
+        for _ in range(9):
+            receiver.expect({"values": room})
+            time.sleep(0.01)
+            found.append(set(element.download(receiver.receive().arrays["values"]).tolist()))
+        return found
+
+    windows, found = run_ranks(2, run)
+    assert found == [{k} for k in range(9)]
+    assert windows == 2
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
+def test_routes_are_measured(monkeypatch, transport):
+    """Between the GPUs of ranks 0 and 2. Rank 1 has none."""
+    monkeypatch.setenv(VARIABLE, transport)
+
+    def measure(world):
+        return measure_gpu_routes(world, None if world.rank == 1 else parse_rank_gpus("gpu:0")[0])
+
+    first, *others = run_ranks(3, measure)
+    assert others == [first, first]
+    ((one, other, name, latency, bandwidth),) = first
+    assert (one, other, name) == (0, 2, transport)
+    assert latency > 0
+    assert bandwidth > 0

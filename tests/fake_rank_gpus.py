@@ -1,0 +1,180 @@
+"""Fake GPUs of fake ranks, with memory that other ranks open, and a fake NCCL."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from queue import Empty, Queue
+from types import SimpleNamespace
+from uuid import uuid4
+
+import numpy as np
+
+from evener.elements import CpuElement
+from evener.errors import DeviceError
+from evener.system.world import current_world
+from fake_elements import ApartElement
+
+# What ranks have shared, by handle.
+_shared = {}
+# Seconds that a fake NCCL waits for another rank.
+_PATIENCE = 20
+
+
+class Copy:
+    """A copy that happens when its event is waited for."""
+
+    def __init__(self, source, target):
+        self._arrays = source.view(np.ndarray).view(np.uint8), target.view(np.ndarray).view(np.uint8)
+
+    def wait(self):
+        if self._arrays is not None:
+            np.copyto(self._arrays[1], self._arrays[0])
+            self._arrays = None
+
+
+class Event:
+    recorded = False
+
+
+def _handle():
+    return uuid4().bytes * 4
+
+
+class FakeSharing:
+    def __init__(self, element):
+        self._element = element
+        self.allocated = 0
+
+    def allocate(self, nbytes):
+        self.allocated += 1
+        handle, array = _handle(), self._element.allocate(nbytes, np.uint8, 255)
+        _shared[handle] = array
+        return array, handle
+
+    def export(self, array):
+        if self._element.shares_nothing:
+            raise DeviceError("memory of an allocator without handles")
+        return _handle(), 0
+
+    def open(self, handle, nbytes):
+        if self._element.opens_nothing:
+            raise DeviceError("no peer access")
+        array = _shared[handle]
+        assert array.memory != self._element.memory
+        assert array.nbytes == nbytes
+        return array
+
+    def event(self):
+        handle, event = _handle(), Event()
+        _shared[handle] = event
+        return event, handle
+
+    def open_event(self, handle):
+        return _shared[handle]
+
+    def record(self, event):
+        event.recorded = True
+
+    def copy(self, source, target):
+        assert source.memory == target.memory == self._element.memory
+        Copy(source, target).wait()
+
+
+class RankGpu(ApartElement):
+    """A GPU of a rank. Its copies happen as late as possible."""
+
+    addressable = False
+    peers = "fake"
+    stream = 0
+    opens_nothing = shares_nothing = False
+
+    def __init__(self, name, bus_id):
+        super().__init__(name, uuid4(), deferred=True)
+        self.bus_id = bus_id
+        self.sharing = FakeSharing(self)
+
+    def copy_in(self, source, target):
+        assert self._rounds
+        assert not hasattr(source, "memory")
+        return Copy(source, target)
+
+    def copy_out(self, source, target):
+        assert not hasattr(target, "memory")
+        return Copy(source, target)
+
+    def copy_from(self, source, target, memory, after):
+        assert self._rounds
+        assert after is None or after.recorded
+        return Copy(source, target)
+
+    def wait_for(self, done):
+        done.wait()
+
+    def wait_for_peer(self, event):
+        assert event.recorded
+
+    def group_with_ranks(self, world):
+        """The kernels of a CPU wait for no other element."""
+
+    def fill(self, array, value):
+        array[:] = value
+
+
+def parse_rank_gpus(on, **_):
+    """Elements of a rank: "cpu:1", "gpu:0" for a GPU of its own, "gpu:shared" for one that all ranks use."""
+    made = []
+    for i, word in enumerate(on.split(",") if isinstance(on, str) else on):
+        kind, number = word.split(":")
+        bus_id = number if number == "shared" else f"{current_world().rank}:{number}"
+        made.append(RankGpu(f"{word}#{i}", bus_id) if kind == "gpu" else CpuElement(f"{word}#{i}", 1))
+    return made
+
+
+class FakeNccl:
+    """NCCL's calls. A group ends when all of its sends have been received, as on a GPU's stream."""
+
+    available = True
+    NCCL_UINT8 = 1
+
+    class NcclError(RuntimeError):
+        pass
+
+    def __init__(self):
+        self._own = threading.local()
+        self._sent = defaultdict(Queue)
+        self.NcclCommunicator = self._communicator
+
+    def get_unique_id(self):
+        return (uuid4(),)
+
+    def groupStart(self):  # noqa: N802 - NCCL's name
+        self._own.calls = []
+
+    def groupEnd(self):  # noqa: N802 - NCCL's name
+        calls, self._own.calls = self._own.calls, None
+        for name, route, array in calls:
+            if name == "send":
+                self._sent[route].put((array.copy(), received := threading.Event()))
+                array = received
+        for name, route, array in calls:
+            if name == "recv":
+                try:
+                    values, received = self._sent[route].get(timeout=_PATIENCE)
+                except Empty:
+                    raise self.NcclError(f"nothing was sent from {route[1]} to {route[2]}") from None
+                assert values.nbytes == array.nbytes, "a send and its receive differ in length"
+                array[:] = values
+                received.set()
+
+    def _communicator(self, size, unique, rank):
+        def call(name):
+            def add(array, nbytes, _kind, peer, _stream):
+                assert 0 <= peer < size
+                assert array.nbytes == nbytes
+                ends = (rank, peer) if name == "send" else (peer, rank)
+                self._own.calls.append((name, (unique, *ends), array))
+
+            return add
+
+        return SimpleNamespace(send=call("send"), recv=call("recv"))

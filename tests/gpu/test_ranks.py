@@ -1,0 +1,179 @@
+"""Two ranks with one GPU each: every transport between them, and trouble."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from evener.elements.cuda.discovery import gpus
+from evener.engine.exchange.network import VARIABLE
+from mpi.launcher import evener, finish, launch, mpiexec, start, usable
+
+pytestmark = [
+    pytest.mark.skipif(gpus() < 2, reason="there is one GPU, and this needs two"),
+    pytest.mark.skipif(not usable(), reason='no MPI launcher with mpi4py; pip install "evener[mpi]"'),
+]
+
+PARITY = """
+import sys
+import graphs
+from evener.elements import parse_elements
+from evener.engine.exchange.network import connect_ranks
+from evener.system.world import current_world
+from expected import truth_of
+
+transport, *placements = sys.argv[1:]
+world = current_world()
+network = connect_ranks(world, parse_elements(placements[0]))
+assert network.name(0, 1) == network.name(1, 0) == transport, network.name(0, 1)
+for directed in (False, True):
+    truth = truth_of(graphs.SMALL["rmat"](), directed=directed)
+    for on in placements:
+        truth.check(on=on, policy="random")
+        truth.check(on=on, policy="high", alpha=0.4)
+world.barrier()
+if world.rank == 0:
+    print("all equal")
+"""
+
+
+def check_parity(transport, *placements):
+    done = mpiexec(2, PARITY, transport, *placements)
+    assert (done.returncode, done.stdout) == (0, "all equal\n"), done.stderr
+    return done
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
+def test_five_algorithms(monkeypatch, transport):
+    """On two GPUs, and on two GPUs with a CPU each, whose routes go through the hosts' memory.
+
+    By IPC, the kernels of two GPUs run as a group, and those of two GPUs with CPUs do not.
+    """
+    monkeypatch.setenv(VARIABLE, transport)
+    check_parity(transport, "cuda:local", "cpu:1,cuda:local")
+
+
+IN_A_ROW = """
+import sys
+import numpy as np
+import evener as ev
+from evener.engine.engine import Engine
+
+graph = ev.read("rmat:12,weights=1..255")
+expected, found = ev.partition(graph, "cpu:1"), ev.partition(graph, "cuda:local")
+assert (Engine(found, "test").group is not None) == (sys.argv[1] == "ipc")
+reached = np.flatnonzero(graph.out_degree())
+for source in graph.ids[np.random.default_rng(2).choice(reached, 100)].tolist():
+    for run in (ev.bfs, ev.sssp):
+        own = run(found, source=source)["distance"]
+        assert (own == run(expected, source=source)["distance"]).all()
+    assert (ev.wcc(found)["component"] == ev.wcc(expected)["component"]).all()
+"""
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_many_runs_in_a_row(monkeypatch, transport):
+    """Later runs use the windows, the communicators and the groups of the runs before."""
+    monkeypatch.setenv(VARIABLE, transport)
+    done = mpiexec(2, IN_A_ROW, transport)
+    assert done.returncode == 0, done.stderr
+
+
+def test_mpi_on_gpu_memory(monkeypatch):
+    """It works if the MPI library says so, and else the error names the transport."""
+    monkeypatch.setenv(VARIABLE, "mpi-gpu")
+    query = "from evener.system.world import current_world as world; print(world().sends_gpu_memory)"
+    if "True" in mpiexec(2, query).stdout:
+        check_parity("mpi-gpu", "cuda:local")
+    else:
+        done = launch("-n", 2, *evener("run", "bfs", "rmat:8", "--on", "cuda:local"))
+        assert done.returncode != 0
+        assert "=mpi-gpu: the GPUs of rank 0 and rank 1 cannot exchange by this transport" in done.stderr
+
+
+def test_two_ranks_share_a_gpu():
+    """Without a named transport, they use IPC, and a warning names them."""
+    done = check_parity("ipc", "cuda:0")
+    assert "ranks 0 and 1 share the GPU" in done.stderr
+
+
+def test_devices_measures_the_route_between_gpus():
+    done = launch("-n", 2, *evener("devices", "--json"))
+    assert done.returncode == 0, done.stderr
+    (route,) = json.loads(done.stdout)["gpu_routes"]
+    assert (route["first"], route["second"], route["transport"]) == (0, 1, "ipc")
+    assert 0 < route["latency"] < 0.01
+    assert route["bandwidth"] > 1e9
+
+
+def test_a_gpu_that_one_rank_lacks():
+    words, began = ("run", "bfs", "rmat:5", "--on"), time.monotonic()
+    done = launch("-n", 1, *evener(*words, "cuda:0"), ":", "-n", 1, *evener(*words, "cuda:99"))
+    assert done.returncode != 0
+    assert 'rank 1 of 2 failed: element "cuda:99" does not exist' in done.stderr
+    assert time.monotonic() - began < 60
+
+
+STEADY = """
+import os, sys
+import evener as ev
+from evener.system.world import current_world
+
+def report(progress):
+    if progress.superstep == 50 and current_world().rank == 1:
+        print(os.getpid(), flush=True)
+
+result = ev.pagerank(ev.read("rmat:14"), on="cuda:local", tol=0, max_iter=int(sys.argv[1]), progress=report)
+if current_world().rank == 0:
+    print(result.outcome["iterations"])
+"""
+
+
+def started(iterations):
+    """A run, and the process of rank 1, once the run has done 50 iterations."""
+    job = start("-n", 2, sys.executable, "-c", STEADY, iterations)
+    return job, int(job.stdout.readline())
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_a_killed_rank_ends_the_job(monkeypatch, transport):
+    monkeypatch.setenv(VARIABLE, transport)
+    job, pid = started(10**7)
+    os.kill(pid, signal.SIGKILL)
+    assert finish(job, timeout=30).returncode != 0
+
+
+SEARCHES = """
+import os
+import evener as ev
+from evener.system.world import current_world
+
+pg = ev.partition(ev.read("rmat:18"), "cuda:local")
+for k in range(10**7):
+    ev.bfs(pg, source=1)
+    if k == 20 and current_world().rank == 1:
+        print(os.getpid(), flush=True)
+"""
+
+
+def test_a_rank_is_killed_while_a_kernel_waits_for_its_gpu():
+    job = start("-n", 2, sys.executable, "-c", SEARCHES)
+    os.kill(int(job.stdout.readline()), signal.SIGKILL)
+    assert finish(job, timeout=30).returncode != 0
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl"])
+def test_a_stopped_rank_continues(monkeypatch, transport):
+    monkeypatch.setenv(VARIABLE, transport)
+    job, pid = started(20_000)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(3)
+    assert job.poll() is None
+    os.kill(pid, signal.SIGCONT)
+    done = finish(job, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "20000\n"), done.stderr

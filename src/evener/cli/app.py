@@ -41,6 +41,7 @@ __all__ = ["app"]
 
 # Commands that all ranks of an MPI job run together.
 _ON_RANKS = ("run", "verify", "bench", "plan", "devices")
+_CONTINUE = "Continue after a failure"
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
@@ -118,13 +119,22 @@ def run(
     verify: Annotated[bool, typer.Option("--verify", help="Verify the answer before writing it.")] = False,
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Folder of checkpoints, to continue after a failure."),
+        typer.Option(metavar="DIR", help="Folder to write checkpoints to.", rich_help_panel=_CONTINUE),
     ] = None,
     every: Annotated[
-        str | None, typer.Option(help="Time or steps between checkpoints: 60s (default), or 10steps.")
+        str | None,
+        typer.Option(
+            help="Time or steps between checkpoints: 60s (default), or 10steps.",
+            rich_help_panel=_CONTINUE,
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue from the newest checkpoint of --checkpoint.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue from the newest valid checkpoint.",
+            rich_help_panel=_CONTINUE,
+        ),
     ] = False,
     as_json: Json = False,
     **given: object,

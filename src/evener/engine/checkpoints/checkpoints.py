@@ -357,7 +357,7 @@ class _WrittenCheckpoints(Checkpoints):
         """Warn once that a checkpoint could not be written."""
         if self._world.rank == 0 and not self._warned:
             _log.warning(
-                "a checkpoint cannot be written to %s: %s; the run goes on, and an earlier checkpoint stays "
+                "a checkpoint cannot be written to %s: %s; the run goes on; earlier checkpoints stay "
                 "valid", self._folder.path, cause,
             )  # fmt: skip
         self._warned = True

@@ -4,6 +4,8 @@ The rival is the same run without checkpoints. Both take turns, on one placement
 ranks. Each run with checkpoints begins with a new folder. It ends when its last checkpoint is valid. The
 benchmark fails unless each iteration but the last has a checkpoint.
 
+Each row also has the processor time of all threads, which a busy machine changes less than the time.
+
 The folder is on the file system of `--folder`, which may be given several times: a memory file system such as
 /dev/shm shows the work of the processor, a disk also shows the time until its data is safe (fsync).
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import evener as ev
@@ -30,15 +33,18 @@ def main():
     graph = f"rmat:{options.scale}"
     placed = ev.partition(graph, options.on)
     checked = harness.Checked(apart=APART)
+    processor = {}
     contenders = {"no checkpoints": lambda _: _timed(placed)}
     for folder in options.folder:
         contenders[f"checkpoints in {folder}"] = lambda _, folder=folder: _checkpointed(placed, folder)
+    contenders = {name: _metered(run, processor.setdefault(name, [])) for name, run in contenders.items()}
 
     def check(_name, _round, result):
         checked.check(result, "rank", ("pagerank",))
 
     times = harness.interleaved(contenders, rounds=options.rounds, check=check)
-    plain = harness.median(times["no checkpoints"])
+    busy = {name: harness.median(own[1:]) for name, own in processor.items()}  # without the warm-up
+    plain, plain_busy = harness.median(times["no checkpoints"]), busy["no checkpoints"]
     rows = [
         {
             "what": name,
@@ -49,6 +55,8 @@ def main():
             "median_seconds": harness.median(own),
             "spread": harness.spread(own),
             "overhead": harness.median(own) / plain - 1,
+            "median_processor_seconds": busy[name],
+            "processor_overhead": busy[name] / plain_busy - 1,
             "seconds": own,
         }
         for name, own in times.items()
@@ -59,13 +67,26 @@ def main():
             harness.duration(row["median_seconds"]),
             f"{row['overhead']:.1%}",
             f"{row['spread']:.0%}",
+            f"{row['processor_overhead']:.1%}",
         )
         for row in rows
     ]
     title = f"PageRank on {graph}, {ITERATIONS} iterations, a checkpoint after each"
-    harness.show(title, ["", "median", "overhead", "spread"], cells)
+    harness.show(title, ["", "median", "overhead", "spread", "of processor time"], cells)
     if not options.no_record:
         harness.record("checkpoint", question=__doc__.splitlines()[0], rows=rows)
+
+
+def _metered(run, spent):
+    """Turn a contender into one that also appends its processor seconds to a list."""
+
+    def metered(i):
+        start = time.process_time()
+        timed = run(i)
+        spent.append(time.process_time() - start)
+        return timed
+
+    return metered
 
 
 def _timed(placed, **more):

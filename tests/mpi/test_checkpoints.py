@@ -54,7 +54,7 @@ def test_a_rank_killed_while_it_writes(tmp_path, expected):
     check_continues(folder, expected, other=3)
 
 
-# Each superstep, and each call of the threads that write checkpoints: 115 kills.
+# Each superstep, and each call of the threads that write checkpoints: 114 kills.
 MOMENTS = {
     (0, "superstep"): range(2, 12), (0, "half"): range(1, 14), (0, "fsync"): range(1, 36),
     (0, "replace"): range(1, 12), (0, "unlink"): range(1, 10), (1, "superstep"): range(2, 12),

@@ -424,6 +424,15 @@ def test_another_object_is_refused(placed, tmp_path):
         ev.pagerank(placed, checkpoint=str(tmp_path))
 
 
+def test_every_rank_knows_what_continues_the_run(tmp_path):
+    def run(world):
+        checkpoint = ev.Checkpoint(tmp_path, every="1step", command="the same again")
+        ev.pagerank(ev.partition("rmat:5", "cpu:1"), checkpoint=checkpoint)
+        return world.recovery
+
+    assert run_ranks(2, run) == ["the same again"] * 2
+
+
 def test_ranks_with_other_folders_are_refused(tmp_path):
     def run(world):
         ev.bfs(ev.partition("rmat:5", "cpu:1"), checkpoint=ev.Checkpoint(tmp_path / str(world.rank)))

@@ -21,6 +21,7 @@ import numpy as np
 from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ConvergenceWarning, DeviceOutOfMemory
 from evener.partition.column_blocks import column_blocks_of
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
@@ -58,6 +61,7 @@ _SPEC = AlgorithmSpec(
     host_state=StateBytes(4 + 8, 8),
     traffic=Traffic(pushed=0.0, pulled=8.0),
     unit="an iteration",
+    checkpoints=True,
 )
 
 
@@ -76,6 +80,7 @@ def gimv(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the values of all vertices after an iteration with your own operators.
 
@@ -114,6 +119,8 @@ def gimv(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -170,21 +177,25 @@ def gimv(
     per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    check_ranks("gimv", pg, ([one.key for one in operators], condition, unit, str(first.dtype)))
+    arguments = ([one.key for one in operators], condition, unit, str(first.dtype))
+    check_ranks("gimv", pg, arguments)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _column_blocks(pg, first.dtype, unit, per_edge=per_edge)
     engine = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
-    value, iterations, converged = _iterate(
-        engine,
-        pg,
-        kernel,
-        first=first,
-        columns=columns,
-        identity=unit,
-        condition=condition,
-        per_edge=per_edge,
-        keeps_initial=keeps_initial,
-    )
+    facts = {"operators": repr(arguments), "v0": first}
+    with open_checkpoints(engine, pg, checkpoint, "gimv", facts) as checkpoints:
+        value, iterations, converged = _iterate(
+            engine,
+            checkpoints,
+            pg,
+            kernel,
+            first=first,
+            columns=columns,
+            identity=unit,
+            condition=condition,
+            per_edge=per_edge,
+            keeps_initial=keeps_initial,
+        )
     result = Result(
         "gimv",
         pg.graph,
@@ -209,6 +220,7 @@ def gimv(
 
 def _iterate(
     engine: Engine,
+    checkpoints: Checkpoints,
     pg: PartitionedGraph,
     kernel: Kernel,
     *,
@@ -251,6 +263,8 @@ def _iterate(
     message, next_message = next_message, message
     iteration, converged = 0, False
     while iteration < condition.limit and not converged:
+        arrays = {"message": message} if per_edge else {"value": owned, "message": message}
+        iteration, total = checkpoints.step(arrays, iteration, total)
         iteration += 1
         engine.superstep("iterate", active=engine.owned, edges=graph.m)
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)

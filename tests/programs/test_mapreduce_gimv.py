@@ -96,6 +96,7 @@ def test_a_graph_without_vertices():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"engine": "mapreduce", "checkpoint": ev.Checkpoint("run")}, "checkpoint=: MapReduce writes no"),
         ({"engine": "hadoop"}, 'engine=: expected "fused" or "mapreduce", found \'hadoop\''),
         (
             {"engine": "mapreduce", "on": "cpu:1,cuda:0"},

@@ -21,8 +21,9 @@ import numpy as np
 from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning
+from evener.errors import ArgumentError, ConvergenceWarning, DeviceOutOfMemory
 from evener.partition.column_blocks import column_blocks_of
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
@@ -67,6 +70,7 @@ _SPEC = AlgorithmSpec(
     host_state=StateBytes(4 + 8, 8),
     traffic=Traffic(pushed=0.0, pulled=8.0),
     unit="an iteration",
+    checkpoints=True,
 )
 
 
@@ -86,6 +90,7 @@ def gimv(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the values of all vertices after an iteration with your own operators.
 
@@ -127,6 +132,8 @@ def gimv(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"``.
 
     Returns
     -------
@@ -173,6 +180,9 @@ def gimv(
     if engine not in ("fused", "mapreduce"):
         msg = f'engine=: expected "fused" or "mapreduce", found {engine!r}'
         raise ArgumentError(msg)
+    if checkpoint is not None and engine != "fused":
+        msg = 'checkpoint=: MapReduce writes no checkpoints; use engine="fused"'
+        raise ArgumentError(msg)
     operators = Operators(
         read_operator("combine2", combine2, MESSAGE_PARAMETERS),
         read_operator("combine_all", combine_all, (), reorder=True),
@@ -199,17 +209,20 @@ def gimv(
         # Column blocks are part of the placement, so they are built before the run begins.
         columns = _column_blocks(pg, first.dtype, unit, per_edge=per_edge)
         run = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
-        value, iterations, converged = _iterate(
-            run,
-            pg,
-            kernel,
-            first=first,
-            columns=columns,
-            identity=unit,
-            condition=condition,
-            per_edge=per_edge,
-            keeps_initial=keeps_initial,
-        )
+        facts = {"operators": repr(agreed), "v0": first}
+        with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
+            value, iterations, converged = _iterate(
+                run,
+                checkpoints,
+                pg,
+                kernel,
+                first=first,
+                columns=columns,
+                identity=unit,
+                condition=condition,
+                per_edge=per_edge,
+                keeps_initial=keeps_initial,
+            )
     result = Result(
         "gimv",
         pg.graph,
@@ -234,6 +247,7 @@ def gimv(
 
 def _iterate(
     engine: Engine,
+    checkpoints: Checkpoints,
     pg: PartitionedGraph,
     kernel: Kernel,
     *,
@@ -251,12 +265,8 @@ def _iterate(
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
     unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
-    on_gpus = (
-        engine.element,
-        engine.per_partition(columns),
-        engine.per_partition(_partial(pg, columns, identity)),
-        engine.owned,
-    )
+    partial = engine.per_partition(_partial(pg, columns, identity))
+    on_gpus = (engine.element, engine.per_partition(columns), partial, engine.owned)
     if per_edge:
         degree, weights = engine.array("uint32"), engine.in_weights
         write_owned(engine, owned, message)
@@ -280,6 +290,8 @@ def _iterate(
     message, next_message = next_message, message
     iteration, converged = 0, False
     while iteration < condition.limit and not converged:
+        arrays = {"message": message} if per_edge else {"value": owned, "message": message}
+        iteration, total = checkpoints.step(arrays, iteration, total)
         iteration += 1
         engine.superstep("iterate", active=engine.owned, edges=graph.m)
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)
@@ -305,14 +317,18 @@ def _column_blocks(
 
 
 def _partial(pg: PartitionedGraph, columns: list[ColumnBlocks | None], identity: float) -> list[Any]:
-    """Return arrays for the partial results of column blocks.
+    """Return arrays for the partial results of column blocks; without room, an element uses rows instead.
 
-    They hold the identity, because kernels also combine the unused places between the results of two tiles.
+    The arrays hold the identity, because kernels also combine the unused places between the results of tiles.
     """
-    return [
-        None if own is None else element.allocate(len(own.partial), np.float32, identity)
-        for element, own in zip(pg.elements, columns, strict=True)
-    ]
+    partial: list[Any] = [None] * len(columns)
+    for p, (element, own) in enumerate(zip(pg.elements, columns, strict=True)):
+        if own is not None:
+            try:
+                partial[p] = element.allocate(len(own.partial), np.float32, identity)
+            except DeviceOutOfMemory:
+                columns[p] = None
+    return partial
 
 
 def _unchanged(old: Any, new: Any) -> Any:

@@ -16,12 +16,13 @@ __global__ void PARALLEL(256) begin(
     double dangling = 0;
     for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
         double r = start[start.length > 1 ? v : 0];
-        rank[v] = (Rank)r;
+        Rank stored = (Rank)r;
+        rank[v] = stored;
         if (out_degree[v] == 0) {
             dangling += r;
             contribution[v] = 0;
         } else {
-            contribution[v] = (Rank)(r / out_degree[v]);
+            contribution[v] = (Rank)((double)stored / out_degree[v]);
         }
     }
     results.sum(dangling);
@@ -54,9 +55,11 @@ __global__ void PARALLEL(1024) iterate(
         [&](u64 v, double pulled, Own own) {
             double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
             error += fabs(r - (double)own.rank);
-            rank[v] = (Rank)r;
+            Rank stored = (Rank)r;
+            rank[v] = stored;
             if (own.degree == 0) dangling += r;
-            next_contribution[v] = own.degree == 0 ? (Rank)0 : (Rank)(r / own.degree);
+            // The contribution follows from the stored rank, as in `begin`.
+            next_contribution[v] = own.degree == 0 ? (Rank)0 : (Rank)((double)stored / own.degree);
         }
     );
     results.sum(error, dangling);
@@ -76,7 +79,7 @@ __global__ void PARALLEL(256) finish(
         error += fabs(r - (double)ranked);
         ranked = (float)r;
         if (degree == 0) dangling += r;
-        next = degree == 0 ? 0.0f : (float)(r / degree);
+        next = degree == 0 ? 0.0f : (float)((double)ranked / degree);
     };
     over_tiles(
         tile_row, tile_width, tile_places, partial, connected, FloatSum(),

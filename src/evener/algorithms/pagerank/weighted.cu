@@ -28,9 +28,10 @@ __global__ void PARALLEL(256) begin(
     double dangling = 0;
     for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
         double r = start[start.length > 1 ? v : 0], strength = out_strength[v];
-        rank[v] = (Rank)r;
+        Rank stored = (Rank)r;
+        rank[v] = stored;
         if (strength == 0) dangling += r;
-        contribution[v] = strength == 0 ? 0 : r / strength;
+        contribution[v] = strength == 0 ? 0 : (double)stored / strength;
     }
     results.sum(dangling);
 }
@@ -60,9 +61,11 @@ __global__ void PARALLEL(256) iterate(
         [&](u64 v, double pulled, Own own) {
             double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
             error += fabs(r - (double)own.rank);
-            rank[v] = (Rank)r;
+            Rank stored = (Rank)r;
+            rank[v] = stored;
             if (own.strength == 0) dangling += r;
-            next_contribution[v] = own.strength == 0 ? 0 : r / own.strength;
+            // The contribution follows from the stored rank, as in `begin`.
+            next_contribution[v] = own.strength == 0 ? 0 : (double)stored / own.strength;
         }
     );
     results.sum(error, dangling);

@@ -163,21 +163,12 @@ def test_no_pairs(graph, more):
         assert len(ev.mapreduce(empty, pair, reduce=spread, values=-1.0, **more)) == 0
 
 
-def test_weights_degrees_and_tables():
-    """All parameters of a map function, on a directed graph with weights."""
-    graph = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0], weights=[2.0, 3.0, 4.0, 5.0])
-    rows = ev.mapreduce(
-        graph,
-        lambda source, target, weight, degree, source_value, target_value: (
-            target,
-            weight * 100 + degree * 10 + source_value + target_value,
-        ),
-        combine=max,
-        values=[1, 2, 3],
-    )
-    assert rows.to_pandas().to_dict("list") == {"key": [0, 1, 2], "value": [514.0, 223.0, 415.0]}
-    assert repr(rows).startswith("<Rows of mapreduce: 3 keys, ")
-    assert "map" in rows.explain()
+def test_tables(graph, values):
+    rows = ev.mapreduce(graph, pair, combine=join, values=values)
+    assert rows.to_pandas().columns.tolist() == ["key", "value_0", "value_1"]
+    assert (rows.to_arrow()["value_1"].to_numpy() == rows.values[1]).all()
+    assert repr(rows).startswith(f"<Rows of mapreduce: {len(rows)} keys, ")
+    assert "sort" in rows.explain()
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from evener.partition.folder import read_partitioned, write_partitioned
     from evener.programs.gimv import gimv
     from evener.results.result import Result
+    from evener.system.launch import launch
 
 _ALGORITHMS = builtin_names()
 
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "compare_policies",
     "gimv",
+    "launch",
     "partition",
     "plan",
     "read",
@@ -111,6 +113,7 @@ _HOMES = {
     "VerificationError": "errors",
     "compare_policies": "algorithms.comparison",
     "gimv": "programs.gimv",
+    "launch": "system.launch",
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",
@@ -150,6 +153,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # Functions that use the module are sent to other processes by libraries such as Dask.
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -1,13 +1,13 @@
 """Question: how do the five algorithms scale with the ranks, on CPUs with one thread a rank and on GPUs.
 
-The rival is Evener on one rank. Strong scaling: the same R-MAT graph on 1 to 4 ranks. Weak scaling: equal edges
-for each rank. Three ranks get a graph of twice the vertices and 24 edges a vertex. `ev.launch` starts the
-ranks on this machine, so they exchange through its memory. Ranks beyond the cores share cores: their times show
-the cost of a split, not a speed-up.
+The rival is Evener on one rank. Strong scaling: the same R-MAT graph on 1 to 4 ranks. Weak scaling: equal
+edges for each rank. Three ranks get a graph of twice the vertices and 24 edges a vertex. `ev.launch` starts
+the ranks on this machine, so they exchange through its memory. Ranks beyond the cores share cores: their
+times show the cost of a split, not a speed-up.
 
-In each turn all numbers of ranks run, one after the other. Times are medians of all turns; PageRank's is one
-of 10 iterations, betweenness' one of 4 sources. The first answers are verified. "threads" is one rank with two
-threads, for comparison with two ranks. GPUs are left out if none can be used.
+In each turn all numbers of ranks run, one after the other. Times are medians of all turns; PageRank's is
+one of 10 iterations, betweenness' one of 4 sources. The first answers are verified. "threads" is one rank
+with two threads, for comparison with two ranks. GPUs are left out if none can be used.
 
     python benchmarks/scaling.py --strong rmat:18 --weak 16
 """
@@ -18,8 +18,8 @@ import argparse
 
 import harness
 import on_ranks
-from evener.elements.cuda.discovery import gpus, missing
 from evener.elements import usable_cores
+from evener.elements.cuda.discovery import gpus, missing
 from on_ranks import Case
 
 

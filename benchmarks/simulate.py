@@ -39,8 +39,8 @@ _RMAT = re.compile(r"rmat:(\d+)(?:,edge_factor=(\d+))?$")
 
 def main():
     options = _options()
-    of_ranks = _json("scaling.json", options.scaling)
-    of_gpus = _json("figures/runs.json")
+    of_ranks = recorded("scaling.json", options.scaling)
+    of_gpus = recorded("figures/runs.json")
     checks = [
         *(check_ranks(of_ranks) if of_ranks else []),
         *(check_gpus(of_gpus["rows"]) if of_gpus else []),
@@ -53,7 +53,8 @@ def main():
         harness.record("simulate", question=__doc__.splitlines()[0], rows=rows, checks=checks)
 
 
-def _json(name, given=None):
+def recorded(name, given=None):
+    """Return a record of `results`, or a given file; None if there is none."""
     path = Path(given) if given else harness.RESULTS / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
@@ -95,25 +96,34 @@ def check_ranks(document):
 def check_gpus(rows):
     """Predict a CPU with two GPUs from the runs of the CPU alone, and of the CPU with one GPU."""
     for task in ("pagerank", "bfs"):
-        own = [row for row in rows if row["task"] == task and row["policy"] in (None, "random")]
-        own = [row for row in own if len(row["elements"]) == len(row["on"].split(","))]
-        points = {"cpu": [], "cuda": []}
+        kinds, own = kinds_of(rows, task), _of_sweep(rows, task)
+        link = _bus(task, [row for row in own if row["on"] == "cpu,cuda:0"], kinds)
         for row in own:
-            if row["on"] in ("cpu", "cuda:0", "cpu,cuda:0") and row["graph"] == "rmat:23":
-                for element in row["elements"]:
-                    points[element["kind"]].append((element, row["busy"][element["element"]]["compute"]))
-        kinds = {
-            kind: Rates(
-                *simulation.fit([_columns(one) for one, _ in found], [seconds for _, seconds in found])
-            )
-            for kind, found in points.items()
-        }
-        with_one = [row for row in own if row["on"] == "cpu,cuda:0" and row["graph"] == "rmat:23"]
-        link = _bus(task, with_one, kinds)
-        for row in own:
-            if row["on"] in ("cpu,cuda:0", "cpu,cuda:0,cuda:1") and row["graph"] == "rmat:23":
+            if row["on"] in ("cpu,cuda:0", "cpu,cuda:0,cuda:1"):
                 found = _on_one_machine(task, row, kinds, link)
                 yield _check(row, found, f"{row['on']}, α {row['alpha']}", fitted=row["on"] == "cpu,cuda:0")
+
+
+def kinds_of(rows, task):
+    """Return the rates of the CPU and of a GPU of a sweep, from runs with at most one GPU."""
+    points = {"cpu": [], "cuda": []}
+    for row in _of_sweep(rows, task):
+        if row["on"] in ("cpu", "cuda:0", "cpu,cuda:0"):
+            for element in row["elements"]:
+                points[element["kind"]].append((element, row["busy"][element["element"]]["compute"]))
+    return {
+        kind: Rates(*simulation.fit([_columns(one) for one, _ in found], [seconds for _, seconds in found]))
+        for kind, found in points.items()
+    }
+
+
+def _of_sweep(rows, task):
+    """Return the runs of a task on the main graph, divided at random or not divided."""
+    return [
+        row
+        for row in rows
+        if (row["task"], row["graph"]) == (task, "rmat:23") and row["policy"] in (None, "random")
+    ]
 
 
 def _columns(element):

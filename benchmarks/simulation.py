@@ -26,6 +26,7 @@ from evener.graph.generators.recipes import GRAPH500
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host
 from evener.partition.owners import edge_shares, owners
+from evener.partition.statistics import imbalance
 
 # Vertices of large degree whose owners are chosen one by one.
 _DRAWN = 1 << 18
@@ -74,9 +75,8 @@ class Parts(NamedTuple):
 
     @property
     def imbalance(self):
-        """Load imbalance of the edges among elements of one kind: (largest - mean) / mean."""
-        first = self.edges[self.kind == self.kind.max()]
-        return float(first.max() / max(1.0, first.mean()) - 1)
+        """Load imbalance of the edges among the last elements of the machines."""
+        return imbalance(self.edges[self.kind == self.kind.max()])
 
 
 class Prediction(NamedTuple):

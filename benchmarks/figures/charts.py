@@ -103,6 +103,8 @@ def _finish(axis, panel):
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.x)
     axis.set_ylabel(panel.y)
+    if panel.wide:
+        axis.set_xscale("log")
     if panel.line is not None:
         axis.axhline(panel.line, color=INK, linewidth=1)
     if panel.log:

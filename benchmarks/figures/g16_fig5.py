@@ -42,7 +42,7 @@ def rows(runs, options):
         {name: row[name] for name in ("graph", "task", "policy", "ranks", "on", "median_seconds", "seconds")}
         for row in runs
         if (row["graph"], row["policy"]) in wanted
-        and row["ranks"] == options.ranks
+        and (row["ranks"], row["on"]) == (options.ranks, options.on)
         and row["alpha"] is None
         and row["task"] in g16_runs.TASKS
     ]

@@ -36,8 +36,8 @@ def cases(options):
 def rows(runs, options):
     found = []
     for row in runs:
-        key = (row["graph"], row["task"], row["ranks"], row["alpha"])
-        if key == ("G4", "pagerank", options.ranks, None) and row["policy"] in _POLICIES:
+        key = (row["graph"], row["task"], row["ranks"], row["on"], row["alpha"])
+        if key == ("G4", "pagerank", options.ranks, options.on, None) and row["policy"] in _POLICIES:
             local = len(row["elements"]) // row["ranks"]
             for number, (element, spent) in enumerate(zip(row["elements"], row["spent"], strict=True)):
                 found.append(
@@ -61,11 +61,11 @@ def here(rows):
         own = [row for row in rows if row["policy"] == policy]
         computing = [row["compute"] for row in own]
         last = [row["vertices"] for row in own if row["element"] == max(one["element"] for one in own)]
+        communicating = max(row["communication"] for row in own) / max(computing)
         clauses.append(
             f"{policy}: the slowest element computes {imbalance(computing):.0%} longer than the mean, "
-            f"communicating is {max(row['communication'] for row in own) / max(computing):.0%} of computing, the second "
-            f"element of the last machine has {last[-1] / max(1, last[0]):.1f} times the vertices of that of "
-            f"the first"
+            f"communicating is {communicating:.0%} of computing, the second element of the last machine has "
+            f"{last[-1] / max(1, last[0]):.1f} times the vertices of that of the first"
         )
     return "; ".join(clauses)
 

@@ -31,9 +31,9 @@ RUNNING = ("g16_fig4", "g16_fig5", "g16_fig6", "g16_fig7")
 TASKS = ("bfs", "pagerank", "wcc")
 
 
-def case(options, graph, policy, *, ranks=None, alpha=None, tasks=TASKS):
-    """Return a case; on GPUs, alpha is the share of the CPUs."""
-    return Case(graph, ranks or options.ranks, options.on, policy, alpha, tasks, options.gpu_memory)
+def case(options, graph, policy, *, ranks=None, on=None, alpha=None, tasks=TASKS):
+    """Return a case; with GPUs, alpha is the share of the CPUs."""
+    return Case(graph, ranks or options.ranks, on or options.on, policy, alpha, tasks, options.gpu_memory)
 
 
 def has_gpu(options):

@@ -91,7 +91,7 @@ def alpha(graph, machines):
 
 
 def calibrated():
-    """Return seconds of an edge on a CPU of the paper, and of a run besides, from its two numbers.
+    """Return seconds of an edge on a CPU of the paper, and seconds of a run that no edge adds.
 
     With w(p) edges for the CPU of each of p machines: 5.3 s = w(8) a + h, and w(1) a + h = 6 (w(4) a + h).
     """

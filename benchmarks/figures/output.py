@@ -138,7 +138,7 @@ def again(options):
             name, figure, document["rows"], was, left_out, gpu=document["gpu"], head=harness.head_of(document)
         )
     if not options.no_record:
-        draw(NAMES)
+        draw(PAGE)
         page.write(PAGE)
 
 

@@ -28,6 +28,7 @@ import harness
 import simulation
 from evener.algorithms.registry import find
 from evener.elements.description import describe_elements
+from evener.graph.generators.recipes import EDGE_FACTOR
 from evener.planning.planner import cost_model
 from on_ranks import TASKS
 from simulation import Link, Parts, Rates
@@ -63,9 +64,8 @@ def recorded(name, given=None):
 
 
 def measured(rows, task):
-    """Return the rates of an element and the link of ranks, from the rows of one and of two ranks."""
-    own = [row for row in rows if row["task"] == task and row["on"] == "cpu:1"]
-    ones = [row for row in own if row["ranks"] == 1]
+    """Return the rates of a CPU with one thread, from the rows of one rank."""
+    ones = _of_ranks(rows, task, 1)
     edge, vertex = simulation.fit(
         [[_sizes(row)[0]["edges"], _sizes(row)[0]["connected"]] for row in ones],
         [row["median_seconds"] for row in ones],
@@ -76,10 +76,14 @@ def measured(rows, task):
 def link_of(document, task, rates):
     """Return the link between ranks: the probed latency and bandwidth, and the overhead of a superstep."""
     link = _routes(document)
-    twos = [row for row in document["rows"] if (row["task"], row["ranks"]) == (task, 2)]
+    twos = _of_ranks(document["rows"], task, 2)
     rest = [row["median_seconds"] - _predict(row, rates, link, document).seconds for row in twos]
     steps = [row["supersteps"] for row in twos]
     return link._replace(overhead=max(0.0, sum(rest) / sum(steps)) if twos else 0.0)
+
+
+def _of_ranks(rows, task, ranks):
+    return [row for row in rows if (row["task"], row["on"], row["ranks"]) == (task, "cpu:1", ranks)]
 
 
 def check_ranks(document):
@@ -228,12 +232,12 @@ def _show_checks(checks):
 def _predicted(task, document, options):
     """Yield a row for each number of machines."""
     spec, rates, link, steps = find(task), *_elements(task, document, options)
-    speeds = [1 / one.edge if one.edge else 0.0 for one in rates]
+    speeds = [1 / (one.edge + one.vertex / EDGE_FACTOR) for one in rates]
     graph = _RMAT.fullmatch(options.graph)
     real = None if graph else ev.read(options.graph)
     for machines in options.machines:
         if real is None:
-            classes = simulation.rmat_classes(int(graph[1]), int(graph[2] or 16))
+            classes = simulation.rmat_classes(int(graph[1]), int(graph[2] or EDGE_FACTOR))
             parts = simulation.expected(classes, options.policy, machines, speeds)
         else:
             parts = simulation.counted(real, spec.directions, options.policy, machines, speeds)

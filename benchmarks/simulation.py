@@ -22,16 +22,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
+from evener.errors import ArgumentError
 from evener.graph.generators.recipes import GRAPH500
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host
 from evener.partition.owners import edge_shares, owners
+from evener.partition.policy import find_policy
 from evener.partition.statistics import imbalance
 
 # Vertices of large degree whose owners are chosen one by one.
 _DRAWN = 1 << 18
-# Policies that divide vertices by chance, so that the edges of parts differ.
+# Policies that divide vertices by chance, so that the edges of parts differ, and those that balance edges.
 CHANCE = ("round-robin", "hash", "chunking")
+BALANCED = ("C-PG", "C-R", "lpt", "random")
 
 
 class Rates(NamedTuple):
@@ -185,7 +188,7 @@ def expected(classes, policy, machines, weights, *, capacity=None, seed=0):
     ----------
     classes : Classes
     policy : str
-        One of `CHANCE` divides vertices by chance, and any other balances edges.
+        One of `CHANCE` or `BALANCED`. With others, degrees differ among parts: count them for a graph.
     machines : int
     weights : sequence of float
         Share of the edges of each element of a machine, relative to the others.
@@ -193,8 +196,13 @@ def expected(classes, policy, machines, weights, *, capacity=None, seed=0):
         Edges that each element has room for; the others are in host memory.
     seed : int
     """
+    if policy not in (*CHANCE, *BALANCED):
+        known = ", ".join((*CHANCE, *BALANCED))
+        msg = f"policy: expected one of {known} for the degrees of R-MAT, found {policy}; give a file"
+        raise ArgumentError(msg)
     local = len(weights)
-    shares = np.tile(np.asarray(weights, float) / sum(weights) / machines, machines)
+    weight = np.ones(local) if find_policy(policy).even else np.asarray(weights, float)
+    shares = np.tile(weight / weight.sum() / machines, machines)
     edges = _edge_loads(classes, shares, np.random.default_rng(seed), chance=policy in CHANCE)
     # A vertex of expected degree d has a neighbour in a part of share s with probability 1 - exp(-d s).
     met = 1 - np.exp(-np.outer(shares[:local], classes.degree))

@@ -101,7 +101,7 @@ def check_gpus(rows):
     """Predict a CPU with two GPUs from the runs of the CPU alone, and of the CPU with one GPU."""
     for task in ("pagerank", "bfs"):
         kinds, own = kinds_of(rows, task), _of_sweep(rows, task)
-        link = _bus(task, [row for row in own if row["on"] == "cpu,cuda:0"], kinds)
+        link = bus_of(rows, task)
         for row in own:
             if row["on"] in ("cpu,cuda:0", "cpu,cuda:0,cuda:1"):
                 found = _on_one_machine(task, row, kinds, link)
@@ -134,11 +134,12 @@ def _columns(element):
     return [element["edges"] - element["mapped_edges"], element["vertices"], element["mapped_edges"]]
 
 
-def _bus(task, rows, kinds):
-    """Return the bus of a record: its speed, and the overhead of a superstep with one GPU."""
-    bare = Link(0.0, 4 * rows[0]["values_per_second"])
-    rest = [row["median_seconds"] - _on_one_machine(task, row, kinds, bare).seconds for row in rows]
-    return bare._replace(overhead=max(0.0, sum(rest) / sum(row["supersteps"] for row in rows)))
+def bus_of(rows, task):
+    """Return the bus of a sweep: its speed, and the overhead of a superstep with one GPU."""
+    kinds, own = kinds_of(rows, task), [row for row in _of_sweep(rows, task) if row["on"] == "cpu,cuda:0"]
+    bare = Link(0.0, 4 * own[0]["values_per_second"])
+    rest = [row["median_seconds"] - _on_one_machine(task, row, kinds, bare).seconds for row in own]
+    return bare._replace(overhead=max(0.0, sum(rest) / sum(row["supersteps"] for row in own)))
 
 
 def _on_one_machine(task, row, kinds, link):

@@ -19,7 +19,7 @@ from pathlib import Path
 import g16_runs
 import search_path  # noqa: F401 - first: it makes the folder above importable
 from panel import Panel, series_of
-from s13_fig7 import EDGE_FACTOR, NETWORK, NODES, SCALE, systems
+from s13_fig7 import EDGE_FACTOR, NODES, SCALE, systems
 
 import harness
 import simulate
@@ -46,13 +46,13 @@ _KINDS = (0, 2)
 def rows(documents, options):  # noqa: ARG001 - as of other figures
     of_all = systems(*documents)
     return [
-        _row(system, of_all[system], nodes)
+        _row(system, *of_all[system], nodes)
         for system in [list(of_all)[kind] for kind in _KINDS]
         for nodes in (*NODES[:4], 128, *NODES[4:])
     ]
 
 
-def _row(system, rates, nodes):
+def _row(system, rates, link, nodes):
     scale = SCALE + nodes.bit_length() - 1
     classes = simulation.rmat_classes(scale, EDGE_FACTOR)
     row = {"system": system, "nodes": nodes, "scale": scale}
@@ -63,7 +63,7 @@ def _row(system, rates, nodes):
         ]
         row[f"{name}_imbalance"] = max(0.0, harness.median([imbalance(one.edges) for one in drawn]))
         row[f"{name}_seconds"] = harness.median(
-            [simulation.predict(one, rates, NETWORK, supersteps=1).seconds for one in drawn]
+            [simulation.predict(one, rates, link, supersteps=1).seconds for one in drawn]
         )
     row["gain"] = row["round_robin_seconds"] / row["lpt_seconds"]
     return row

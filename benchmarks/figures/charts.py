@@ -28,7 +28,7 @@ _OWN = {
     "accelerator computing": _GREEN,
     "communicating": _RED,
 }
-_OTHERS = [_BLUE, _ORANGE, _GREEN, _PINK, _RED, "#56B4E9", "#8c6d31"]
+_OTHERS = [_BLUE, _ORANGE, _GREEN, _PINK, _RED, "#56B4E9", "#8c6d31", "#882255", "#6b6b6b", "#999933"]
 _MARKS = "os^Dv<>"
 # Inches: a panel, and the smallest figure that holds a title.
 _PANEL, _LEAST_WIDTH = (4.3, 3.5), 7.0

@@ -63,7 +63,7 @@ def here(rows):
             f"{policy}: PageRank's α of {given:g} takes {at['bfs']:.2f} times as long as the best α for BFS, "
             f"{at['wcc']:.2f} times for WCC"
         )
-    return "; ".join(clauses)
+    return "; ".join([*clauses, *g16_runs.caveats(rows)])
 
 
 def panels(rows):

@@ -27,6 +27,7 @@ PAPER = (
     "faster than LOW in almost all cases"
 )
 KIND = "bars"
+_COLUMNS = ("graph", "stored_edges", "task", "policy", "ranks", "on", "median_seconds", "seconds")
 SHOWN = ("graph", "task", "policy", "median_seconds", "over_best", "place")
 
 
@@ -39,7 +40,7 @@ def cases(options):
 def rows(runs, options):
     wanted = {(one.graph, one.policy) for one in cases(options)}
     found = [
-        {name: row[name] for name in ("graph", "task", "policy", "ranks", "on", "median_seconds", "seconds")}
+        {name: row[name] for name in _COLUMNS}
         for row in runs
         if (row["graph"], row["policy"]) in wanted
         and (row["ranks"], row["on"]) == (options.ranks, options.on)
@@ -70,12 +71,14 @@ def here(rows):
         if "H" in policy
     ]
     slowest = max(mean, key=mean.get)
-    return (
+    sizes = {row["graph"]: f"{row['graph']} has {row['stored_edges'] / 1e6:.3g}" for row in rows}
+    found = (
         f"{len(winners)} policies are the fastest of some case; C-PG is among the first three in "
-        f"{sum(place <= 3 for place in ours)} of {len(ours)} cases; the slowest in general is {slowest}, "
-        f"{mean[slowest]:.2f} times the best, and C-R is {mean['C-R']:.2f} times; HIGH is faster than LOW in "
-        f"{sum(pairs)} of {len(pairs)} cases"
+        f"{sum(place <= 3 for place in ours)} of {len(ours)} cases; the slowest in general is {slowest} with "
+        f"{mean[slowest]:.2f} times the best, C-PG has {mean['C-PG']:.2f} and C-R {mean['C-R']:.2f} times; "
+        f"HIGH is faster than LOW in {sum(pairs)} of {len(pairs)} cases"
     )
+    return "; ".join([found, f"{', '.join(sizes.values())} million edges", *g16_runs.caveats(rows)])
 
 
 def panels(rows):

@@ -40,6 +40,15 @@ def has_gpu(options):
     return "cuda" in options.on
 
 
+def caveats(rows):
+    """Return clauses about the elements of rows, and how much their times vary."""
+    spread = harness.median([harness.spread(row["seconds"]) for row in rows])
+    clauses = [f"the quartiles of a time are {spread:.0%} of its median apart (median of all)"]
+    if "cuda" not in rows[0]["on"]:
+        clauses.append("two equal CPU elements replace the CPU and the GPU of a machine")
+    return clauses
+
+
 def main(names):
     """Make figures from the runs that they need."""
     options = _options(import_module(names[0]).__doc__.splitlines()[0])

@@ -36,7 +36,10 @@ TINY = {
         *("--one", "cpu:1", "--two", "cpu:1,cpu:1", "--on-ranks", "cpu:1", "--transports", "mpi"),
         *("--scales", "7", "--sources", "2", "--rounds", "1"),
     ],
-    "scaling": ["--strong", "rmat:7", "--weak", "6", "--ranks", "1", "2", "--rounds", "1", "--turns", "1"],
+    "scaling": [
+        *("--strong", "rmat:7", "--weak", "6", "--ranks", "1", "2", "--tasks", "pagerank"),
+        *("--rounds", "1", "--turns", "1"),
+    ],
     "simulate": ["--graph", "rmat:7", "--machines", "2", "16", "--rates", "1e9", "2e9"],
     "several_gpus": [
         *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),
@@ -137,11 +140,9 @@ def row(**values):
 
 # Figures of papers about several machines.
 TINY_ON_RANKS = {
-    "g16_all": ["--scale", "7", "--rounds", "1", "--most-ranks", "2", "--alphas", "0.3", "0.6"],
     "g16_fig3": ["--scales", "6", "--seeds", "1"],
-    "g16_fig9": ["--scale", "7", "--rounds", "1"],
+    "g16_fig6": ["--scale", "7", "--rounds", "1"],
     "s13_fig7": [],
-    "s13_fig11": [],
 }
 
 

@@ -450,7 +450,7 @@ class TestStart:
 def test_a_spec_lists_the_options_of_its_function(algorithm):
     spec = find(algorithm)
     parameters = inspect.signature(spec.function()).parameters
-    own = set(parameters) - {"graph", "progress", *PLACEMENT_OPTIONS}
+    own = set(parameters) - {"graph", "progress", "checkpoint", *PLACEMENT_OPTIONS}
     assert {option.name for option in spec.options} == own
 
 

@@ -19,8 +19,10 @@ _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
         (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
-        | (?P<bare>alpha|columns|damping|delta|directed|dtype|duplicates|format|gpu_memory|ids|k|max_iter|n|on
-            |personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted|weights)=(?=[\s,;:)]|$)
+        | (?P<switch>resume)=True\b
+        | (?P<bare>alpha|checkpoint|columns|damping|delta|directed|dtype|duplicates|every|format|gpu_memory
+            |ids|k|max_iter|n|on|personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted
+            |weights)=(?=[\s,;:)]|$)
     )
     | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",
     re.VERBOSE,
@@ -75,6 +77,8 @@ def in_options(text: str) -> str:
 
 def _as_option(argument: re.Match[str]) -> str:
     """Return the command-line option of an argument of the library."""
+    if argument["switch"]:
+        return f"--{argument['switch']}"
     if argument["direction"]:
         return "--directed" if argument["direction"] == "True" else "--undirected"
     if argument["bare"] == "directed":

@@ -48,6 +48,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, graph in _graphs(options.scale).items():
             runs += _one_graph(name, graph, Path(folder), options)
+    options.spark = Path(options.spark).name  # the record has no folders of this machine
     name = Path(__file__).stem
     g16_runs.publish(name, sys.modules[__name__], runs, options)
     g16_runs.finish([name], options)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from evener.programs.public import *  # noqa: F403
     from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
+    from evener.system.launch import launch
 
 _ALGORITHMS = (*builtin_names(), *program_names())
 
@@ -82,6 +83,7 @@ __all__ = [
     "__version__",
     "compare_policies",
     "gimv",
+    "launch",
     "partition",
     "plan",
     "read",
@@ -119,6 +121,7 @@ _HOMES = {
     "VertexProgram": "programs.vertex_program",
     "compare_policies": "algorithms.comparison",
     "gimv": "programs.gimv",
+    "launch": "system.launch",
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",
@@ -159,6 +162,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # Functions that use the module are sent to other processes by libraries such as Dask.
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from evener.programs.public import *  # noqa: F403
     from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
+    from evener.system.launch import launch
 
 _ALGORITHMS = (*builtin_names(), *program_names())
 
@@ -83,6 +84,7 @@ __all__ = [
     "__version__",
     "compare_policies",
     "gimv",
+    "launch",
     "mapreduce",
     "partition",
     "plan",
@@ -121,6 +123,7 @@ _HOMES = {
     "VertexProgram": "programs.vertex_program",
     "compare_policies": "algorithms.comparison",
     "gimv": "programs.gimv",
+    "launch": "system.launch",
     "mapreduce": "programs.mapreduce.mapreduce",
     "partition": "partition.build",
     "plan": "algorithms.plan",
@@ -162,6 +165,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # Functions that use the module are sent to other processes by libraries such as Dask.
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

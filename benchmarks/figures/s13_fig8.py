@@ -6,8 +6,8 @@ sort 2.58 times. Transfers over PCI Express take a large part of the time on GPU
 Here: one iteration of PageRank on each of `--on`, by stages. The speed-up is over the first of them. With
 one GPU, records stay in its memory, so there is no transfer.
 
-    python benchmarks/figures/s13_fig08.py --scale 20 --on cpu
-    python benchmarks/figures/s13_fig08.py --scale 24 --on cpu cuda:0
+    python benchmarks/figures/s13_fig8.py --scale 20 --on cpu
+    python benchmarks/figures/s13_fig8.py --scale 24 --on cpu cuda:0
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ def main():
         for name, value in PAPER.items():
             print(f"{name} on {row['on']}: {row['speed_ups'].get(name, 0):.2f} times; the paper: {value}")
     if not options.no_record:
-        harness.record(
-            "s13_fig08", question=__doc__.splitlines()[0], rows=rows, paper=PAPER, folder="figures"
-        )
+        harness.record("s13_fig8", question=__doc__.splitlines()[0], rows=rows, paper=PAPER, folder="figures")
 
 
 def _options():

@@ -7,7 +7,7 @@ Here: one iteration of PageRank as MapReduce on CPU threads. The naive code (`na
 records of variable size, maps twice, and reduces a key on one thread. A CPU has few threads, so one thread
 for a key costs less.
 
-    python benchmarks/figures/s13_fig09.py --scale 20
+    python benchmarks/figures/s13_fig9.py --scale 20
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main():
     title = f"PageRank as MapReduce, SCALE {options.scale}"
     harness.show(title, ["", "naive", "Evener", "times", "the paper"], cells)
     if not options.no_record:
-        harness.record("s13_fig09", question=__doc__.splitlines()[0], rows=rows, folder="figures")
+        harness.record("s13_fig9", question=__doc__.splitlines()[0], rows=rows, folder="figures")
 
 
 def _naive(graph, expected):

@@ -6,8 +6,8 @@ SCALE 29, and reach 87.04 ME/s at SCALE 30. Map and sort take most of the time o
 Here: elements of one thread, or one GPU. The graph has 2^SCALE vertices for each element. The fused engine
 runs the same operators. Efficiency is the rate per element over that of one element.
 
-    python benchmarks/figures/s13_fig07.py --scale 19 --elements 1 2
-    python benchmarks/figures/s13_fig07.py --scale 24 --on cuda:0 cuda:1 --elements 1 2
+    python benchmarks/figures/s13_fig1.py --scale 19 --elements 1 2
+    python benchmarks/figures/s13_fig1.py --scale 24 --on cuda:0 cuda:1 --elements 1 2
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main():
     harness.show("Weak scaling of GIM-V as MapReduce", ["", "efficiency", *HEADS], cells)
     print("the paper: " + ", ".join(f"{name}: {value}" for name, value in PAPER.items()))
     if not options.no_record:
-        name = f"s13_fig07_{options.on[0].partition(':')[0]}"
+        name = f"s13_fig1_{options.on[0].partition(':')[0]}"
         harness.record(name, question=__doc__.splitlines()[0], rows=rows, paper=PAPER, folder="figures")
 
 

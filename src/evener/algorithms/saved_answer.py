@@ -14,6 +14,7 @@ from evener.algorithms.verification import Claim
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
 from evener.graph.checks import is_integral, is_number
+from evener.graph.formats.file import Source
 from evener.results.table import KEY, TEXT, read_table
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
     ArgumentError
         If another algorithm wrote the file.
     """
+    with Source(path).translate_errors("a table of results"):
+        return _load_claim(path, graph, spec, parameters)
+
+
+def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mapping[str, Any]) -> Claim:
     columns = {column.name: column for column in spec.columns}
     vertices = [column.name for column in spec.columns if column.names_vertices]
     table = read_table(path, strings=("vertex", *vertices) if graph.has_string_ids else ())
@@ -210,6 +216,8 @@ def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
 
 def _first_not_number(column: pa.ChunkedArray) -> Any:
     """Return the first value that is not a number, or the first value if all are numbers."""
+    if pa.types.is_temporal(column.type):  # Python has no dates after the year 9999
+        column = column.cast(pa.string())
     values = column.to_pylist()
     for value in values:
         try:

@@ -38,15 +38,26 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 
 def _batches(reader: Any, source: Source) -> Iterator[Any]:
-    """Yield the batches of a file. A compressed batch needs memory, about as much as the largest before."""
+    """Yield the batches of a file; only compressed batches need memory."""
     import pyarrow as pa
 
+    if hasattr(reader, "count_rows"):  # absent from older versions of pyarrow
+        values = reader.count_rows() * sum(_width(field.type) for field in reader.schema)
+        memory.require(max(0, values - source.size), f"the edges of {source.path}")
     largest = 0
     for number in range(reader.num_record_batches):
-        memory.require(largest, f"the next part of {source.path}")
+        memory.require(largest, f"the next part of {source.path}")  # batches have about equal sizes
         before = pa.total_allocated_bytes()
         yield reader.get_batch(number)
         largest = max(largest, pa.total_allocated_bytes() - before)
+
+
+def _width(kind: Any) -> int:
+    """Return the least bytes of a value of an Arrow type."""
+    try:
+        return int(kind.bit_width) // 8
+    except ValueError:  # strings have an offset of 4 bytes
+        return 4
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed

@@ -8,7 +8,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import ArgumentError, FormatError, first_clause
+from evener.errors import ArgumentError, FormatError, first_clause, shorten
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import decode_column, find_edge_columns
 from evener.graph.formats.edges import Edges, isolated_vertices, pieces
@@ -85,7 +85,7 @@ def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[in
             _log.warning(
                 "%s: the graph has no weights: no column is named weight, only %s; give columns=",
                 path,
-                ", ".join(map(repr, others)),
+                shorten(", ".join(map(repr, others)), 200),
             )
     if options.weighted and len(chosen) < 3:
         msg = f"expected a column named weight, found {found}; give columns="

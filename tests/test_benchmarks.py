@@ -27,6 +27,7 @@ TINY = {
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
+    "checkpoint": ["--scale", "8", "--rounds", "1"],
     "startup": ["--graph", "grid:3x3", "--repeats", "1"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
@@ -68,7 +69,7 @@ def run(name, words):
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    assert any(word in out for word in ("evener", "partition", "T13", "regret", "times"))
+    assert any(word in out for word in ("evener", "partition", "checkpoints", "T13", "regret", "times"))
 
 
 @pytest.mark.slow

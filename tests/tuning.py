@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 
+HOMES = {"bfs": "bfs.bfs", "sssp": "sssp.settle"}
+
 
 def tune(monkeypatch, algorithm, **constants):
     """Change constants of an algorithm's `TUNING`, for every kind of element."""
-    module = import_module(f"evener.algorithms.{algorithm}.{algorithm}")
+    module = import_module(f"evener.algorithms.{HOMES[algorithm]}")
     tuned = {kind: replace(one, **constants) for kind, one in module.TUNING.items()}
     monkeypatch.setattr(module, "TUNING", tuned)

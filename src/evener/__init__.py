@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evener.algorithms.verification import Claim
     from evener.algorithms.verify import verify
     from evener.engine.array import PartitionedArray
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.engine import Engine
     from evener.engine.timeline import Progress, Span, Timeline
     from evener.errors import (
@@ -54,6 +55,7 @@ _ALGORITHMS = builtin_names()
 
 __all__ = [
     "ArgumentError",
+    "Checkpoint",
     "Claim",
     "ConvergenceWarning",
     "DeviceError",
@@ -89,6 +91,7 @@ __all__ += _ALGORITHMS
 
 _HOMES = {
     "ArgumentError": "errors",
+    "Checkpoint": "engine.checkpoints.request",
     "Claim": "algorithms.verification",
     "ConvergenceWarning": "errors",
     "Engine": "engine.engine",

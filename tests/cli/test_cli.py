@@ -450,7 +450,7 @@ class TestStart:
 def test_a_spec_lists_the_options_of_its_function(algorithm):
     spec = find(algorithm)
     parameters = inspect.signature(spec.function()).parameters
-    own = set(parameters) - {"graph", "progress", *PLACEMENT_OPTIONS}
+    own = set(parameters) - {"graph", "progress", "checkpoint", *PLACEMENT_OPTIONS}
     assert {option.name for option in spec.options} == own
 
 
@@ -860,11 +860,49 @@ class TestEnds:
         os.close(write)
         assert (done.returncode, done.stderr) == (141, b"")
 
-    def test_a_full_disk_behind_standard_output(self):
+    @pytest.mark.parametrize("words", [["devices"], ["run", "--help"]])
+    def test_a_full_disk_behind_standard_output(self, words):
         with Path("/dev/full").open("w") as full:
-            words = [sys.executable, "-m", "evener", "devices"]
+            words = [sys.executable, "-m", "evener", *words]
             done = subprocess.run(
                 words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120
             )
         assert done.returncode == 2
         assert done.stderr == "evener: standard output cannot be written: no space left on device\n"
+
+    def test_a_full_disk_behind_standard_error(self):
+        """The note that no GPU is usable is lost, and the status of an error stays."""
+        with Path("/dev/full").open("w") as full:
+            done = [
+                subprocess.run(
+                    [sys.executable, "-m", "evener", "run", "bfs", "grid:2x2", "--source", source],
+                    stdout=subprocess.PIPE,
+                    stderr=full,
+                    check=False,
+                    timeout=120,
+                )
+                for source in ("0", "9")
+            ]
+        assert [one.returncode for one in done] == [0, 2]
+        assert b"4 of 4 vertices reached" in done[0].stdout
+
+    def test_a_closed_standard_output(self, evener, monkeypatch):
+        monkeypatch.setattr(sys, "stdout", None)
+        done = evener("info", "grid:2x2")
+        assert (done.status, done.err) == (2, "evener: standard output cannot be written: it is closed\n")
+
+    def test_names_do_not_reach_the_terminal(self, evener, tmp_path):
+        names = ["\x1b[31mred", "line\nbreak", "back\x08"]
+        ev.write(ev.Graph.from_edges(names, names[1:] + names[:1]), tmp_path / "g.parquet")
+        done = evener("run", "wcc", str(tmp_path / "g.parquet"), "--no-timeline")
+        assert r"\x1b[31mred" in done.out
+        assert all(c.isprintable() or c == "\n" for c in done.out)
+
+    def test_settings_that_stop_numba(self):
+        done = subprocess.run(
+            [sys.executable, "-m", "evener", "run", "bfs", "grid:2x2", "--source", "0"],
+            env={**os.environ, "NUMBA_NUM_THREADS": "0"},
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert done.stderr.startswith("evener: Numba cannot be imported (")

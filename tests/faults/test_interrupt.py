@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 from evener.cli import runs, supervisor
+from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.engine.timeline import Progress
 
 # A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
@@ -144,3 +145,19 @@ class TestInterrupt:
         assert re.search(r" supersteps? of pagerank \(", err.splitlines()[-1])
         assert err.endswith("; nothing was written\n")
         assert not any(tmp_path.iterdir())
+
+    def test_the_last_checkpoint_stays_valid(self, tmp_path):
+        program = ENDLESS.replace("-o ranks.csv", "--checkpoint saved --every 1step")
+        with self.start(program, tmp_path) as process:
+            noted = process.stderr.readline()
+            assert noted.startswith(
+                "evener: to continue after a failure, run evener run pagerank grid:300x300 "
+            )
+            assert noted.endswith(" --checkpoint saved --every 1step --resume\n")
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 130
+        assert err.endswith("; nothing was written; " + noted.removeprefix("evener: "))
+        folder = CheckpointFolder(tmp_path / "saved")
+        (shard,) = folder.read_manifest(folder.generations()[0]).shards
+        folder.read(shard.state, ["<f4"], shard.owned, shard.state_checksum)

@@ -6,13 +6,18 @@ crash or a runaway allocation is seen for what it is.
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import stat
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import networkx
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import evener as ev
 
@@ -118,6 +123,8 @@ CALLS = {
     "run wcc path.txt -o folder": "no suffix",
     "run wcc path.txt -o path.txt/c.csv": "cannot write path.txt/c.csv",
     "run wcc path.txt -o /proc/c.csv": "cannot write /proc/c.csv",
+    f"run wcc path.txt -o {'a' * 300}.csv": "name too long",
+    f"run wcc path.txt --gpu-memory {'9' * 400}GiB": "--gpu-memory: expected at most 2^63 bytes",
     "run wcc path.txt --report absent/run.html": "there is no folder absent",
     "generate rmat:4": "Missing option",
     "generate path.txt -o g.evg": "expected a specification",
@@ -168,6 +175,31 @@ def test_one_sentence_and_nothing_left(outcomes, call):
     assert left == []
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+def test_a_device_outlives_a_failed_write(tmp_path, suffix):
+    """Arrow removes a path to which it cannot write."""
+    device = tmp_path / "device"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))  # as /dev/full
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    (tmp_path / f"ranks{suffix}").symlink_to(device)
+    with pytest.raises(ev.FileError, match="no space left"):
+        ev.wcc(ev.read("grid:3x3"), on="cpu:1").write(tmp_path / f"ranks{suffix}")
+    assert device.exists()
+
+
+def test_a_table_in_a_pipe(tmp_path):
+    """Parquet needs a seekable file, and a pipe is none."""
+    pipe = tmp_path / "ranks.parquet"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        received = pool.submit(pipe.read_bytes)
+        ev.wcc(ev.read("grid:3x3"), on="cpu:1").write(pipe)
+    table = parquet.read_table(io.BytesIO(received.result()))
+    assert table["component"].to_pylist() == [0] * 9
+
+
 def test_a_full_disk(apart, tmp_path):
     """A device that takes no bytes stands for the disk: results go to it through a link."""
     (tmp_path / "ranks.csv").symlink_to("/dev/full")
@@ -195,6 +227,11 @@ class Misled:
 API = {
     "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
     "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "at least one element"),
+    "sources in two dimensions": (
+        lambda: ev.betweenness(PATH, sources=np.array([[0]])),
+        ev.ArgumentError,
+        "found an array of shape (1, 1)",
+    ),
     "a policy that is none": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
     "alpha above one": (
         lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=1.5),

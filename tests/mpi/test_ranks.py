@@ -8,6 +8,7 @@ import evener as ev
 import graphs
 from covering import pairwise_cover
 from evener.errors import MpiError
+from evener.partition.policy import policy_names
 from evener.system.world import current_world
 from evener.testing.ranks import run_ranks
 from expected import truth_of
@@ -21,6 +22,16 @@ def test_five_algorithms(name, split, directed):
     ranks, on, policy = split
     truth = truth_of(graphs.SMALL[name](), directed=directed)
     run_ranks(ranks, lambda _: truth.check(on=on, policy=policy, alpha=0.4))
+
+
+@pytest.mark.parametrize("policy", policy_names())
+def test_every_policy(policy):
+    """Of every family, on two elements of each of two to four ranks."""
+    if policy == "metis":
+        pytest.importorskip("pymetis")
+    ranks = 2 + policy_names().index(policy) % 3
+    truth = truth_of(graphs.SMALL["rmat"](), directed=ranks == 3)
+    run_ranks(ranks, lambda _: truth.check(on="cpu:1,cpu:1", policy=policy, alpha=0.3))
 
 
 def test_ranks_may_have_other_elements():

@@ -194,6 +194,33 @@ def test_a_graphalytics_dataset_stays_whole(tmp_path, monkeypatch, suffix, error
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize("rename", [1, 2, 3, 4])
+def test_a_graphalytics_dataset_outlives_a_killed_write(tmp_path, rename):
+    """After each rename, the three files are the new graph; the next write removes what it left."""
+    old, new = ev.Graph.from_edges([0, 1], [1, 2]), ev.Graph.from_edges([5, 6, 6], [6, 7, 8])
+    ev.write(old, tmp_path / "g.properties")
+    script = """
+import os, pathlib, sys
+import evener as ev
+replace, left = pathlib.Path.replace, int(sys.argv[2])
+def killed_after(self, target):
+    global left
+    replace(self, target)
+    left -= 1
+    if left == 0:
+        os._exit(9)
+pathlib.Path.replace = killed_after
+ev.write(ev.Graph.from_edges([5, 6, 6], [6, 7, 8]), sys.argv[1])
+"""
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "g.properties", str(rename)], check=False)
+    assert done.returncode == 9
+    found = ev.read(tmp_path / "g.properties")
+    assert (found.ids.tolist(), found.targets.tolist()) == (new.ids.tolist(), new.targets.tolist())
+    ev.write(old, tmp_path / "g.properties")
+    assert ev.read(tmp_path / "g.properties").ids.tolist() == old.ids.tolist()
+    assert _names(tmp_path) == ["g.e", "g.properties", "g.v"]
+
+
 @pytest.mark.parametrize("compression", [None, "gzip", "zstd", "bz2"])
 def test_a_full_disk_is_told_whatever_compresses(tmp_path, compression):
     """PyArrow's bzip2 cannot be closed after a write that failed, and says no more than that."""
@@ -216,3 +243,27 @@ def test_a_compressor_that_fails_is_an_error_of_the_file(tmp_path):
         raise pa.ArrowException("Unknown error: bz2 compress failed")
     with pytest.raises(pa.ArrowInvalid), open_compressed(tmp_path / "g", "bz2"):
         raise pa.ArrowInvalid("what was to be written is at fault")
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    """By the next write to the same name, and only if its process is dead."""
+    script = """
+import os, sys
+from pathlib import Path
+from evener.system.files import atomic_write, atomic_write_folder
+with atomic_write(sys.argv[1]), atomic_write_folder(sys.argv[2], may_replace=bool) as folder:
+    (folder / "part").write_text("half")
+    os._exit(9)
+"""
+    one, several = tmp_path / "a.txt", tmp_path / "b.evg"
+    assert subprocess.run([sys.executable, "-c", script, one, several], check=False).returncode == 9
+    assert len(_names(tmp_path)) == 2
+    with (
+        atomic_write(one) as first,
+        atomic_write(one) as second,
+        atomic_write_folder(several, may_replace=bool),
+    ):
+        first.write_text("one")
+        second.write_text("two")
+    assert _names(tmp_path) == ["a.txt", "b.evg"]
+    assert one.read_text() == "one"

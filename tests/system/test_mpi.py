@@ -1,8 +1,9 @@
-"""The variables of MPI launchers, and a launcher without mpi4py."""
+"""The variables of MPI launchers, a launcher without mpi4py, and the loss of a rank."""
 
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,3 +56,15 @@ def test_without_mpi4py_rank_0_says_so(launched, monkeypatch, capsys, rank):
     else:
         assert err.startswith("evener: an MPI launcher started 2 ranks, but mpi4py cannot be used (")
         assert err.rstrip().endswith('pip install "evener[mpi]"')
+
+
+@pytest.mark.parametrize("recovery", ["", "evener run wcc g.evg --checkpoint c --resume"])
+def test_the_loss_of_a_rank_names_what_continues_the_run(monkeypatch, capsys, recovery):
+    aborted = []
+    world = mpi.MpiWorld.__new__(mpi.MpiWorld)
+    world.recovery, world._mpi = recovery, SimpleNamespace(COMM_WORLD=SimpleNamespace(Abort=aborted.append))
+    monkeypatch.setattr(mpi.threading, "Timer", lambda *_: SimpleNamespace(start=lambda: None))
+    world._end_without("rank 1 of 2 on node2 has ended; this ends the job")
+    more = f"; to continue, run {recovery}" if recovery else ""
+    assert capsys.readouterr().err == f"evener: rank 1 of 2 on node2 has ended; this ends the job{more}\n"
+    assert aborted == [1]

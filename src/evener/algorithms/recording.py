@@ -46,9 +46,11 @@ def finish_run(result: Result) -> Result:
 
 
 def record_run(result: Result) -> None:
-    """Record a run, unless it had no pass or spent much of its time compiling kernels."""
+    """Record a run, unless it had no pass, continued another, or spent much of its time compiling kernels."""
     placed, timeline = result.partitioned, result.timeline
-    if placed is None or not result.passes or timeline.compile_seconds > _MAX_COMPILING * result.seconds:
+    if placed is None or not result.passes or timeline.earlier_seconds:
+        return
+    if timeline.compile_seconds > _MAX_COMPILING * result.seconds:
         return
     from evener.elements.hardware import model_of
     from evener.planning.observations import Observation, ObservedElement, record

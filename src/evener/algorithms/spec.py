@@ -130,6 +130,8 @@ class AlgorithmSpec:
         ``"module:function"``. The function takes the parameters of a saved answer, and the keyword arguments
         `graph`, `given` and `recorded`. `given` has the parameters of the user. `recorded` is true if the
         file has parameters. The function returns the parameters for the verification.
+    checkpoints : bool, default False
+        Whether the function also takes ``checkpoint``, a `Checkpoint` or None.
     """
 
     name: str
@@ -150,6 +152,7 @@ class AlgorithmSpec:
     notes: str | None = None
     verified_scope: str | None = None
     claim_parameters: str | None = None
+    checkpoints: bool = False
 
     def column(self, name: str) -> Column:
         """Return the column of this name; a column of numbers if the spec has none."""

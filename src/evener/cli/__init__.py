@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing
+from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing, printable
 from evener.cli.supervisor import Interrupted, Job, supervise
 from evener.errors import EvenerError, MpiError, VerificationError
 from evener.system.mpi import mpi_world
@@ -91,14 +91,18 @@ def _failed(error: BaseException) -> int:
     if (why := _why_no_kernels(error)) is not None:
         return _say(why, _BAD_ARGUMENT)
     folder = _folder_of_kernels(error)
-    if folder is not None and isinstance(error, OSError) and error.errno in _NO_SPACE:
-        remedy = "free some space, or name another folder in NUMBA_CACHE_DIR"
-        return _say(f"no space is left for compiled kernels; {remedy}", _BAD_ARGUMENT)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        if Path(last.filename).parts[-2:] == ("rich", "console.py"):  # typer printed the help
+            point_output_at_nothing()
+            return _say("standard output cannot be written: no space left on device", _BAD_ARGUMENT)
+        if folder is not None:
+            remedy = "free some space, or name another folder in NUMBA_CACHE_DIR"
+            return _say(f"no space is left for compiled kernels; {remedy}", _BAD_ARGUMENT)
     if folder is not None:
         why = f"{folder} ({type(error).__name__}: {error})"
         remedy = "delete this folder, or name another in NUMBA_CACHE_DIR"
         return _say(f"compiled kernels cannot be read from or written to {why}; {remedy}", _BAD_ARGUMENT)
-    last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return _say(
         f"a bug in Evener, please report it: {type(error).__name__} in {where}: {error} "
@@ -109,8 +113,10 @@ def _failed(error: BaseException) -> int:
 
 def _why_no_kernels(error: BaseException) -> str | None:
     """Return why Numba cannot run kernels, if that is the cause of the error."""
-    import numba
-
+    try:
+        import numba
+    except Exception as why:  # noqa: BLE001 - of settings in the environment, or a broken installation
+        return f"Numba cannot be imported ({why}); check the variables NUMBA_… in the environment"
     if numba.config.DISABLE_JIT:
         return "NUMBA_DISABLE_JIT forbids the compilation of kernels; remove it from the environment"
     frames = (Path(frame.f_code.co_filename).parts for frame, _ in traceback.walk_tb(error.__traceback__))
@@ -153,7 +159,7 @@ def _unusable(error: Any) -> str:
 
 
 def _say(message: str, status: int) -> int:
-    sentence = " ".join(message.split())
+    sentence = printable(" ".join(message.split()))
     with contextlib.suppress(MpiError):
         if (world := mpi_world()) is not None:
             world.fail(in_options(sentence), status, PROGRAM)

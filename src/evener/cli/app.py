@@ -41,6 +41,7 @@ __all__ = ["app"]
 
 # Commands that all ranks of an MPI job run together.
 _ON_RANKS = ("run", "verify", "bench", "plan", "devices")
+_CONTINUE = "Continue after a failure"
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
@@ -116,6 +117,25 @@ def run(
     top: Annotated[int, typer.Option(min=0, help="Number of top vertices to print.")] = 10,
     timeline: Annotated[bool, typer.Option(help="Print the time of each superstep.")] = True,
     verify: Annotated[bool, typer.Option("--verify", help="Verify the answer before writing it.")] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder to write checkpoints to.", rich_help_panel=_CONTINUE),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            help="Time or steps between checkpoints: 60s (default), or 10steps.",
+            rich_help_panel=_CONTINUE,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue from the newest valid checkpoint.",
+            rich_help_panel=_CONTINUE,
+        ),
+    ] = False,
     as_json: Json = False,
     **given: object,
 ) -> None:
@@ -127,6 +147,7 @@ def run(
     check_agreement(job.words, graph)
     if energy:
         refuse_ranks("run --energy")
+    checkpoints = runs.checkpoint_arguments(job, spec, checkpoint, every=every, resume=resume)
     world = current_world()
 
     def check() -> None:
@@ -140,7 +161,7 @@ def run(
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
-        result = measured(job, spec, placed, arguments)
+        result = measured(job, spec, placed, {**arguments, **checkpoints})
         notes.note_isolated_source(spec, result, arguments)
         if verify:
             runs.check_answer(job, result)

@@ -10,7 +10,7 @@ import sys
 from evener.errors import FileError
 from evener.system.world import prints
 
-__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say"]
+__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "printable", "say"]
 
 # The first word of a message.
 PROGRAM = "evener: "
@@ -19,8 +19,10 @@ _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
         (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
-        | (?P<bare>alpha|columns|damping|delta|directed|dtype|duplicates|format|gpu_memory|ids|k|max_iter|n|on
-            |personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted|weights)=(?=[\s,;:)]|$)
+        | (?P<switch>resume)=True\b
+        | (?P<bare>alpha|checkpoint|columns|damping|delta|directed|dtype|duplicates|every|format|gpu_memory
+            |ids|k|max_iter|n|on|personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted
+            |weights)=(?=[\s,;:)]|$)
     )
     | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",
     re.VERBOSE,
@@ -37,6 +39,9 @@ def say(text: str = "") -> None:
     """
     if not prints():
         return
+    if sys.stdout is None:
+        msg = "standard output cannot be written: it is closed"
+        raise FileError(msg)
     try:
         print(text, flush=True)  # noqa: T201 - the command line
     except BrokenPipeError:
@@ -48,10 +53,21 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print to standard error, so that programs that read the output do not see it. Only rank 0 prints."""
+    """Print to standard error, so that programs that read the output do not see it. Only rank 0 prints.
+
+    A standard error that is closed or full stops no command.
+    """
     if sys.stderr is None or not prints():  # None if it was closed before the command began
         return
-    print(f"{PROGRAM}{in_options(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+    with contextlib.suppress(OSError):
+        print(f"{PROGRAM}{in_options(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters as escapes, because names in files may have any character."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def in_options(text: str) -> str:
@@ -61,6 +77,8 @@ def in_options(text: str) -> str:
 
 def _as_option(argument: re.Match[str]) -> str:
     """Return the command-line option of an argument of the library."""
+    if argument["switch"]:
+        return f"--{argument['switch']}"
     if argument["direction"]:
         return "--directed" if argument["direction"] == "True" else "--undirected"
     if argument["bare"] == "directed":

@@ -32,7 +32,7 @@ def check_outputs(
     """
     for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
         if path is not None:
-            _refuse_no_name(option, path)
+            _check_name(option, path)
     if table is not None:
         from evener.results.dataset import check_dataset, is_dataset_name
         from evener.results.table import check_suffix
@@ -56,11 +56,16 @@ def check_outputs(
         _check_place(path)
 
 
-def _refuse_no_name(option: str, path: str) -> None:
-    """Raise FileError for an empty path, which would mean the current folder."""
+def _check_name(option: str, path: str) -> None:
+    """Raise FileError for an empty path, which would mean the current folder, or a name that is too long."""
     if not path:
         msg = f"{option}: expected the path of a file, but the name is empty"
         raise FileError(msg)
+    try:
+        Path(path).exists()
+    except OSError as error:
+        msg = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
+        raise FileError(msg) from error
 
 
 def _refuse_within(option: str, path: str, graph: str) -> None:
@@ -103,7 +108,7 @@ def check_graph_output(graph: str, path: str) -> None:
     """Check, before reading, that a graph can be written to `path` and overwrites no file of `graph`."""
     from evener.graph.formats.registry import COMPRESSIONS, format_of
 
-    _refuse_no_name("the output", path)
+    _check_name("the output", path)
     kind, _ = format_of(Path(path), takes_name=False)
     read, written = (
         Path(name).with_suffix("") if Path(name).suffix in COMPRESSIONS else Path(name)
@@ -120,7 +125,7 @@ def check_graph_output(graph: str, path: str) -> None:
 
 def check_folder_output(graph: str, path: str) -> None:
     """Check, before reading, that a folder can be written to `path` and overwrites no file of `graph`."""
-    _refuse_no_name("-o", path)
+    _check_name("-o", path)
     _refuse_the_same("-o", path, {"the graph itself": graph})
     _refuse_within("-o", path, graph)
     _check_place(path)

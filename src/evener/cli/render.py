@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.spec import AlgorithmSpec, resolve
-from evener.cli.output import say
+from evener.cli.output import printable, say
 from evener.results.report.explain import (
     compile_sentence,
     counted_edges,
@@ -370,7 +370,7 @@ def _row(step: Superstep) -> tuple[object, ...]:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
 
 
 def _plain(value: object) -> object:

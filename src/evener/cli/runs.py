@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.verify import verify
 from evener.cli.options import flag
+from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import ArgumentError
 from evener.graph.formats import read
 from evener.partition.distributed.read import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +25,15 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
 
-__all__ = ["check_answer", "compute", "compute_metered", "open_graph", "open_placed", "with_elements"]
+__all__ = [
+    "check_answer",
+    "checkpoint_arguments",
+    "compute",
+    "compute_metered",
+    "open_graph",
+    "open_placed",
+    "with_elements",
+]
 
 
 def open_graph(
@@ -65,6 +76,32 @@ def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
 
     limit = parse_bytes(place["gpu_memory"], "gpu_memory") if "gpu_memory" in place else None
     return {**place, "on": parse_elements(place["on"], gpu_memory=limit)}
+
+
+def checkpoint_arguments(
+    job: Job, spec: AlgorithmSpec, folder: str | None, *, every: str | None, resume: bool
+) -> dict[str, Any]:
+    """Return the argument ``checkpoint`` of an algorithm, if --checkpoint is given.
+
+    Raises
+    ------
+    ArgumentError
+        If the algorithm writes no checkpoints, or if --every or --resume is given without --checkpoint.
+    """
+    if folder is None:
+        if every is not None or resume:
+            given = "--resume" if resume else "--every"
+            msg = f"{given} needs the folder of the checkpoints; add --checkpoint DIR"
+            raise ArgumentError(msg)
+        return {}
+    if not spec.checkpoints:
+        msg = f"{spec.name} writes no checkpoints; run it without --checkpoint"
+        raise ArgumentError(msg)
+    job.world = world = current_world()
+    launcher = f"mpiexec -n {world.size} " if world.size > 1 else ""
+    words = job.words if resume else [*job.words, "--resume"]
+    command = f"{launcher}{shlex.join(['evener', *words])}"
+    return {"checkpoint": Checkpoint(folder, every=every or "60s", resume=resume, command=command)}
 
 
 def compute(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from evener.engine.timeline import Progress
+    from evener.system.world import World
 
 __all__ = ["Interrupted", "Job", "supervise"]
 
@@ -44,6 +45,9 @@ class Job:
         self.stopping = threading.Event()
         self.words: list[str] = []
         self.written: list[str] = []
+        # The ranks of a run that writes checkpoints.
+        self.world: World | None = None
+        self._noted_recovery = False
         self._stage = ""
         self._latest: Progress | None = None
         self._display: Display | None = None
@@ -66,6 +70,9 @@ class Job:
     def progress(self, progress: Progress) -> None:
         """Show the progress of an algorithm; the command passes this method as ``progress=``."""
         self._stop_if_interrupted()
+        if not self._noted_recovery and (recovery := self._recovery()):
+            note(recovery)
+            self._noted_recovery = True
         self._latest = progress
         if self._display is not None:
             self._display.superstep(progress)
@@ -84,7 +91,14 @@ class Job:
             done = f"after {steps} of {latest.algorithm} ({seconds_text(latest.seconds)})"
         else:
             done = f"while {self._stage}" if self._stage else "before anything was done"
-        return f"{done}; {', '.join(self.written) + ' had been' if self.written else 'nothing was'} written"
+        recovery = self._recovery()
+        written = f"{', '.join(self.written)} had been" if self.written else "nothing was"
+        return f"{done}; {written} written{'; ' if recovery else ''}{recovery}"
+
+    def _recovery(self) -> str:
+        """Return how a user continues, once the run has a valid checkpoint."""
+        recovery = "" if self.world is None else self.world.recovery
+        return f"to continue after a failure, run {recovery}" if recovery else ""
 
     def _stop_if_interrupted(self) -> None:
         if self.stopping.is_set():

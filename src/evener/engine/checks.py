@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from evener.errors import ArgumentError
 from evener.kernels.kernel import Kernel
 
-__all__ = ["check_compute"]
+if TYPE_CHECKING:
+    from evener.engine.array import PartitionedArray
+
+__all__ = ["check_compute", "check_push"]
+
+_PUSH_OPERATIONS = ("add", "min", "or", "set")
 
 
 def check_compute(kernel: object, reduce: object, *, both_counts: bool) -> None:
@@ -22,4 +29,15 @@ def check_compute(kernel: object, reduce: object, *, both_counts: bool) -> None:
         raise ArgumentError(msg)
     if not callable(reduce):
         msg = f"compute: expected a function as reduce=, such as min, found {reduce!r}"
+        raise ArgumentError(msg)
+
+
+def check_push(array: PartitionedArray, op: str, changed: PartitionedArray | None) -> None:
+    """Raise an error for arguments of `Engine.push` that do not fit together."""
+    if op not in _PUSH_OPERATIONS or (op == "set" and changed is None):
+        found = '"set" without changed=' if op == "set" else repr(op)
+        msg = f'push: expected the operation "add", "min", "or", or "set" with changed=, found {found}'
+        raise ArgumentError(msg)
+    if array.bits != (op == "or"):
+        msg = f'push: expected "or" for a bitmap, else another operation, found {op!r} for {array.noun}'
         raise ArgumentError(msg)

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
-from evener.engine.checks import check_compute
+from evener.engine.checks import check_compute, check_push
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
@@ -28,6 +28,8 @@ from evener.graph.checks import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from evener.engine.executor import Step
     from evener.engine.timeline import Progress, Timeline
@@ -41,7 +43,6 @@ MIN_PARALLEL_WORK = 1 << 14
 
 # How a world reduces values over ranks, for reductions that it can do without gathering them.
 _WORLD_OPERATIONS: dict[Any, Any] = {sum: "sum", min: "min", max: "max"}
-_PUSH_OPERATIONS = ("add", "min", "or", "set")
 
 
 class Engine(Workspace):
@@ -65,6 +66,7 @@ class Engine(Workspace):
     ----------
     routes : sequence of Route
         The routes that begin or end on this rank; empty if there are no mirrors.
+    recorder : Recorder
     timeline : Timeline
 
     Raises
@@ -97,7 +99,7 @@ class Engine(Workspace):
         self._network = connect_ranks(self._world, self.elements)
         self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
         names = [element.name for element in self.elements]
-        self._recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
+        self.recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         # Whether no verb waits for elements, because each orders its own work after that of others.
         self._queued = all(element.deferred for element in self.elements)
@@ -108,8 +110,8 @@ class Engine(Workspace):
     @property
     def timeline(self) -> Timeline:
         """The time and the bytes of each superstep and element so far, after waiting for all work."""
-        self._recorder.settle()
-        return self._recorder.timeline
+        self.recorder.settle()
+        return self.recorder.timeline
 
     def finish(self) -> float:
         """End the timeline and return the seconds since the engine was constructed."""
@@ -118,8 +120,14 @@ class Engine(Workspace):
         for element in self.elements:
             element.wait()
         if len(self.elements) == 1 and self.elements[0].deferred:
-            self._recorder.computed(since, perf_counter())  # kernels whose results nothing has waited for
-        return self._recorder.finish()
+            self.recorder.computed(since, perf_counter())  # kernels whose results nothing has waited for
+        return self.recorder.finish()
+
+    def write(self, array: PartitionedArray, values: Sequence[NDArray[Any]]) -> None:
+        """Replace the first values of each part of an array by the values of a host array."""
+        self._exchange.invalidate_if_used([array])
+        for element, part, own in zip(self.elements, array, self._checked_parts(values), strict=True):
+            element.run(part.__setitem__, slice(len(own)), element.upload(own))
 
     # ---- the three verbs --------------------------------------------------------------------------
 
@@ -148,7 +156,7 @@ class Engine(Workspace):
         """
         counts = None if active is None else self._checked_parts(active.parts)
         try:
-            self._recorder.begin(phase, counts, edges, fraction)
+            self.recorder.begin(phase, counts, edges, fraction)
         except BaseException:
             self._reset_after_error()
             raise
@@ -215,7 +223,7 @@ class Engine(Workspace):
         else:
             results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
         if count_next_active or count_active:
-            self._recorder.count_active(results, next_superstep=count_next_active)
+            self.recorder.count_active(results, next_superstep=count_next_active)
         return self._reduce_over_ranks(results, reduce)
 
     def push(
@@ -248,14 +256,8 @@ class Engine(Workspace):
             For another operation, "set" without `changed`, or a bitmap with another operation than "or". For
             an array without a value for each owned vertex and each mirror.
         """
-        if op not in _PUSH_OPERATIONS or (op == "set" and changed is None):
-            found = '"set" without changed=' if op == "set" else repr(op)
-            msg = f'push: expected the operation "add", "min", "or", or "set" with changed=, found {found}'
-            raise ArgumentError(msg)
         self._check_exchanged(array, changed)
-        if array.bits != (op == "or"):
-            msg = f'push: expected "or" for a bitmap, else another operation, found {op!r} for {array.noun}'
-            raise ArgumentError(msg)
+        check_push(array, op, changed)
         if self.routes:
             sends, receives = self._exchange.push(array, op, changed)
             self._run(sends, work_estimate)
@@ -307,7 +309,7 @@ class Engine(Workspace):
         except BaseException:
             self._reset_after_error()
             raise
-        self._recorder.computed(since, perf_counter())
+        self.recorder.computed(since, perf_counter())
         return result
 
     def _compute_together(
@@ -364,9 +366,9 @@ class Engine(Workspace):
         except BaseException:
             self._reset_after_error()
             raise
-        self._recorder.add(done, in_turn=in_turn)
+        self.recorder.add(done, in_turn=in_turn)
         if not self._queued:
-            self._recorder.settle()
+            self.recorder.settle()
         return [one.result for one in done]
 
     def _reduce_over_ranks(self, results: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:

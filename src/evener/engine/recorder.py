@@ -59,6 +59,16 @@ class Recorder:
         self._pending: list[tuple[list[Span], Sequence[StepsDone], bool]] = []
         self._next_active = [0] * len(names)
 
+    @property
+    def seconds(self) -> float:
+        """The seconds since the run began, with those of `count_earlier`."""
+        return perf_counter() - self._began
+
+    def count_earlier(self, seconds: float) -> None:
+        """Let the run begin earlier, because it continues another run of these seconds."""
+        self._began -= seconds
+        self.timeline.earlier_seconds = seconds
+
     def begin(self, phase: str, active: Sequence[int] | None, edges: int, fraction: float | None) -> None:
         """Begin a superstep, and report progress."""
         self._superstep += 1
@@ -71,7 +81,7 @@ class Recorder:
         for span in self._spans:
             self.timeline.add(span)
         if self._progress is not None:
-            seconds = perf_counter() - self._began
+            seconds = self.seconds
             rate = self._edges / self._ends / seconds if self._edges else None
             self._progress(
                 Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, rate, fraction)
@@ -142,7 +152,7 @@ class Recorder:
 
     def finish(self) -> float:
         """End the timeline and return the seconds since the run began. Later calls record nothing."""
-        seconds = perf_counter() - self._began
+        seconds = self.seconds
         self.settle()
         self._spans = []
         self.timeline.compile_seconds = compile_seconds() - self._compiled

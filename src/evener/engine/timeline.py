@@ -171,6 +171,8 @@ class Timeline:
         Seconds of the run in which kernels were compiled or loaded, once in a process.
     seconds : float
         Seconds of the whole run; 0 until it has ended.
+    earlier_seconds : float
+        The part of `seconds` before the checkpoint from which the run continued. It has no spans.
 
     Examples
     --------
@@ -185,6 +187,7 @@ class Timeline:
         self.more_slices = 0
         self.compile_seconds = 0.0
         self.seconds = 0.0
+        self.earlier_seconds = 0.0
 
     def add(self, span: Span) -> None:
         """Add a span."""
@@ -225,7 +228,8 @@ class Timeline:
             sum(span.receive for span in self.spans),
             sum(span.wait for span in self.spans),
         ]
-        overhead = max(0.0, self.seconds * len(self.elements) - sum(totals))
+        own_seconds = self.seconds - self.earlier_seconds
+        overhead = max(0.0, own_seconds * len(self.elements) - sum(totals))
         whole = sum(totals) + overhead
         return Shares(*(part / whole if whole else 0.0 for part in (*totals, overhead)))
 

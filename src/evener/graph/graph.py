@@ -12,6 +12,7 @@ from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
 from evener.graph.checks import check_directed, type_name
 from evener.graph.lookup import vertex_numbers
+from evener.graph.views import GraphViews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph"]
 
 
-class Graph:
+class Graph(GraphViews):
     """An immutable graph in compressed sparse rows, with ascending targets in each row.
 
     Vertices have the numbers ``0..n-1``, and `ids` holds the caller's id of each vertex. An undirected graph

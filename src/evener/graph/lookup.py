@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import UnknownVertexError
+from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.arrays import string_array
 
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ def as_ids(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
     elements: Any = given
     if hasattr(given, "__array__"):
         array = np.atleast_1d(np.asarray(given))
+        if array.ndim > 1:
+            msg = f"expected a list of vertex ids, found an array of shape {array.shape}; use its ravel()"
+            raise ArgumentError(msg)
         if array.dtype.kind != "O":
             if len(array) and array.dtype.kind not in ("UST" if graph.has_string_ids else "iu"):
                 raise _wrong_type(graph, array.flat[0].item())

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.graph.views import html_table
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
-from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, require
+from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, format_bytes, require
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -262,6 +264,15 @@ class PartitionedGraph:
     def __repr__(self) -> str:
         places = ", ".join(e.name for e in self.elements)
         return f"<PartitionedGraph: {self.graph.n:,} vertices on {places}; policy {self.policy}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the partitions of this rank, for notebooks."""
+        rows = []
+        for element, own in zip(self.elements, self.partitions, strict=True):
+            sizes = [f"{size:,}" for size in (own.stored_edges, own.owned, own.mirrors)]
+            rows.append([element.name, *sizes, format_bytes(own.nbytes)])
+        table = html_table(("element", "edges", "vertices", "mirrors", "memory"), rows)
+        return f"<p>{escape(repr(self))}</p>{table}"
 
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
+from evener.graph.views import html_table
 from evener.partition.estimate import estimate_shares
 from evener.partition.owners import edge_shares
 from evener.partition.policy import PLANNED, check_policy, find_policy
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,6 +74,15 @@ class Plan:
     alternatives: dict[str, float]
     infeasible: dict[str, str]
     faster_but_unsafe: str | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the predicted time and a table of the shares, for notebooks."""
+        rows = [
+            (share.element, f"{share.sizes.edges:,}", f"{share.sizes.vertices:,}", format_bytes(nbytes))
+            for share, nbytes in zip(self.shares, self.nbytes, strict=True)
+        ]
+        said = f"{self.algorithm}: predicted {self.prediction.seconds:.3g} s, policy {self.policy}"
+        return f"<p>{escape(said)}</p>{html_table(('element', 'edges', 'vertices', 'memory'), rows)}"
 
     @property
     def no_gpu_reason(self) -> str | None:

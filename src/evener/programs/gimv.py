@@ -22,6 +22,7 @@ from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.elements import named
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning, MpiError
 from evener.graph.checks import is_integral, is_number, type_name
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
@@ -55,6 +58,7 @@ _SPEC = AlgorithmSpec(
     host_state=StateBytes(4 + 8, 8),
     traffic=Traffic(pushed=0.0, pulled=8.0),
     unit="an iteration",
+    checkpoints=True,
 )
 
 
@@ -72,6 +76,7 @@ def gimv(
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the values of all vertices after an iteration with your own operators, on CPUs.
 
@@ -110,6 +115,8 @@ def gimv(
         Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -164,18 +171,22 @@ def gimv(
     per_edge = source.weight_dtype is not None and operators.combine2.reads_first
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = _placed(given, on=on, policy=policy, alpha=alpha)
-    _check_ranks(pg, ([one.key for one in operators], condition, unit, str(first.dtype)))
+    arguments = ([one.key for one in operators], condition, unit, str(first.dtype))
+    _check_ranks(pg, arguments)
     engine = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
-    value, iterations, converged = _iterate(
-        engine,
-        pg,
-        kernel,
-        first=first,
-        identity=unit,
-        condition=condition,
-        per_edge=per_edge,
-        keeps_initial=keeps_initial,
-    )
+    facts = {"operators": repr(arguments), "v0": first}
+    with open_checkpoints(engine, pg, checkpoint, "gimv", facts) as checkpoints:
+        value, iterations, converged = _iterate(
+            engine,
+            checkpoints,
+            pg,
+            kernel,
+            first=first,
+            identity=unit,
+            condition=condition,
+            per_edge=per_edge,
+            keeps_initial=keeps_initial,
+        )
     result = Result(
         "gimv",
         pg.graph,
@@ -200,6 +211,7 @@ def gimv(
 
 def _iterate(
     engine: Engine,
+    checkpoints: Checkpoints,
     pg: PartitionedGraph,
     kernel: Kernel,
     *,
@@ -239,6 +251,8 @@ def _iterate(
     message, next_message = next_message, message
     iteration, converged = 0, False
     while iteration < condition.limit and not converged:
+        arrays = {"message": message} if per_edge else {"value": owned, "message": message}
+        iteration, total = checkpoints.step(arrays, iteration, total)
         iteration += 1
         engine.superstep("iterate", active=engine.owned, edges=graph.m)
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)

@@ -55,6 +55,7 @@ def join_timelines(timeline: Timeline, world: World) -> Timeline:
     own.more_slices = timeline.more_slices
     times = (timeline.seconds, timeline.compile_seconds)
     own.seconds, own.compile_seconds = world.allreduce(times, "max")
+    own.earlier_seconds = timeline.earlier_seconds
     sent = np.frombuffer(pickle.dumps((own.spans, own.slices, own.more_slices), 5), np.uint8)
     received = world.alltoall([sent if rank == 0 else sent[:0] for rank in range(world.size)])
     if world.rank == 0:

@@ -11,14 +11,13 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_path, is_integral
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
+from evener.results.views import ResultViews
 from evener.system.agreement import on_all_ranks
 from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     import os
 
-    import pandas as pd
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from evener.engine.timeline import Timeline
@@ -31,7 +30,7 @@ from evener.system.world import World
 __all__ = ["Result"]
 
 
-class Result(Mapping[str, "NDArray[Any]"]):
+class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
     """The result of a run: a mapping from a name to an array with one value per vertex.
 
     The arrays are in the order of `ids`. An array is gathered from the partitions on its first use. Vertices
@@ -241,49 +240,6 @@ class Result(Mapping[str, "NDArray[Any]"]):
         from evener.results.top import largest_values
 
         return largest_values(self, k)
-
-    def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: a column ``vertex`` with the graph's ids, then a column for each array.
-
-        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null. With several
-        ranks, the table has the rows of this rank.
-        """
-        import pyarrow as pa
-
-        kind = pa.string() if self.graph.has_string_ids else None
-        columns = {"vertex": pa.array(self.ids, kind)}
-        for name, values in self.items():
-            if self.columns[name].names_vertices:
-                missing = values < 0
-                columns[name] = pa.array(self.names_of(np.where(missing, 0, values)), kind, mask=missing)
-            else:
-                columns[name] = pa.array(values)
-        return pa.table(columns)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with the columns of `to_arrow`.
-
-        A column of integers with nulls, such as ``parent``, has pandas' nullable type Int64, because floats
-        cannot represent all ids above 2^53.
-
-        Raises
-        ------
-        ArgumentError
-            If pandas is not installed.
-        """
-        import pyarrow as pa
-
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            msg = "to_pandas needs pandas, which is not installed; pip install pandas, or use to_arrow"
-            raise ArgumentError(msg) from error
-        table = self.to_arrow()
-        frame = pd.DataFrame(index=range(table.num_rows))
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            nullable = {pa.int64(): pd.Int64Dtype()} if column.null_count else {}
-            frame[name] = column.to_pandas(types_mapper=nullable.get)
-        return frame
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table of `to_arrow` to a file or to a folder atomically.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,7 @@ from evener.errors import ArgumentError, FileError, FormatError, first_clause
 from evener.system.files import NOT_UTF8, atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from evener.results.result import Result
@@ -50,20 +52,32 @@ def write_result(result: Result, path: Path) -> None:
     check_suffix(path)
     table = table_with_record(result)
     suffix = path.suffix.lower()
-    with atomic_write(path) as temporary:
+    # Arrow removes a path, but not a stream, if an error occurs, and the path may be a device or pipe.
+    with atomic_write(path) as temporary, temporary.open("wb") as file, _seekable(file) as sink:
         if suffix == ".parquet":
             from pyarrow import parquet
 
-            parquet.write_table(table, temporary)
+            parquet.write_table(table, sink)
         elif suffix in TEXT:
             from pyarrow import csv
 
             delimiter = "," if suffix == ".csv" else "\t"
-            csv.write_csv(table, temporary, csv.WriteOptions(delimiter=delimiter))
+            csv.write_csv(table, sink, csv.WriteOptions(delimiter=delimiter))
         else:
             from pyarrow import feather
 
-            feather.write_feather(table, str(temporary))
+            feather.write_feather(table, sink)
+
+
+@contextmanager
+def _seekable(file: BinaryIO) -> Iterator[BinaryIO | BytesIO]:
+    """Yield the file, or for a device or pipe a buffer that is written to it at the end."""
+    if file.seekable():
+        yield file
+        return
+    buffer = BytesIO()
+    yield buffer
+    file.write(buffer.getbuffer())
 
 
 def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -110,17 +112,15 @@ def _temporary_file(target: Path, given: Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    temporary = _temporary_name(target)
-    _unfinished.add(temporary)
-    try:
+
+    def create(temporary: Path) -> None:
         # os.open applies the umask of the caller, as for any new file.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+
+    with _temporary(target, create, Path.unlink) as temporary:
         if target.exists():
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-        _unfinished.discard(temporary)
 
 
 def require_writable(target: Path, given: str | os.PathLike[str]) -> None:
@@ -167,10 +167,8 @@ def atomic_write_folder(
             )
         if target.exists() and any(target.iterdir()) and not may_replace(target):
             raise FileError(f"cannot write {given}: the folder holds other files; give a new name")
-        temporary = _temporary_name(target)
-        _unfinished.add(temporary)
-        temporary.mkdir()
-        try:
+        # The temporary path is the old folder after an exchange, and the unfinished folder after an error.
+        with _temporary(target, Path.mkdir, shutil.rmtree) as temporary:
             yield temporary
             for file in temporary.iterdir():
                 _sync(file)
@@ -180,11 +178,52 @@ def atomic_write_folder(
                 _exchange(temporary, target)
             else:
                 temporary.rename(target)
-        finally:
-            # This path is the old folder after an exchange, and the unfinished folder after an error.
-            shutil.rmtree(temporary, ignore_errors=True)
-            _unfinished.discard(temporary)
         _sync(target.parent)
+
+
+@contextmanager
+def _temporary(
+    target: Path, create: Callable[[Path], None], remove: Callable[[Path], None]
+) -> Iterator[Path]:
+    """Yield a new path in the folder of `target`, and remove it at the end unless it was renamed.
+
+    The path is locked, so that later writes can remove paths of processes that were killed.
+    """
+    _remove_abandoned(target)
+    temporary, lock = _temporary_name(target), -1
+    _unfinished.add(temporary)
+    try:
+        while lock < 0:
+            create(temporary)
+            lock = os.open(temporary, os.O_RDONLY)
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not temporary.exists():  # removed before it was locked
+                os.close(lock)
+                lock = -1
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            remove(temporary)
+        _unfinished.discard(temporary)
+        if lock >= 0:
+            os.close(lock)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary files and folders of `target` whose process was killed: nothing locks them."""
+    name = re.compile(re.escape(f".{target.name[:200]}.") + r"[0-9a-f]{8}\.tmp")
+    found: list[Path] = []
+    with contextlib.suppress(OSError):  # a folder that cannot be listed
+        found = [path for path in target.parent.iterdir() if name.fullmatch(path.name)]
+    for path in found:
+        # A locked path has a writer; another process may remove the path at the same time.
+        with contextlib.suppress(OSError), _opened(path) as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def remove_temporary_files() -> None:
@@ -232,9 +271,16 @@ def _temporary_name(target: Path) -> Path:
 
 
 def _sync(path: Path) -> None:
+    with _opened(path) as handle:
+        os.fsync(handle)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Yield the descriptor of a file or folder."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        yield handle
     finally:
         os.close(handle)
 

@@ -43,6 +43,8 @@ LIMIT_VARIABLE = "EVENER_MEMORY"
 
 # A cgroup without a limit reports "max" (version 2) or a number near 2^63 (version 1).
 _UNLIMITED = 1 << 62
+# Largest size that an argument may name.
+_MOST_BYTES = float(1 << 63)
 
 
 def available() -> int:
@@ -216,7 +218,11 @@ def parse_bytes(size: str | int, what: str = "size") -> int:
         raise ArgumentError(msg)
     unit = match[2] or ""
     base = 1024 if unit.endswith("i") else 1000
-    return int(float(match[1]) * base ** ("kmgt".index(unit[0]) + 1 if unit else 0))
+    nbytes = float(match[1]) * base ** ("kmgt".index(unit[0]) + 1 if unit else 0)
+    if nbytes > _MOST_BYTES:
+        msg = f"{what}=: expected at most 2^63 bytes, found {str(size)[:20]}… of {len(str(size))} characters"
+        raise ArgumentError(msg)
+    return int(nbytes)
 
 
 def _fields(path: Path) -> dict[str, int]:

@@ -107,6 +107,8 @@ class MpiWorld:
         The number of this rank among the ranks of this machine.
     cores : int
         The cores of this rank. Ranks divide the cores that several of them may use.
+    recovery : str
+        How a user continues after the loss of a rank, for the message.
     sends_gpu_memory : bool
         Whether the MPI library says that messages can be in GPU memory.
     """
@@ -117,6 +119,7 @@ class MpiWorld:
         self._collective = mpi.COMM_WORLD.Dup()
         self._messages = mpi.COMM_WORLD.Dup()
         self._failures = mpi.COMM_WORLD.Dup()
+        self.recovery = ""
         self.rank = int(self._collective.rank)
         self.size = int(self._collective.size)
         self.host = str(mpi.Get_processor_name())
@@ -226,7 +229,8 @@ class MpiWorld:
 
     def _end_without(self, sentence: str) -> None:
         """End this job because of the loss of another rank."""
-        print(f"evener: {sentence}", file=sys.stderr, flush=True)  # noqa: T201 - the end of the program
+        recovery = f"; to continue, run {self.recovery}" if self.recovery else ""
+        print(f"evener: {sentence}{recovery}", file=sys.stderr, flush=True)  # noqa: T201 - the end of the program
         threading.Timer(_ABORTING, os._exit, (1,)).start()  # an abort may wait for the lost rank
         self._mpi.COMM_WORLD.Abort(1)
 

@@ -33,6 +33,8 @@ class World(Protocol):
         The name of this rank's machine.
     local_rank : int
         The number of this rank among the ranks of its machine.
+    recovery : str
+        How a user continues after the loss of a rank; empty if the job must begin again.
     sends_gpu_memory : bool
         Whether `post` and `expect` take arrays in GPU memory.
     """
@@ -41,6 +43,7 @@ class World(Protocol):
     size: int
     host: str
     local_rank: int
+    recovery: str
     sends_gpu_memory: bool
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
@@ -117,6 +120,7 @@ class SingleProcess:
     size = 1
     host = "this machine"
     local_rank = 0
+    recovery = ""
     sends_gpu_memory = False
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none

@@ -116,11 +116,12 @@ class AlgorithmContract:
         assert self.spec.name == self.name
 
     def test_options_are_arguments_of_the_function(self) -> None:
-        """Each option is a keyword argument, and each argument an option or one of placement."""
+        """Each option is a keyword argument, and each argument an option or one of all algorithms."""
         taken = set(inspect.signature(self.spec.function()).parameters)
         assert {option.name for option in self.spec.options} == taken - {
             "graph",
             "progress",
+            *(["checkpoint"] if self.spec.checkpoints else []),
             *PLACEMENT_OPTIONS,
         }
 

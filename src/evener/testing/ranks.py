@@ -93,6 +93,7 @@ class _Rank:
         self.size = meeting.size
         self.host = "this machine"
         self.local_rank = rank
+        self.recovery = ""
         self._expected: defaultdict[tuple[int, int, int], deque[_Expected]] = defaultdict(deque)
         self._meeting = meeting
 

@@ -39,4 +39,5 @@ SPEC = AlgorithmSpec(
     source_option="sources",
     notes="evener.algorithms.betweenness.notes:notes",
     claim_parameters="evener.algorithms.betweenness.verify:claim_parameters",
+    checkpoints=True,
 )

@@ -25,6 +25,7 @@ from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
 from evener.algorithms.recording import finish_run
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -71,6 +74,7 @@ def betweenness(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
 
@@ -93,6 +97,8 @@ def betweenness(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins. Its ``fraction`` is the share of finished sources.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -138,7 +144,9 @@ def betweenness(
     engine = Engine(
         pg, "betweenness", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state
     )
-    centrality, edges = _accumulate(engine, pg, chosen)
+    arguments = {"sources": chosen}
+    with open_checkpoints(engine, pg, checkpoint, "betweenness", arguments) as checkpoints:
+        centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     result = Result(
         "betweenness",
@@ -211,16 +219,19 @@ class Pace:
 
 @translate_errors("computing betweenness")
 def _accumulate(
-    engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]
+    engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:
     state = SearchState(engine, pg.graph.n)
     pace = Pace(engine, len(chosen))
     on_group = None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
-    edges = 0
-    for done, source in enumerate(chosen.tolist()):
+    done, edges = 0, 0
+    while done < len(chosen):
+        done, edges = checkpoints.step({"centrality": state.centrality}, done, edges)
         pace.source(done, edges)
+        source = int(chosen[done])
+        done += 1
         if on_group is not None:
             edges += on_group.run(source, pace)
             continue

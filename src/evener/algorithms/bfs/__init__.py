@@ -23,4 +23,5 @@ SPEC = AlgorithmSpec(
     unit="a run from one source",
     source_option="source",
     graphalytics=("distance", "exact"),
+    checkpoints=True,
 )

@@ -22,6 +22,8 @@ from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
 from evener.algorithms.bfs.group import search_on_group
 from evener.algorithms.recording import finish_run
+from evener.engine.checkpoints.checkpoints import open_checkpoints
+from evener.engine.checkpoints.state import Queue, restore
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.checkpoints.state import StateArray
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -52,6 +57,7 @@ def bfs(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the distance in edges from a source to every vertex, and a tree of shortest paths.
 
@@ -67,6 +73,8 @@ def bfs(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -99,7 +107,7 @@ def bfs(
     pg = ensure_placed(
         given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
     )
-    return run_bfs(pg, number, "bfs", {"source": source}, progress)
+    return run_bfs(pg, number, "bfs", {"source": source}, progress, checkpoint)
 
 
 def run_bfs(
@@ -108,6 +116,7 @@ def run_bfs(
     algorithm: str,
     parameters: Mapping[str, Any],
     progress: Callable[[Progress], None] | None,
+    checkpoint: Checkpoint | None,
     *,
     host_state: tuple[float, float] = SPEC.host_state,
     as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
@@ -123,6 +132,7 @@ def run_bfs(
     parameters : mapping
         Parameters of the result.
     progress : callable or None
+    checkpoint : Checkpoint or None
     host_state : (float, float)
         Bytes per owned vertex and per mirror, as in `Engine`.
     as_distance : callable
@@ -130,7 +140,9 @@ def run_bfs(
     """
     undirected = not pg.graph.directed
     engine = Engine(pg, algorithm, progress=progress, from_both_ends=undirected, host_state=host_state)
-    distance, parent = _search(engine, pg.graph, number, bottom_up=undirected or pg.directions == "both")
+    bottom_up = undirected or pg.directions == "both"
+    with open_checkpoints(engine, pg, checkpoint, algorithm, parameters) as checkpoints:
+        distance, parent = _search(engine, checkpoints, pg.graph, number, bottom_up=bottom_up)
     seconds = engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
     result = Result(
@@ -151,18 +163,19 @@ def run_bfs(
 
 
 def _search(
-    engine: Engine, graph: Graph, number: int, *, bottom_up: bool
+    engine: Engine, checkpoints: Checkpoints, graph: Graph, number: int, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search from a vertex number."""
-    if engine.group is not None:
+    if engine.group is not None and not checkpoints.active:
         return search_on_group(engine, engine.group, graph, number, TUNING["group"], bottom_up=bottom_up)
     search = _Search(engine, graph, number, bottom_up=bottom_up)
-    fused = engine.single and search.tuning.fused
+    fused = engine.single and search.tuning.fused and not checkpoints.active
     if fused:
         search.all_steps(search.source)
     else:
         search.begin()
     while search.frontier_vertices:
+        search.end_step(checkpoints)
         if engine.single and search.is_narrow():
             search.narrow_steps()
         elif fused:
@@ -218,6 +231,35 @@ class _Search:
             self.visited, self.queue, self.length, count_next_active=True, work_estimate=1, reduce=list,
         )  # fmt: skip
         self.frontier_vertices = sum(found)
+
+    def end_step(self, checkpoints: Checkpoints) -> None:
+        """Write a checkpoint if one is due, or continue from one."""
+        arrays: dict[str, StateArray] = {
+            "distance": self.distance,
+            "parent": self.parent,
+            "queue": Queue(self.queue, self.length),
+        }
+        self.level, self.frontier_vertices, self.unexplored, self._explored = checkpoints.step(
+            arrays, self.level, self.frontier_vertices, self.unexplored, self._explored
+        )
+        if checkpoints.restored:
+            self._restore()
+
+    def _restore(self) -> None:
+        """Find the visited vertices, the edges out of the frontier, and unexplored edges of each element."""
+        engine = self.engine
+        reached = [own >= 0 for own in engine.download(self.distance)]
+        restore(engine, self.visited, reached)
+        queued = zip(
+            engine.download(engine.out_degree), engine.download(self.queue), engine.download(self.length),
+            strict=True,
+        )  # fmt: skip
+        self.frontier_edges = engine.gather(
+            [int(degrees[queue[: int(length[0])]].sum()) for degrees, queue, length in queued]
+        )
+        elements, left = len(self.frontier_edges), sum(self.unexplored)
+        if len(self.unexplored) != elements:
+            self.unexplored = [left // elements] * elements
 
     def narrow_steps(self) -> None:
         """Search many narrow levels in one call, on a single element."""

@@ -57,4 +57,5 @@ SPEC = AlgorithmSpec(
     graphalytics=("rank", "epsilon"),
     verified_scope="evener.algorithms.pagerank.verify:verified_scope",
     claim_parameters="evener.algorithms.pagerank.verify:claim_parameters",
+    checkpoints=True,
 )

@@ -104,12 +104,13 @@ __global__ void PARALLEL(256) begin(
     double dangling = 0;
     for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
         double r = start[start.length > 1 ? v : 0];
-        rank[v] = (Rank)r;
+        Rank stored = (Rank)r;
+        rank[v] = stored;
         if (out_degree[v] == 0) {
             dangling += r;
             contribution[v] = 0;
         } else {
-            contribution[v] = (Rank)(r / out_degree[v]);
+            contribution[v] = (Rank)((double)stored / out_degree[v]);
         }
     }
     results.sum(dangling);
@@ -132,9 +133,11 @@ __global__ void PARALLEL(1024) iterate(
     auto finish = [&](u64 v, double pulled, Rank had, u32 degree) {
         double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
         error += fabs(r - (double)had);
-        rank[v] = (Rank)r;
+        Rank stored = (Rank)r;
+        rank[v] = stored;
         if (degree == 0) dangling += r;
-        next_contribution[v] = degree == 0 ? (Rank)0 : (Rank)(r / degree);
+        // Of the stored rank: `begin` gives the same.
+        next_contribution[v] = degree == 0 ? (Rank)0 : (Rank)((double)stored / degree);
     };
     for (u64 b = blockIdx.x; b + 1 < blocks.length && blocks[b] < connected; b += gridDim.x) {
         u64 begin = blocks[b], end = least<u64>(blocks[b + 1], connected);
@@ -180,7 +183,7 @@ __global__ void PARALLEL(256) finish(
         error += fabs(r - (double)ranked);
         ranked = (float)r;
         if (degree == 0) dangling += r;
-        next = degree == 0 ? 0.0f : (float)(r / degree);
+        next = degree == 0 ? 0.0f : (float)((double)ranked / degree);
     };
     for (u64 t = warp_of_grid(); t < tile_row.length; t += warps_of_grid()) {
         u64 first = tile_row[t], place = tile_places[t], end = tile_places[t + 1];

@@ -32,7 +32,7 @@ def begin_chunk(out_degree, start, rank, contribution, first, last):
             dangling += r
             contribution[v] = 0
         else:
-            contribution[v] = r / out_degree[v]
+            contribution[v] = rank[v] / out_degree[v]
     return dangling
 
 
@@ -56,7 +56,7 @@ def finish_row(v, pulled, out_degree, damping, jump, teleport, rank, next_contri
     if out_degree[v] == np.uint32(0):
         next_contribution[v] = 0
         return error, r
-    next_contribution[v] = r / out_degree[v]
+    next_contribution[v] = rank[v] / out_degree[v]  # of the stored rank: `begin` gives the same
     return error, 0.0
 
 

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, opened, unsigned
 from evener.algorithms.pagerank import SPEC
+from evener.algorithms.pagerank.personalization import as_mapping, jumps_of, teleport_of
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.algorithms.recording import finish_run
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
@@ -33,18 +34,20 @@ from evener.partition.column_blocks import column_blocks_of
 from evener.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["jumps_of", "pagerank", "rank_dtype", "tolerance_of"]
+__all__ = ["pagerank", "rank_dtype", "tolerance_of"]
 
 kernels = KernelFile(__package__)
 weighted_kernels = KernelFile(__package__, "weighted")
@@ -69,6 +72,7 @@ def pagerank(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the PageRank of every vertex: the probability that a random surfer is there.
 
@@ -101,6 +105,8 @@ def pagerank(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def pagerank(
     """
     _check(damping, tol, stop, max_iter, dtype, semantics)
     max_iter = int(max_iter)
-    personalization = _as_mapping(personalization)
+    personalization = as_mapping(personalization)
     given = opened(graph, SPEC)
     jumps = jumps_of(graph_of(given, "pagerank"), personalization)
     weights = uses_weights(graph_of(given, "pagerank"), weights, semantics)
@@ -157,35 +163,38 @@ def pagerank(
     ]
     strength = placed_strength(pg) if weights else None
     engine = Engine(pg, "pagerank", progress=progress, host_state=SPEC.host_state)
-    rank, iterations, change = _iterate(
-        engine,
-        n,
-        pg.graph.m,
-        columns=columns,
-        strength=strength,
-        damping=damping,
-        tolerance=tolerance,
-        max_iter=max_iter,
-        teleport=engine.upload(_teleport(pg, jumps)),
-        alike=personalization is None,
-        dtype=dtype,
-    )
+    parameters = {
+        "damping": damping,
+        "tol": tol,
+        "stop": stop,
+        "max_iter": max_iter,
+        "personalization": personalization,
+        "weights": weights,
+        "dtype": dtype,
+        "semantics": semantics,
+    }
+    with open_checkpoints(engine, pg, checkpoint, "pagerank", parameters) as checkpoints:
+        rank, iterations, change = _iterate(
+            engine,
+            checkpoints,
+            n,
+            pg.graph.m,
+            columns=columns,
+            strength=strength,
+            damping=damping,
+            tolerance=tolerance,
+            max_iter=max_iter,
+            teleport=engine.upload(teleport_of(pg, jumps)),
+            alike=personalization is None,
+            dtype=dtype,
+        )
     converged = (change < tolerance or n == 0) if tolerance else None
     result = Result(
         "pagerank",
         pg.graph,
         {"rank": lambda: pg.gather(rank)},
         columns=SPEC.columns,
-        parameters={
-            "damping": damping,
-            "tol": tol,
-            "stop": stop,
-            "max_iter": max_iter,
-            "personalization": personalization,
-            "weights": weights,
-            "dtype": dtype,
-            "semantics": semantics,
-        },
+        parameters=parameters,
         outcome={"iterations": iterations, "converged": converged},
         timeline=engine.timeline,
         seconds=engine.finish(),
@@ -206,6 +215,7 @@ def pagerank(
 
 def _iterate(
     engine: Engine,
+    checkpoints: Checkpoints,
     n: int,
     m: int,
     *,
@@ -241,7 +251,14 @@ def _iterate(
     dangling = engine.compute(own_kernels.begin, divisor, blocks, start, rank, contribution)
     error = first_error = math.inf
     iteration = 0
-    for iteration in range(1, max_iter + 1):
+    while iteration < max_iter and not error < tolerance:
+        iteration, error, first_error, dangling, others = checkpoints.step(
+            {"rank": rank}, iteration, error, first_error, dangling, others
+        )
+        if checkpoints.restored:
+            start = engine.upload([own.astype(np.float64) for own in engine.download(rank)])
+            engine.compute(own_kernels.begin, divisor, blocks, start, rank, contribution)
+        iteration += 1
         done = _fraction(iteration, max_iter, error, first_error, tolerance)
         engine.superstep("iterate", active=engine.owned, edges=m, fraction=done)
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
@@ -257,8 +274,6 @@ def _iterate(
             dangling += number * others
         contribution, next_contribution = next_contribution, contribution
         first_error = error if iteration == 1 else first_error
-        if error < tolerance:
-            break
     if number:
         engine.compute(kernels.rank_others, connected, others, rank)
     return rank, iteration, error
@@ -314,68 +329,6 @@ def tolerance_of(n: int, *, tol: float, stop: str, semantics: str) -> float:
 def rank_dtype(tolerance: float) -> str:
     """Return the dtype of ranks that reach this tolerance, by default."""
     return "float64" if 0 < tolerance < _FLOAT32_TOL else "float32"
-
-
-def _as_mapping(personalization: Any) -> Any:
-    """Return an object with items, such as a pandas Series, as a mapping; any other object unchanged.
-
-    Raises
-    ------
-    ArgumentError
-        If a Series names a vertex twice.
-    """
-    if isinstance(personalization, Mapping) or not hasattr(personalization, "items"):
-        return personalization
-    by_id: dict[Any, Any] = {}
-    for vertex, value in personalization.items():
-        if vertex in by_id:
-            msg = f"personalization=: expected one value per vertex, found several for {vertex}"
-            raise ArgumentError(msg)
-        by_id[vertex] = value
-    return by_id
-
-
-def jumps_of(graph: Graph, personalization: Any) -> NDArray[np.float64] | None:
-    """Return the probability that a jump ends at each vertex; None if it is equal for all.
-
-    Raises
-    ------
-    ArgumentError
-        For values that are not probabilities up to scale, or a wrong number of values.
-    UnknownVertexError
-        For a vertex that is not in the graph.
-    """
-    n = graph.n
-    if personalization is None:
-        return None
-    by_id = hasattr(personalization, "items")
-    try:
-        given = list(personalization.values()) if by_id else personalization
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"personalization=: expected numbers as values: {error}"
-        raise ArgumentError(msg) from error
-    if by_id:
-        if values.ndim != 1:
-            msg = f"personalization=: expected one number per vertex, found values of shape {values.shape}"
-            raise ArgumentError(msg)
-        own, values = values, np.zeros(n)
-        values[graph.numbers_of(list(personalization))] = own
-    if values.shape != (n,):
-        msg = f"personalization=: expected shape ({n},), one value per vertex, found {values.shape}"
-        raise ArgumentError(msg)
-    if not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
-        msg = "personalization=: expected finite values of at least 0, and at least one above 0"
-        raise ArgumentError(msg)
-    values = values / values.max()  # so that the sum does not overflow
-    return np.asarray(values / values.sum())
-
-
-def _teleport(pg: PartitionedGraph, jumps: NDArray[np.float64] | None) -> list[NDArray[np.float64]]:
-    """Return the probability that a jump ends at each owned vertex, or one value if all are equal."""
-    if jumps is None:
-        return [np.array([1 / max(pg.graph.n, 1)])] * len(pg.partitions)
-    return [jumps[vertices] for vertices in pg.owned_vertices()]
 
 
 def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | None, semantics: str) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.pagerank import verify_cpu as kernels
-from evener.algorithms.pagerank.pagerank import jumps_of, rank_dtype, tolerance_of
+from evener.algorithms.pagerank.pagerank import rank_dtype, tolerance_of
+from evener.algorithms.pagerank.personalization import jumps_of
 from evener.algorithms.pagerank.strength import out_strength, uses_weights
 from evener.algorithms.verification import (
     PIECE,

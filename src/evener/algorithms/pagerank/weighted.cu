@@ -30,9 +30,10 @@ __global__ void PARALLEL(256) begin(
     double dangling = 0;
     for (u64 v = thread_of_grid(); v < rank.length; v += threads_of_grid()) {
         double r = start[start.length > 1 ? v : 0], strength = out_strength[v];
-        rank[v] = (Rank)r;
+        Rank stored = (Rank)r;
+        rank[v] = stored;
         if (strength == 0) dangling += r;
-        contribution[v] = strength == 0 ? 0 : r / strength;
+        contribution[v] = strength == 0 ? 0 : (double)stored / strength;
     }
     results.sum(dangling);
 }
@@ -53,9 +54,11 @@ __global__ void PARALLEL(256) iterate(
         double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
         double strength = out_strength[v];
         error += fabs(r - (double)rank[v]);
-        rank[v] = (Rank)r;
+        Rank stored = (Rank)r;
+        rank[v] = stored;
         if (strength == 0) dangling += r;
-        next_contribution[v] = strength == 0 ? 0 : r / strength;
+        // Of the stored rank: `begin` gives the same.
+        next_contribution[v] = strength == 0 ? 0 : (double)stored / strength;
     };
     for (u64 b = blockIdx.x; b + 1 < blocks.length && blocks[b] < connected; b += gridDim.x) {
         u64 begin = blocks[b], end = least<u64>(blocks[b + 1], connected);

@@ -26,4 +26,5 @@ SPEC = AlgorithmSpec(
     unit="a run from one source",
     source_option="source",
     graphalytics=("distance", "epsilon"),
+    checkpoints=True,
 )

@@ -13,7 +13,7 @@ from evener.kernels.kernel import KernelFile
 if TYPE_CHECKING:
     import numpy as np
 
-    from evener.algorithms.sssp.sssp import SearchState
+    from evener.algorithms.sssp.settle import SearchState
     from evener.engine.engine import Engine
     from evener.engine.group import ElementGroup
 
@@ -34,7 +34,6 @@ def settle_on_group(
     state: SearchState,
     delta: float,
     far: np.uint32 | np.float64,
-    budget: int,
     *,
     group: ElementGroup,
 ) -> bool:
@@ -48,7 +47,7 @@ def settle_on_group(
         # The vertices and edges of the previous buckets, because the next ones are not known.
         engine.superstep("settle", active=taken, edges=explored)
         _, explored, left, waiting = engine.compute(
-            kernels.relax_together, offsets, targets, weights, engine.owned, delta, far, budget, BUCKETS,
+            kernels.relax_together, offsets, targets, weights, engine.owned, delta, far, s.budget, BUCKETS,
             s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
             peers, group.incoming, count_active=True,
         )  # fmt: skip

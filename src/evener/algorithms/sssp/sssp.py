@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -37,11 +36,19 @@ from evener.algorithms.bfs.bfs import run_bfs
 from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
+from evener.algorithms.sssp.settle import (
+    FAR,
+    SearchState,
+    distance_name,
+    nearest_distance,
+    settle_single,
+    settle_together,
+)
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.kernels.kernel import KernelFile
-from evener.kernels.vertex import NO_VERTEX
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
 
@@ -51,6 +58,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -67,39 +76,9 @@ EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
 # Default width of a bucket over that of one element, for elements that exchange values after each step.
 SEVERAL_WIDTH = 4
-# Limit of integer distances and weights in 32 bits: no sum of two overflows.
-FAR = np.uint32(0x7FFFFFFF)
 # Edges whose weights are sampled to choose delta.
 _SAMPLE = 1 << 16
 _NO_LIMIT = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """The constants of a search on a single element of a given kind.
-
-    Attributes
-    ----------
-    one_thread : bool
-        Whether one thread relaxes the waiting vertices if they are few.
-    narrow : int
-        Largest number of waiting vertices for one thread.
-    narrow_edges : int
-        Smallest number of edges that one thread relaxes in one superstep.
-    vertices_per_edge : int
-        On a large graph, one thread relaxes up to n / `vertices_per_edge` edges in one superstep.
-    buckets : int
-        Buckets that one superstep settles.
-    """
-
-    one_thread: bool = True
-    narrow: int = 1 << 12
-    narrow_edges: int = 1 << 16
-    vertices_per_edge: int = 16
-    buckets: int = 1
-
-
-TUNING = {"cpu": Tuning(), "cuda": Tuning(one_thread=False, buckets=16)}
 
 
 class _Tree(NamedTuple):
@@ -121,6 +100,7 @@ def sssp(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the least distance from a source to every vertex, and a tree of shortest paths.
 
@@ -139,6 +119,8 @@ def sssp(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -185,6 +167,7 @@ def sssp(
             "sssp",
             parameters,
             progress,
+            checkpoint,
             host_state=SPEC.host_state,
             as_distance=_unreached_infinite,
         )
@@ -193,10 +176,15 @@ def sssp(
     wider = 1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
     width = delta or _bucket_width(pg.graph) * wider
     start = engine.at_vertex(number)
-    fits = dtype.kind in "iu" and heaviest < FAR
-    tree = _search(engine, start, pg.graph.m, float(width), FAR if fits else np.float64(np.inf))
-    if fits and tree.beyond:
-        tree = _search(engine, start, pg.graph.m, float(width), np.float64(np.inf))
+    infinity = np.float64(np.inf)
+    with open_checkpoints(engine, pg, checkpoint, "sssp", parameters) as checkpoints:
+        search = partial(_search, engine, checkpoints, start, pg.graph.m, float(width))
+        fits = dtype.kind in "iu" and heaviest < FAR
+        tree = None
+        if fits and not checkpoints.has(distance_name(infinity.dtype)):
+            tree = search(FAR)
+        if tree is None or tree.beyond:
+            tree = search(infinity)
     distance, parent = tree.distance, tree.parent
     result = Result(
         "sssp",
@@ -216,91 +204,25 @@ def sssp(
 
 
 def _search(
-    engine: Engine, source: PartitionedArray, m: int, delta: float, far: np.uint32 | np.float64
+    engine: Engine,
+    checkpoints: Checkpoints,
+    source: PartitionedArray,
+    m: int,
+    delta: float,
+    far: np.uint32 | np.float64,
 ) -> _Tree:
-    state = SearchState(engine, far)
+    state = SearchState(engine, checkpoints, far, engine.equal_share(m // EDGES_TO_SWEEP))
     engine.superstep("begin")
     engine.compute(kernels.begin, source, state.distance, state.pending)
-    settle: Callable[..., bool] = _settle_single if engine.single else _settle_together
+    settle: Callable[..., bool] = settle_single if engine.single else settle_together
     again = EDGES_TO_SWEEP_AGAIN
-    if engine.group is not None:
+    if engine.group is not None and not checkpoints.active:
         settle, again = partial(settle_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
-    budget = engine.equal_share(m // EDGES_TO_SWEEP)
-    while settle(engine, state, delta, far, budget):
+    while settle(engine, state, delta, far):
         _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
-        budget = _NO_LIMIT
+        state.budget = _NO_LIMIT
     return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
-
-
-class SearchState:
-    """The arrays of a search."""
-
-    def __init__(self, engine: Engine, far: np.uint32 | np.float64) -> None:
-        self.distance = engine.array(far.dtype, far)
-        self.parent = engine.owned_array("uint32", NO_VERTEX)
-        self.pending, self.near = engine.bitmaps(2)
-        self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-        self.length, self.next_length, self.scout = engine.counters(3)
-
-
-def _settle_together(
-    engine: Engine, state: SearchState, delta: float, far: np.uint32 | np.float64, budget: int
-) -> bool:
-    """Settle buckets until no vertex waits. Return True if the next bucket would relax too many edges."""
-    s = state
-    offsets, targets, _ = engine.out
-    weights = unsigned(engine.out_weights)
-    while (nearest := _nearest(engine, s.distance, s.pending)) < math.inf:
-        end = _bucket_end(nearest, delta, far)
-        _, edges = engine.compute(
-            kernels.fill_bucket, offsets, engine.owned, end, s.distance, s.pending, s.near, s.queue, s.length,
-            s.scout, count_next_active=True,
-        )  # fmt: skip
-        engine.superstep("settle", edges=edges)
-        # distance = distance min (bucket min.+ A), until the bucket is empty
-        left = engine.compute(
-            kernels.relax_bucket, offsets, targets, weights, engine.owned, end, budget, s.distance, s.parent,
-            s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
-        )  # fmt: skip
-        engine.push(s.distance, "min", changed=s.pending)
-        if left:
-            return True
-    return False
-
-
-def _settle_single(
-    engine: Engine, state: SearchState, delta: float, far: np.uint32 | np.float64, budget: int
-) -> bool:
-    """Settle buckets on a single element: several buckets, or a narrow frontier, in one call."""
-    s, tuning = state, engine.tuning(TUNING)
-    offsets, targets, _ = engine.out
-    weights = unsigned(engine.out_weights)
-    nearest, next_nearest = engine.counters(2)
-    narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
-    few, explored, taken, waiting = tuning.one_thread, 0, 1, 1
-    while waiting:
-        # A superstep reports the edges of the previous superstep, because its own are not known yet.
-        if few:
-            engine.superstep("narrow", edges=explored)
-            waiting, explored = engine.compute(
-                single_block_kernels.dijkstra, offsets, targets, weights, engine.owned, tuning.narrow,
-                narrow_edges, s.distance, s.parent, s.pending, count_next_active=True,
-            )  # fmt: skip
-            few = explored > 0 and waiting <= tuning.narrow
-            if explored or not waiting:
-                continue
-        # The vertices of the previous buckets, because the next vertices are not known.
-        engine.superstep("settle", active=engine.scalar(taken), edges=explored)
-        taken, explored, left, waiting = engine.compute(
-            kernels.relax_buckets, offsets, targets, weights, engine.owned, delta, far, budget,
-            tuning.buckets, s.distance, s.parent, s.pending, s.near, s.queue, s.length, s.next_queue,
-            s.next_length, s.scout, nearest, next_nearest, count_active=True,
-        )  # fmt: skip
-        few = tuning.one_thread and taken <= tuning.narrow
-        if left:
-            return True
-    return False
 
 
 def _sweep(
@@ -316,7 +238,7 @@ def _sweep(
     weights = unsigned(engine.in_weights)
     edges = m
     while edges > few:
-        floor = distance.dtype.type(_nearest(engine, distance, pending))
+        floor = distance.dtype.type(nearest_distance(engine, distance, pending))
         engine.superstep("sweep", active=engine.owned, edges=m)
         engine.pull(distance)
         # distance = distance min (Aᵀ min.+ distance)
@@ -365,18 +287,6 @@ def _find_parents(
         )  # fmt: skip
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
-
-
-def _nearest(engine: Engine, distance: PartitionedArray, pending: PartitionedArray) -> float:
-    return float(engine.compute(kernels.min_pending, engine.owned, distance, pending, reduce=min))
-
-
-def _bucket_end(nearest: float, delta: float, far: np.uint32 | np.float64) -> np.uint32 | np.float64:
-    """Return the end of the bucket that holds `nearest`, above `nearest` even after rounding."""
-    end = max((nearest // delta + 1) * delta, math.nextafter(nearest, math.inf))
-    if end >= far:
-        return far
-    return np.uint32(math.ceil(end)) if isinstance(far, np.uint32) else np.float64(end)
 
 
 def _bucket_width(graph: Graph) -> float:

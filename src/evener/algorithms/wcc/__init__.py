@@ -20,4 +20,5 @@ SPEC = AlgorithmSpec(
     host_state=StateBytes(4 + 4, 4 + 4),
     traffic=Traffic(pushed=0.0, pulled=4.0),
     graphalytics=("component", "equivalence"),
+    checkpoints=True,
 )

@@ -28,6 +28,7 @@ from evener.algorithms.arguments import ensure_placed, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
 
+    from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -56,6 +59,7 @@ def wcc(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the component of every vertex, ignoring the direction of edges.
 
@@ -67,6 +71,8 @@ def wcc(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -93,7 +99,8 @@ def wcc(
     given = opened(graph, SPEC)
     pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
-    label = _label(engine, pg.graph)
+    with open_checkpoints(engine, pg, checkpoint, "wcc", {}) as checkpoints:
+        label = _label(engine, checkpoints, pg.graph)
     seconds = engine.finish()
     # The label of a root is its own number.
     components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
@@ -112,7 +119,19 @@ def wcc(
     return finish_run(result)
 
 
-def _label(engine: Engine, graph: Graph) -> PartitionedArray:
+def _label(engine: Engine, checkpoints: Checkpoints, graph: Graph) -> PartitionedArray:
+    """Return the labels. The trees of a placement are of no use to another, so only labels are kept."""
+    if checkpoints.active:
+        label = engine.owned_array("uint32")
+        checkpoints.step({"label": label})
+        if checkpoints.restored:
+            return label
+    label = _join_all(engine, graph)
+    checkpoints.step({"label": label})
+    return label
+
+
+def _join_all(engine: Engine, graph: Graph) -> PartitionedArray:
     if engine.group is not None:
         component, label, giant, ends = label_on_group(engine, engine.group, graph, LINKED_FIRST)
     else:

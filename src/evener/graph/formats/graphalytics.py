@@ -6,7 +6,11 @@ gaps between ids stay.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import re
+import secrets
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +34,11 @@ from evener.graph.formats.text_stream import open_text
 from evener.graph.share import EdgeIds, EdgeShare
 from evener.system import memory
 from evener.system.agreement import on_all_ranks
-from evener.system.files import atomic_write_all
+from evener.system.files import atomic_write, atomic_write_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from evener.graph.formats.read_options import ReadOptions
@@ -45,6 +51,8 @@ __all__ = ["FORMAT"]
 _MAX_PROPERTIES_BYTES = 1 << 20
 # Bytes per vertex for the sorted ids, and per edge for the places of its ends.
 _SORT_BYTES, _PLACE_BYTES = 17, 24
+# The names of links to new files begin with this.
+_LINK = ".new-"
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -263,13 +271,46 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     if graph.weights is not None:
         kind = "real" if graph.weights.dtype.kind == "f" else "integer"
         properties |= {"edge-properties.names": "weight", "edge-properties.types": kind}
-    with atomic_write_all(vertices, edges, path) as (vertex_file, edge_file, property_file):
+    with (
+        contextlib.ExitStack() as links,
+        atomic_write_all(vertices, edges, path) as (vertex_file, edge_file, property_file),
+    ):
         with open_compressed(vertex_file, compression) as sink:
             options = csv.WriteOptions(include_header=False, quoting_style="none")
             csv.write_csv(pa.table([pa.array(graph.ids)], ["id"]), sink, options)
         with open_compressed(edge_file, compression) as sink:
             write_lines(graph, sink, delimiter=" ", widen_float32=True)
-        property_file.write_text("".join(f"graph.{path.stem}.{k} = {v}\n" for k, v in properties.items()))
+        property_file.write_text(_properties_text(path, properties))
+        if path.exists():
+            links.enter_context(_name_links(path, properties, (vertices, vertex_file), (edges, edge_file)))
+
+
+def _properties_text(path: Path, properties: dict[str, Any]) -> str:
+    return "".join(f"graph.{path.stem}.{key} = {value}\n" for key, value in properties.items())
+
+
+@contextmanager
+def _name_links(path: Path, properties: dict[str, Any], *moves: tuple[Path, Path]) -> Iterator[None]:
+    """Let the properties name hard links to the new files until these have replaced the old ones.
+
+    A process that ends between two renames then leaves the new graph. Its links remain until the next write.
+    """
+    links = [target.with_name(f"{_LINK}{secrets.token_hex(4)}.{target.name}") for target, _ in moves]
+    try:
+        with contextlib.suppress(OSError):  # a file system without links
+            for link, (_, file) in zip(links, moves, strict=True):
+                link.hardlink_to(file)
+            names = dict(zip(("vertex-file", "edge-file"), (link.name for link in links), strict=True))
+            with atomic_write(path) as temporary:
+                temporary.write_text(_properties_text(path, properties | names))
+        yield
+    finally:
+        # After an error, the properties may name the links. Other writes may have left theirs.
+        named = set(_read_properties(path).values())
+        for target, _ in moves:
+            for link in path.parent.glob(f"{_LINK}????????.{glob.escape(target.name)}"):
+                if link.name not in named:
+                    link.unlink(missing_ok=True)
 
 
 def _file_paths(target: Path, compression: str | None, /) -> tuple[Path, Path, Path]:

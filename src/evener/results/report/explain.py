@@ -44,6 +44,9 @@ def headline(result: Result) -> str:
     weighted = ""
     if "weights" in result.parameters and result.graph.weight_dtype is not None:
         weighted = "weighted " if result.parameters["weights"] else "unweighted "
+    earlier = result.timeline.earlier_seconds
+    if earlier:
+        counted = f"{counted} after {seconds_text(earlier)} before the checkpoint"
     edges = counted_edges(result.columns.values())
     return (
         f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "

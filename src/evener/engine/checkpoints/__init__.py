@@ -1,0 +1,1 @@
+"""Checkpoints: files from which a run continues after its process has ended."""

@@ -1,0 +1,381 @@
+"""Checkpoints of a loop: at the end of a step, each rank copies its state, and a thread writes the copy.
+
+A loop calls `step` once in each iteration, with the arrays and numbers that the next iteration needs. In a
+run that continues, the first call fills the arrays. A generation becomes valid in a later call, when all
+ranks have written their shards. The loop goes on meanwhile, and waits only if the next checkpoint is due.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of
+from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, shard_name
+from evener.engine.checkpoints.request import Checkpoint
+from evener.engine.checkpoints.state import dtype_of, restore, values_of
+from evener.errors import ArgumentError, EvenerError, FileError, FormatError, MpiError
+from evener.graph.checks import type_name
+from evener.partition.block_exchange import BlockExchange
+from evener.partition.blocks import block_bounds
+from evener.system.agreement import on_all_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from evener.engine.checkpoints.state import StateArray
+    from evener.engine.engine import Engine
+    from evener.partition.partitioned import PartitionedGraph
+
+__all__ = ["Checkpoints", "open_checkpoints"]
+
+_log = logging.getLogger("evener")
+
+
+class Checkpoints:
+    """The checkpoints of a run without any: `step` returns its arguments.
+
+    Attributes
+    ----------
+    active : bool
+        Whether checkpoints are requested. A driver then runs its steps one by one, where it can.
+    restored : bool
+        Whether the last call of `step` filled the arrays with those of a checkpoint.
+    """
+
+    active = False
+    restored = False
+
+    def step(self, arrays: Mapping[str, StateArray], *scalars: Any) -> tuple[Any, ...]:  # noqa: ARG002 - see below
+        """End a step of a loop: write a checkpoint if one is due, or continue from one.
+
+        This is a collective operation and must be called by all ranks.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            The arrays that the next step needs. The values of owned vertices are kept.
+        *scalars
+            The numbers that the next step needs, equal on all ranks; also lists of numbers.
+
+        Returns
+        -------
+        tuple
+            The scalars, or those of the checkpoint from which the run continues.
+        """
+        return scalars
+
+    def has(self, name: str) -> bool:  # noqa: ARG002 - see below
+        """Return whether the run continues from a checkpoint with an array of this name."""
+        return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Finish the last checkpoint, unless the run has failed."""
+
+
+def open_checkpoints(
+    engine: Engine,
+    pg: PartitionedGraph,
+    checkpoint: Checkpoint | None,
+    algorithm: str,
+    arguments: Mapping[str, Any],
+) -> Checkpoints:
+    """Return the checkpoints of a run, to be used in a ``with`` statement.
+
+    This is a collective operation and must be called by all ranks.
+
+    Parameters
+    ----------
+    engine : Engine
+    pg : PartitionedGraph
+    checkpoint : Checkpoint or None
+        As the caller of the algorithm gave it.
+    algorithm : str
+    arguments : mapping
+        The arguments that the state depends on. A run with other arguments does not continue this one.
+
+    Raises
+    ------
+    ArgumentError
+        If the folder has checkpoints and the run does not continue them. If the checkpoints are of another
+        graph, algorithm or arguments.
+    FileError
+        If the folder cannot be used, or the run is to continue and the folder has no valid checkpoint.
+    """
+    if checkpoint is None:
+        return Checkpoints()
+    if not isinstance(checkpoint, Checkpoint):
+        msg = f"checkpoint=: expected an evener.Checkpoint, found {type_name(checkpoint)}"
+        raise ArgumentError(msg)
+    of_ranks = pg.world.allgather(repr(checkpoint))
+    if set(of_ranks) != {of_ranks[0]}:
+        msg = f"checkpoint=: expected the same on all ranks, found {' and '.join(sorted(set(of_ranks)))}"
+        raise MpiError(msg)
+    run = fingerprint_of(engine, pg.graph, pg.world, algorithm, arguments)
+    return _WrittenCheckpoints(engine, pg, checkpoint, run)
+
+
+class _Saved(NamedTuple):
+    """A generation from which a run continues: its manifest, and the shards that this rank has read."""
+
+    manifest: Manifest
+    vertices: NDArray[np.uint32]
+    arrays: list[NDArray[Any]]
+
+
+class _Writing(NamedTuple):
+    """A generation that threads of the ranks write; the manifest has no shards yet."""
+
+    generation: int
+    manifest: Manifest
+    shard: Future[Shard]
+
+
+class _WrittenCheckpoints(Checkpoints):
+    """The checkpoints of a run that writes them."""
+
+    active = True
+
+    def __init__(
+        self, engine: Engine, pg: PartitionedGraph, checkpoint: Checkpoint, run: dict[str, Any]
+    ) -> None:
+        self._engine, self._pg, self._world = engine, pg, pg.world
+        self._world.recovery = ""
+        self._checkpoint, self._run = checkpoint, run
+        self._folder = CheckpointFolder(checkpoint.folder)
+        self._steps, self._last_step, self._last_time = -1, 0, perf_counter()
+        self._writing: _Writing | None = None
+        self._committing: Future[None] | None = None
+        # The generations of this run with all shards, and two files of this rank's vertices for them in turn.
+        self._complete = 0
+        self._vertices: list[tuple[str, int]] = []
+        self._warned = False
+        on_all_ranks(self._world, self._create)
+        on_all_ranks(self._world, self._check_folder)
+        self._generation, found = self._world.allgather(
+            (self._folder.next_generation(), self._folder.generations())
+        )[0]
+        self._folder.first = self._generation
+        self._saved = self._open(found) if checkpoint.resume else None
+        if found and not checkpoint.resume:
+            msg = (
+                f"checkpoint=: {checkpoint.folder} has the checkpoints of an earlier run; continue it with "
+                "resume=True, or name another folder"
+            )
+            raise ArgumentError(msg)
+        # One thread writes shards. On rank 0, another makes the generation before valid meanwhile.
+        self._threads = ThreadPoolExecutor(2, "evener-checkpoint")
+
+    def _create(self) -> None:
+        if self._world.rank == 0 and not self._checkpoint.resume:
+            try:
+                self._folder.path.mkdir(exist_ok=True)
+            except OSError as error:
+                raise self._unusable(error) from error
+
+    def _check_folder(self) -> None:
+        """Raise FileError if this rank cannot write to the folder."""
+        name = shard_name(0, self._world.rank, "state")
+        try:
+            self._folder.write(name, [])
+            (self._folder.path / name).unlink()
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> FileError:
+        on = f" on rank {self._world.rank}" if self._world.size > 1 else ""
+        return FileError(f"cannot write checkpoints to {self._folder.path}{on}: {_cause(error)}")
+
+    # ---- continue ---------------------------------------------------------------------------------
+
+    def _open(self, found: list[int]) -> _Saved:
+        """Return the newest valid generation of those found."""
+        for generation in found:
+            try:
+                saved = self._read(generation)
+            except FormatError as error:
+                if self._world.rank == 0:
+                    _log.warning("checkpoint %d is not valid and not used: %s", generation, error)
+                continue
+            if self._world.rank == 0:
+                self._folder.keep(generation, saved.manifest)
+                _log.info("continuing from checkpoint %d, after %d steps", generation, saved.manifest.step)
+            return saved
+        msg = (
+            f"cannot resume: {self._folder.path} has no valid checkpoint; run without resume=True to begin "
+            "again"
+        )
+        raise FileError(msg)
+
+    def _read(self, generation: int) -> _Saved:
+        world, folder = self._world, self._folder
+
+        def read_manifest() -> Manifest | None:
+            return folder.read_manifest(generation) if world.rank == 0 else None
+
+        manifest: Manifest = world.allgather(on_all_ranks(world, read_manifest))[0]
+        check_fingerprint(manifest.run, self._run, folder.path)
+
+        def read_shards() -> tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]:
+            """Read every k-th shard, for k ranks."""
+            dtypes = [dtype for _, dtype in manifest.arrays]
+            vertices, arrays = [np.empty(0, np.uint32)], [[np.empty(0, dtype) for dtype in dtypes]]
+            for shard in manifest.shards[world.rank :: world.size]:
+                vertices += folder.read(shard.vertices, ["<u4"], shard.owned, shard.vertices_checksum)
+                arrays.append(folder.read(shard.state, dtypes, shard.owned, shard.state_checksum))
+            return vertices, arrays
+
+        vertices, arrays = on_all_ranks(world, read_shards)
+        joined = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
+        return _Saved(manifest, np.concatenate(vertices), joined)
+
+    def _fill(self, saved: _Saved, arrays: Mapping[str, StateArray]) -> tuple[Any, ...]:
+        """Fill arrays with those of a checkpoint, and return its scalars."""
+        pg, manifest = self._pg, saved.manifest
+        if manifest.arrays != _layout(arrays):
+            msg = f"cannot resume: the checkpoints in {self._folder.path} are of another version of Evener"
+            raise ArgumentError(msg)
+        bounds = block_bounds(pg.graph.n, self._world.size)
+        read = BlockExchange(self._world, bounds, saved.vertices)
+        own = BlockExchange(self._world, bounds, np.concatenate(pg.owned_vertices()))
+        cuts = np.cumsum(self._engine.owned.parts)[:-1]
+        for array, values in zip(arrays.values(), saved.arrays, strict=True):
+            restore(self._engine, array, np.split(own.fetch(read.deliver(values)), cuts))
+        self._engine.recorder.count_earlier(manifest.seconds)
+        self._steps = self._last_step = manifest.step
+        self._last_time = perf_counter()
+        return tuple(manifest.scalars)
+
+    def has(self, name: str) -> bool:
+        """Return whether the run continues from a checkpoint with an array of this name."""
+        return self._saved is not None and name in dict(self._saved.manifest.arrays)
+
+    # ---- write ------------------------------------------------------------------------------------
+
+    def step(self, arrays: Mapping[str, StateArray], *scalars: Any) -> tuple[Any, ...]:
+        """End a step of a loop: write a checkpoint if one is due, or continue from one."""
+        if self._saved is not None:
+            saved, self._saved, self.restored = self._saved, None, True
+            return self._fill(saved, arrays)
+        self.restored = False
+        self._steps += 1
+        due = self._checkpoint.is_due(self._steps - self._last_step, perf_counter() - self._last_time)
+        outcomes, due_on = zip(*self._world.allgather((self._outcome(), due)), strict=True)
+        self._finish(outcomes)
+        if due_on[0]:
+            self._finish_now()
+            self._begin(arrays, scalars)
+        return scalars
+
+    def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...]) -> None:
+        """Copy the state, and let a thread write the copy."""
+        seconds = self._engine.recorder.seconds
+        manifest = Manifest(self._run, self._steps, seconds, list(scalars), _layout(arrays), [])
+        shard: Future[Shard] = Future()
+        try:
+            copies = [part for array in arrays.values() for part in values_of(self._engine, array)]
+            shard = self._threads.submit(self._write, self._generation, copies)
+        except MemoryError as error:
+            shard.set_exception(error)
+        self._writing = _Writing(self._generation, manifest, shard)
+        self._generation += 1
+        self._last_step, self._last_time = self._steps, perf_counter()
+
+    def _write(self, generation: int, copies: list[NDArray[Any]]) -> Shard:
+        """Write the shard of this rank, in a thread."""
+        rank, vertices = self._world.rank, self._pg.owned_vertices()
+        turn = self._complete % 2
+        if len(self._vertices) == turn:
+            name = shard_name(generation, rank, "vertices")
+            self._vertices.append((name, self._folder.write(name, vertices)))
+        name = shard_name(generation, rank, "state")
+        checksum = self._folder.write(name, copies)
+        return Shard(name, checksum, *self._vertices[turn], sum(map(len, vertices)))
+
+    def _outcome(self) -> Shard | str | None:
+        """Return the shard that this rank has written, or its error; None if there is none yet."""
+        if self._writing is None or not self._writing.shard.done():
+            return None
+        error = self._writing.shard.exception()
+        if error is None:
+            return self._writing.shard.result()
+        if not isinstance(error, OSError | MemoryError):
+            raise error
+        return _cause(error)
+
+    def _finish_now(self) -> None:
+        """Wait until all ranks have written their shards, and make the generation valid."""
+        if self._writing is not None:
+            self._writing.shard.exception()  # waits
+            self._finish(tuple(self._world.allgather(self._outcome())))
+
+    def _finish(self, outcomes: tuple[Shard | str | None, ...]) -> None:
+        """Make the generation valid if all ranks have written their shards."""
+        if self._writing is None or None in outcomes:
+            return
+        writing, self._writing = self._writing, None
+        error = next((outcome for outcome in outcomes if isinstance(outcome, str)), None)
+        if error is not None:
+            self._warn(error)
+            return
+        self._complete += 1
+        manifest = writing.manifest._replace(shards=[one for one in outcomes if isinstance(one, Shard)])
+        if self._world.rank == 0:
+            self._finish_commit()
+            self._committing = self._threads.submit(self._commit, writing.generation, manifest)
+        else:
+            self._world.recovery = self._checkpoint.command
+
+    def _finish_commit(self) -> None:
+        """Wait until the last manifest is written."""
+        if self._committing is not None:
+            self._committing.result()
+
+    def _commit(self, generation: int, manifest: Manifest) -> None:
+        """Make a generation valid, in a thread of rank 0."""
+        try:
+            self._folder.commit(generation, manifest)
+        except (OSError, EvenerError) as error:
+            self._warn(_cause(error))
+        else:
+            self._world.recovery = self._checkpoint.command
+
+    def _warn(self, cause: str) -> None:
+        """Warn once that a checkpoint could not be written."""
+        if self._world.rank == 0 and not self._warned:
+            _log.warning(
+                "a checkpoint cannot be written to %s: %s; the run goes on; earlier checkpoints stay "
+                "valid", self._folder.path, cause,
+            )  # fmt: skip
+        self._warned = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Finish the last checkpoint, unless the run has failed."""
+        with self._threads:
+            if kind is None:
+                self._finish_now()
+                self._finish_commit()
+
+
+def _layout(arrays: Mapping[str, StateArray]) -> list[list[str]]:
+    return [[name, dtype_of(array).str] for name, array in arrays.items()]
+
+
+def _cause(error: BaseException) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text.lower() or "not enough memory"

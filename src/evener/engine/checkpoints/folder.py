@@ -1,0 +1,219 @@
+"""The files of checkpoints: shards of all ranks, and a manifest that makes a generation valid.
+
+A generation is a checkpoint with a number. Its files in the folder are:
+
+- ``00000007.00001.state``: the shard of rank 1, the arrays of its owned vertices one after another.
+- ``00000003.00001.vertices``: the global numbers of these vertices. A run writes two such files for each
+  rank, and its generations name them in turn, so that a damaged file spoils one generation only.
+- ``00000007.json``: the manifest, with the checksums of the other files and of itself. It is renamed last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.errors import FormatError
+from evener.system.files import atomic_write
+from evener.system.memory import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["CheckpointFolder", "Manifest", "Shard", "shard_name"]
+
+_FORMAT, _VERSION = "evener checkpoint", 1
+_NAME = re.compile(r"(?P<generation>\d{8})\.(?:json|\d{5,}\.(?:state|vertices))")
+# Valid generations that the folder keeps.
+_KEPT = 2
+
+
+class Shard(NamedTuple):
+    """The files of one rank: their names and CRC-32, and the number of vertices."""
+
+    state: str
+    state_checksum: int
+    vertices: str
+    vertices_checksum: int
+    owned: int
+
+
+class Manifest(NamedTuple):
+    """The content of a manifest.
+
+    Attributes
+    ----------
+    run : dict
+        The fingerprint of the run.
+    step : int
+        The steps that the run had done.
+    seconds : float
+        The seconds that the run had taken.
+    scalars : list
+    arrays : list of [str, str]
+        The name and the dtype of each array, in the order of a shard.
+    shards : list of Shard
+        The shard of each rank.
+    """
+
+    run: dict[str, Any]
+    step: int
+    seconds: float
+    scalars: list[Any]
+    arrays: list[list[str]]
+    shards: list[Shard]
+
+
+class CheckpointFolder:
+    """A folder of checkpoints.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    first : int
+        The first generation of this run. Its files of vertices stay.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.first = 0
+        # The files of the valid generations to keep, oldest first; rank 0 knows them.
+        self._kept: list[set[str]] = []
+
+    def generations(self) -> list[int]:
+        """Return the numbers of all manifests, newest first."""
+        return sorted((_generation(name) for name in self._names() if name.endswith(".json")), reverse=True)
+
+    def next_generation(self) -> int:
+        """Return a number above those of all files, also of unfinished generations."""
+        return max(map(_generation, self._names()), default=0) + 1
+
+    def _names(self) -> list[str]:
+        return [file.name for file in self.path.iterdir() if _NAME.fullmatch(file.name)]
+
+    # ---- manifests --------------------------------------------------------------------------------
+
+    def read_manifest(self, generation: int) -> Manifest:
+        """Return the manifest of a generation.
+
+        Raises
+        ------
+        FormatError
+            If the manifest cannot be read, is damaged, or has another version.
+        """
+        path = self.path / _manifest_name(generation)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise FormatError(f"cannot be read: {(error.strerror or '').lower()}", path=path) from error
+        text, end = content[:-9], content[-9:]
+        if end != _end_of(text):
+            raise FormatError("the manifest is damaged: its checksum does not match", path=path)
+        fields = json.loads(text)
+        if (fields.pop("format"), fields.pop("version")) != (_FORMAT, _VERSION):
+            raise FormatError(f"expected version {_VERSION} of the format, found another", path=path)
+        manifest = Manifest(**fields)
+        return manifest._replace(shards=[Shard(*shard) for shard in manifest.shards])
+
+    def commit(self, generation: int, manifest: Manifest) -> None:
+        """Make a generation valid, and remove all files except those of the last valid generations.
+
+        Raises
+        ------
+        FileError
+            If the manifest cannot be written. Then no file is removed.
+        """
+        fields = {"format": _FORMAT, "version": _VERSION, **manifest._asdict()}
+        text = json.dumps(fields, default=lambda number: number.item()).encode()
+        with atomic_write(self.path / _manifest_name(generation)) as temporary:
+            temporary.write_bytes(text + _end_of(text))
+        self.keep(generation, manifest)
+        # Manifests first, so that no manifest names a file that was removed.
+        for name in sorted(self._names(), key=lambda name: not name.endswith(".json")):
+            kept = any(name in names for names in self._kept)
+            written_once = name.endswith(".vertices") and _generation(name) >= self.first
+            if _generation(name) <= generation and not kept and not written_once:
+                with suppress(OSError):
+                    (self.path / name).unlink()
+
+    def keep(self, generation: int, manifest: Manifest) -> None:
+        """Keep the files of a valid generation until two newer ones are valid."""
+        names = {name for shard in manifest.shards for name in (shard.state, shard.vertices)}
+        self._kept = [*self._kept, {_manifest_name(generation), *names}][-_KEPT:]
+
+    # ---- shards -----------------------------------------------------------------------------------
+
+    def write(self, name: str, arrays: Sequence[NDArray[Any]]) -> int:
+        """Write arrays to a new file, flush it to the disk, and return its checksum.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. Then it is removed.
+        """
+        path, checksum = self.path / name, 0
+        try:
+            with path.open("wb") as stream:
+                for array in arrays:
+                    content = array.view(np.uint8).data
+                    stream.write(content)
+                    checksum = zlib.crc32(content, checksum)
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise
+        return checksum
+
+    def read(self, name: str, dtypes: Sequence[str], length: int, checksum: int) -> list[NDArray[Any]]:
+        """Return the arrays of a file: one of this length for each dtype.
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, has another length, or another checksum.
+        """
+        path, sizes = self.path / name, [np.dtype(dtype).itemsize * length for dtype in dtypes]
+        try:
+            found = path.stat().st_size
+            if found != sum(sizes):
+                raise FormatError(f"expected {sum(sizes):,} bytes, found {found:,}", path=path)
+            require(found, f"reading {path}")
+            content = np.fromfile(path, np.uint8)
+        except OSError as error:
+            raise FormatError(f"cannot be read: {(error.strerror or '').lower()}", path=path) from error
+        if zlib.crc32(content.data) != checksum:
+            raise FormatError("the file is damaged: its checksum does not match", path=path)
+        parts = np.split(content, np.cumsum(sizes)[:-1])
+        return [part.view(dtype) for part, dtype in zip(parts, dtypes, strict=True)]
+
+
+def shard_name(generation: int, rank: int, kind: str) -> str:
+    """Return the name of a rank's file: of the kind "state" or "vertices"."""
+    return f"{generation:08d}.{rank:05d}.{kind}"
+
+
+def _manifest_name(generation: int) -> str:
+    return f"{generation:08d}.json"
+
+
+def _generation(name: str) -> int:
+    return int(name[:8])
+
+
+def _end_of(text: bytes) -> bytes:
+    """Return the last line of a manifest: the CRC-32 of the text before it."""
+    return f"\n{zlib.crc32(text):08x}".encode()

@@ -1,0 +1,122 @@
+"""Views of a result: tables for other libraries and notebooks, and the paths of a search."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from evener.errors import ArgumentError
+from evener.graph.graph import Graph
+from evener.graph.lookup import vertex_numbers
+from evener.graph.views import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from evener.results.result import Result
+
+__all__ = ["ResultViews"]
+
+# Rows of a table in a notebook.
+_SHOWN = 10
+
+
+class ResultViews:
+    """The methods of a `Result` that show its arrays."""
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: a column ``vertex`` with the graph's ids, then a column for each array.
+
+        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null. With several
+        ranks, the table has the rows of this rank.
+        """
+        import pyarrow as pa
+
+        result = cast("Result", self)
+        kind = pa.string() if result.graph.has_string_ids else None
+        columns = {"vertex": pa.array(result.ids, kind)}
+        for name, values in result.items():
+            if result.columns[name].names_vertices:
+                missing = values < 0
+                columns[name] = pa.array(result.names_of(np.where(missing, 0, values)), kind, mask=missing)
+            else:
+                columns[name] = pa.array(values)
+        return pa.table(columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with the columns of `to_arrow`.
+
+        A column of integers with nulls, such as ``parent``, has pandas' nullable type Int64, because floats
+        cannot represent all ids above 2^53.
+
+        Raises
+        ------
+        ArgumentError
+            If pandas is not installed.
+        """
+        import pyarrow as pa
+
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            msg = "to_pandas needs pandas, which is not installed; pip install pandas, or use to_arrow"
+            raise ArgumentError(msg) from error
+        table = self.to_arrow()
+        frame = pd.DataFrame(index=range(table.num_rows))
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            nullable = {pa.int64(): pd.Int64Dtype()} if column.null_count else {}
+            frame[name] = column.to_pandas(types_mapper=nullable.get)
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the table of `to_arrow` as an Arrow stream, for polars, DuckDB and other libraries."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def path(self, vertex: int | str) -> list[Any]:
+        """Return the ids on the path of a search from its source to a vertex; none if it was not reached.
+
+        Raises
+        ------
+        ArgumentError
+            If the result has no parents, or if this rank has the values of its block only.
+        UnknownVertexError
+            If the vertex is not in the graph.
+
+        Examples
+        --------
+        >>> import evener as ev
+        >>> g = ev.Graph.from_edges([1, 2, 5], [2, 5, 7])
+        >>> ev.bfs(g, source=1).path(7)
+        [1, 2, 5, 7]
+        """
+        result = cast("Result", self)
+        graph = result.graph
+        if "parent" not in result:
+            msg = f"path: expected the result of a search, found a result of {result.algorithm}"
+            raise ArgumentError(msg)
+        if result.world.size > 1:
+            msg = "path: expected the values of all vertices, found those of a rank; call gather() before"
+            raise ArgumentError(msg)
+        if not isinstance(graph, Graph):
+            msg = "path: expected a graph in the memory of this rank, found parts; use the table of parents"
+            raise ArgumentError(msg)
+        parent = result["parent"]
+        (number,) = vertex_numbers(graph, [vertex])
+        if parent[number] < 0:
+            return []
+        numbers = [int(number)]
+        while True:
+            above = parent[numbers[-1] : numbers[-1] + 1]
+            (before,) = above if graph.has_string_ids else vertex_numbers(graph, above)
+            if before == numbers[-1]:
+                return list(result.ids[numbers[::-1]].tolist())
+            numbers.append(int(before))
+
+    def _repr_html_(self) -> str:
+        """Return a line about the run and the first rows of its table, for notebooks."""
+        table = self.to_arrow().slice(0, _SHOWN)
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        return f"<p>{escape(repr(self))}</p>{html_table(table.column_names, rows)}"

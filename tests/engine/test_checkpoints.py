@@ -1,0 +1,443 @@
+"""Checkpoints: a run that was stopped continues to the same answer, and other checkpoints are refused."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.elements.cpu import CpuElement
+from evener.engine.checkpoints.folder import CheckpointFolder
+from evener.programs import operator_sets
+from evener.testing.ranks import run_ranks
+from fake_gpu import FakeGpu
+from kernel_inventory import find_kernels_of_gpus
+
+
+class StopError(Exception):
+    """The end of a run in the middle."""
+
+
+def stop_at(superstep):
+    def stop(progress):
+        if progress.superstep == superstep:
+            raise StopError
+
+    return stop
+
+
+def shortest_paths(placed, **options):
+    return ev.gimv(placed, **operator_sets.shortest_paths(placed.graph, 0), **options)
+
+
+def components(placed, **options):
+    return ev.gimv(placed, **operator_sets.connected_components(placed.graph), **options)
+
+
+def personalized(placed, **options):
+    jumps = {1: 1.0, 5: 2.0}
+    return ev.pagerank(placed, dtype="float64", tol=1e-9, personalization=jumps, **options)
+
+
+def weighted_pagerank(placed, **options):
+    return ev.pagerank(placed, tol=0, max_iter=7, **options)
+
+
+def bfs(placed, **options):
+    return ev.bfs(placed, source=1, **options)
+
+
+def sssp(placed, **options):
+    return ev.sssp(placed, source=1, **options)
+
+
+def betweenness(placed, **options):
+    return ev.betweenness(placed, sources=range(1, 24), **options)
+
+
+# An algorithm, a graph, and a superstep in the middle of its run on one element.
+CASES = {
+    "pagerank": (ev.pagerank, "rmat:8", 6),
+    "personalized pagerank": (personalized, "rmat:8,directed", 20),
+    "weighted pagerank": (weighted_pagerank, "rmat:8,weights=real", 5),
+    "bfs": (bfs, "grid:9x60", 7),
+    "sssp": (sssp, "grid:40x40,weights=real", 9),
+    "sssp of integers": (sssp, "grid:40x40,weights=1..99", 9),
+    "betweenness": (betweenness, "rmat:8", 7),
+    "gimv": (components, "grid:9x9", 6),
+    "gimv with weights": (shortest_paths, "grid:9x9,weights=real", 6),
+}
+NO_VERIFIER = ("gimv", "gimv with weights")
+# The elements and the policy of a run, and of another run that continues it.
+PLACES = [("cpu:1", "random", "cpu:1,cpu:1,cpu:1", "high"), ("cpu:1,cpu:1", "low", "cpu:1", "random")]
+
+
+def values(result):
+    return {name: np.array(result[name]) for name in result}
+
+
+def check_equal(result, expected):
+    assert list(result) == list(expected)
+    for name in result:
+        np.testing.assert_array_equal(result[name], expected[name])
+
+
+def check_close(result, expected, name):
+    for column in expected.keys() - {"parent"}:  # there are several right ones
+        np.testing.assert_allclose(result[column], expected[column], rtol=1e-6)
+    if name not in NO_VERIFIER:
+        ev.verify(result)
+
+
+def stopped(run, placed, folder, superstep):
+    """Stop a run at a superstep, after it has written checkpoints to the folder."""
+    with pytest.raises(StopError):
+        run(placed, checkpoint=ev.Checkpoint(folder, every="1step"), progress=stop_at(superstep))
+    assert any(file.suffix == ".json" for file in folder.iterdir())
+
+
+def resume(folder):
+    return ev.Checkpoint(folder, every="1step", resume=True)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=["one", "two"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_continues(tmp_path, name, place):
+    """To the same bytes on the same elements, and to the same answer on others."""
+    run, spec, superstep = CASES[name]
+    graph = ev.read(spec)
+    same, other = (ev.partition(graph, on, policy=policy) for on, policy in (place[:2], place[2:]))
+    whole = run(same)
+    expected = values(whole)
+    stopped(run, same, tmp_path / "a", superstep)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    result = run(same, checkpoint=resume(tmp_path / "a"))
+    check_equal(result, expected)
+    assert 0 < result.timeline.supersteps < whole.timeline.supersteps
+    assert result.outcome == whole.outcome
+    assert result.seconds > result.timeline.earlier_seconds > 0
+    check_close(run(other, checkpoint=resume(tmp_path / "b")), expected, name)
+
+
+@pytest.mark.parametrize("name", ["pagerank", "bfs", "sssp"])
+def test_gpus_continue(tmp_path, monkeypatch, name):
+    """A single fake GPU, which has kernels for many levels, and a fake GPU with a CPU."""
+    find_kernels_of_gpus(monkeypatch)
+    run, spec, _ = CASES[name]
+    graph = ev.read(spec)
+    single = ev.partition(graph, [FakeGpu("cuda:0", 0)])
+    expected = values(run(graph, on="cpu:1"))
+    stopped(run, single, tmp_path / "c", 3)
+    both = ev.partition(graph, [CpuElement("cpu:1", 1), FakeGpu("cuda:0", 0)], policy="high", alpha=0.5)
+    shutil.copytree(tmp_path / "c", tmp_path / "d")
+    check_close(run(both, checkpoint=resume(tmp_path / "c")), expected, name)
+    check_close(run(single, checkpoint=resume(tmp_path / "d")), expected, name)
+
+
+def test_components_are_kept_when_all_are_found(tmp_path):
+    placed = ev.partition(ev.read("rmat:8"), "cpu:1,cpu:1")
+    expected = values(ev.wcc(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step")))
+    result = ev.wcc(ev.partition(ev.read("rmat:8"), "cpu:1"), checkpoint=resume(tmp_path / "c"))
+    check_equal(result, expected)
+    assert result.timeline.supersteps == 0
+
+
+def test_distances_beyond_32_bits(tmp_path):
+    """The search begins again with real numbers, and a run continues in the second search."""
+    length = 40
+    graph = ev.Graph.from_edges(np.arange(length), np.arange(length) + 1, np.full(length, 2**30, np.int32))
+    placed = ev.partition(graph, "cpu:1,cpu:1")
+    whole = ev.sssp(placed, source=0)
+    begun = sorted({span.superstep for span in whole.timeline if span.phase == "begin"})
+    assert len(begun) == 2
+    stopped(partial(ev.sssp, source=0), placed, tmp_path / "c", begun[1] + 9)
+    result = ev.sssp(placed, source=0, checkpoint=resume(tmp_path / "c"))
+    check_equal(result, values(whole))
+    assert result["distance"][length] == length * 2**30
+    assert len({span.superstep for span in result.timeline if span.phase == "begin"}) == 1
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3)])
+def test_ranks(tmp_path, name, ranks):
+    """Two ranks continue to the same bytes, and another number of ranks to the same answer."""
+    run, spec, superstep = CASES[name]
+
+    def on_ranks(size, **options):
+        def on_rank(_):
+            result = run(ev.partition(spec, "cpu:1", policy="random"), **options)
+            gathered = result.gather()
+            return values(result if gathered is None else gathered)
+
+        return run_ranks(size, on_rank)[0]
+
+    expected = on_ranks(2)
+    with pytest.raises(StopError):
+        on_ranks(2, checkpoint=ev.Checkpoint(tmp_path / "a", every="1step"), progress=stop_at(superstep))
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    check_equal(on_ranks(2, checkpoint=resume(tmp_path / "a")), expected)
+    found = on_ranks(ranks, checkpoint=resume(tmp_path / "b"))
+    for column in expected.keys() - {"parent"}:
+        np.testing.assert_allclose(found[column], expected[column], rtol=1e-6)
+
+
+# ---- the folder ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def placed():
+    return ev.partition(ev.read("rmat:8"), "cpu:1")
+
+
+@pytest.fixture
+def folder(placed, tmp_path):
+    """A folder with the checkpoints of the steps 4 and 5."""
+    stopped(ev.pagerank, placed, tmp_path / "c", 7)
+    return tmp_path / "c"
+
+
+def test_two_generations_are_kept(folder, placed):
+    (folder / "notes.txt").write_text("mine")
+    (folder / "00000099.00000.state").write_text("of a killed run")
+    before = sorted(file.name for file in folder.iterdir())
+    assert before == [
+        "00000001.00000.vertices", "00000002.00000.vertices", "00000004.00000.state", "00000004.json",
+        "00000005.00000.state", "00000005.json", "00000006.00000.state", "00000099.00000.state", "notes.txt",
+    ]  # fmt: skip
+    ev.pagerank(placed, checkpoint=resume(folder))
+    after = sorted(file.name for file in folder.iterdir() if file.suffix == ".json")
+    assert len(after) == 2
+    assert min(after) > "00000100"
+    assert len(list(folder.iterdir())) == 7  # with two states, two files of vertices, and the notes
+
+
+def flip(place):
+    def damage(file):
+        content = bytearray(file.read_bytes())
+        content[place % len(content)] ^= 4
+        file.write_bytes(content)
+
+    return damage
+
+
+def cut(length):
+    return lambda file: file.write_bytes(file.read_bytes()[:length])
+
+
+DAMAGES = {
+    "first byte": flip(0), "a byte": flip(333), "last byte": flip(-1), "empty": cut(0), "half": cut(300),
+    "one byte less": cut(-1), "one byte more": lambda file: file.write_bytes(file.read_bytes() + b"\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["00000005.json", "00000005.00000.state", "00000001.00000.vertices"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_generation_is_not_used(folder, placed, caplog, name, damage):
+    """One line names the file, and the run continues from the generation before."""
+    DAMAGES[damage](folder / name)
+    result = ev.pagerank(placed, checkpoint=resume(folder))
+    check_equal(result, values(ev.pagerank(placed)))
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.message.startswith(f"checkpoint 5 is not valid and not used: {folder / name}: ")
+    assert result.timeline.supersteps == len(ev.pagerank(placed).timeline) - 4
+
+
+@pytest.mark.parametrize("name", ["00000005.00000.state", "00000001.00000.vertices"])
+def test_a_missing_file(folder, placed, caplog, name):
+    (folder / name).unlink()
+    check_equal(ev.pagerank(placed, checkpoint=resume(folder)), values(ev.pagerank(placed)))
+    assert f"{folder / name}: cannot be read: no such file or directory" in caplog.text
+
+
+def test_no_valid_generation(folder, placed, evener):
+    for file in folder.glob("*.json"):
+        flip(100)(file)
+    with pytest.raises(
+        ev.FileError, match=r"cannot resume: .*c has no valid checkpoint; run without resume=True"
+    ):
+        ev.pagerank(placed, checkpoint=resume(folder))
+    words = ["run", "pagerank", "rmat:8", "--on", "cpu:1", "--checkpoint", folder, "--resume"]
+    done = evener(*words)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == (
+        f"evener: cannot resume: {folder} has no valid checkpoint; run without --resume to begin again"
+    )
+
+
+OTHERS = {
+    "expected 0.7 for damping=, found 0.85": {"damping": 0.7},
+    "expected float64 for dtype=, found float32": {"dtype": "float64"},
+    "expected 1 values with checksum [0-9a-f]+ for personalization=, found None": {
+        "personalization": {1: 1.0}
+    },
+}
+
+
+@pytest.mark.parametrize("sentence", OTHERS)
+def test_other_arguments_are_refused(folder, placed, sentence):
+    with pytest.raises(
+        ev.ArgumentError, match=f"the checkpoints in .*c are of another run; {sentence}; give"
+    ):
+        ev.pagerank(placed, **OTHERS[sentence], checkpoint=resume(folder))
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("rmat:7", "expected 128 for number of vertices, found 256"),
+        ("rmat:8,seed=2", "expected [0-9]+ for number of edges, found [0-9]+"),
+        ("rmat:8,weights=real", r"expected float32 from 0\.000\d+ to 0\.99\d+ for weights, found None"),
+    ],
+)
+def test_another_graph_is_refused(folder, spec, sentence):
+    graph = ev.read(spec)
+    with pytest.raises(ev.ArgumentError, match=sentence):
+        ev.pagerank(graph, on="cpu:1", weights=False, checkpoint=resume(folder))
+
+
+def test_a_graph_with_other_degrees_is_refused(tmp_path):
+    cycle, path = ([0, 1, 2, 3], [1, 2, 3, 0]), ([0, 1, 2, 2], [1, 2, 3, 0])
+    first, second = (ev.Graph.from_edges(*edges) for edges in (cycle, path))
+    ev.pagerank(first, on="cpu:1", checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"), tol=0, max_iter=5)
+    with pytest.raises(ev.ArgumentError, match=r"expected [0-9a-f]{16} for degrees, found [0-9a-f]{16}"):
+        ev.pagerank(second, on="cpu:1", checkpoint=resume(tmp_path / "c"), tol=0, max_iter=5)
+
+
+def test_another_algorithm_is_refused(folder, placed):
+    with pytest.raises(ev.ArgumentError, match="expected wcc for algorithm, found pagerank"):
+        ev.wcc(placed, checkpoint=resume(folder))
+
+
+def test_checkpoints_of_an_earlier_run_are_not_overwritten(folder, placed):
+    with pytest.raises(
+        ev.ArgumentError, match="has the checkpoints of an earlier run; continue it with resume=True"
+    ):
+        ev.pagerank(placed, checkpoint=ev.Checkpoint(folder))
+
+
+def test_a_folder_that_cannot_be_used(placed, tmp_path):
+    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*: no such file or directory"):
+        ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "absent" / "c"))
+    (tmp_path / "file").touch()
+    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*file: file exists"):
+        ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "file"))
+    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*c: no such file or directory"):
+        ev.pagerank(placed, checkpoint=resume(tmp_path / "c"))
+
+
+@pytest.mark.parametrize("kind", ["state", "json"])
+def test_a_full_disk_is_a_warning(placed, tmp_path, monkeypatch, caplog, kind):
+    """The run goes on, the generation before stays, and later generations are written when there is room."""
+    sync = os.fsync
+
+    def full(handle):
+        name = str(Path(f"/proc/self/fd/{handle}").readlink())
+        if re.search(rf"0000000[345]\.(00000\.)?{kind}", name):
+            raise OSError(28, "No space left on device")
+        sync(handle)
+
+    monkeypatch.setattr("evener.engine.checkpoints.folder.os.fsync", full)
+    folder = tmp_path / "c"
+
+    def look(progress):
+        if progress.superstep == 7:
+            assert {"00000001.json"} <= {file.name for file in folder.glob("*.json")} <= {
+                "00000001.json", "00000002.json",
+            }  # fmt: skip
+
+    result = ev.pagerank(placed, checkpoint=ev.Checkpoint(folder, every="1step"), progress=look)
+    check_equal(result, values(ev.pagerank(placed)))
+    (record,) = caplog.records
+    assert f"a checkpoint cannot be written to {folder}: " in record.message
+    assert "no space left on device" in record.message
+    assert record.message.endswith("the run goes on; earlier checkpoints stay valid")
+    assert max(file.name for file in folder.glob("*.json")) > "00000006.json"
+    assert not list(folder.glob(".*"))
+    kept = CheckpointFolder(folder)
+    for generation in kept.generations():
+        manifest = kept.read_manifest(generation)
+        (shard,) = manifest.shards
+        kept.read(shard.vertices, ["<u4"], shard.owned, shard.vertices_checksum)
+        kept.read(shard.state, ["<f4"], shard.owned, shard.state_checksum)
+
+
+def test_no_memory_for_a_copy_is_a_warning(placed, tmp_path, monkeypatch, caplog):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("evener.engine.checkpoints.checkpoints.values_of", full)
+    result = ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"))
+    assert result.outcome["converged"]
+    assert ["not enough memory" in record.message for record in caplog.records] == [True]
+
+
+def test_a_rank_that_cannot_write_is_named(tmp_path, monkeypatch):
+    def full(folder, name, arrays):
+        if ".00001." in name:
+            raise OSError(28, "No space left on device")
+        return write(folder, name, arrays)
+
+    write = CheckpointFolder.write
+    monkeypatch.setattr(CheckpointFolder, "write", full)
+    (tmp_path / "00000000.00000.state").touch()
+    with pytest.raises(
+        ev.FileError, match=r"cannot write checkpoints to .* on rank 1: no space left on device"
+    ):
+        run_ranks(2, lambda _: ev.bfs(ev.partition("rmat:5", "cpu:1"), checkpoint=ev.Checkpoint(tmp_path)))
+
+
+def test_an_error_in_the_thread_is_raised(placed, tmp_path, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("evener.engine.checkpoints.checkpoints.Shard", broken)
+    with pytest.raises(ZeroDivisionError):
+        ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"))
+
+
+@pytest.mark.parametrize(
+    ("every", "steps", "seconds", "due"),
+    [("60s", 9, 59.0, False), ("60s", 1, 60.0, True), ("0.5s", 1, 0.6, True), ("3steps", 2, 99.0, False),
+     ("3steps", 3, 0.0, True), ("1step", 1, 0.0, True)],
+)  # fmt: skip
+def test_when_a_checkpoint_is_due(every, steps, seconds, due):
+    assert ev.Checkpoint("c", every=every).is_due(steps, seconds) is due
+
+
+@pytest.mark.parametrize("every", ["", "60", "0steps", "-1s", "1min", 60])
+def test_other_times_are_refused(every):
+    with pytest.raises(
+        ev.ArgumentError, match='every=: expected a time such as "60s", or steps such as "10steps"'
+    ):
+        ev.Checkpoint("c", every=every)
+
+
+def test_another_object_is_refused(placed, tmp_path):
+    with pytest.raises(ev.ArgumentError, match=r"checkpoint=: expected an evener\.Checkpoint, found str"):
+        ev.pagerank(placed, checkpoint=str(tmp_path))
+
+
+def test_every_rank_knows_what_continues_the_run(tmp_path):
+    def run(world):
+        checkpoint = ev.Checkpoint(tmp_path, every="1step", command="the same again")
+        ev.pagerank(ev.partition("rmat:5", "cpu:1"), checkpoint=checkpoint)
+        return world.recovery
+
+    assert run_ranks(2, run) == ["the same again"] * 2
+
+
+def test_ranks_with_other_folders_are_refused(tmp_path):
+    def run(world):
+        ev.bfs(ev.partition("rmat:5", "cpu:1"), checkpoint=ev.Checkpoint(tmp_path / str(world.rank)))
+
+    with pytest.raises(
+        ev.MpiError, match=r"checkpoint=: expected the same on all ranks, found .*0.* and .*1"
+    ):
+        run_ranks(2, run)

@@ -1,0 +1,57 @@
+"""Checkpoints on GPUs: a run that was stopped continues on the same GPU, on two, and on a CPU."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import evener as ev
+
+
+class StopError(Exception):
+    """The end of a run in the middle."""
+
+
+def stop(progress):
+    if progress.superstep == 6:
+        raise StopError
+
+
+CASES = {
+    "pagerank": (ev.pagerank, "rmat:12", {}),
+    "bfs": (ev.bfs, "grid:100x900", {"source": 1}),
+    "sssp": (ev.sssp, "grid:100x900,weights=real", {"source": 1}),
+    "betweenness": (ev.betweenness, "rmat:8", {"sources": list(range(1, 24))}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("on", ["cuda:0", "cuda:0,cuda:0", "cpu:1,cuda:0"])
+def test_a_run_continues(tmp_path, name, on):
+    run, spec, arguments = CASES[name]
+    graph = ev.read(spec)
+    placed = ev.partition(graph, on, policy="random")
+    expected = {column: np.array(array) for column, array in run(placed, **arguments).items()}
+    with pytest.raises(StopError):
+        run(placed, **arguments, checkpoint=ev.Checkpoint(tmp_path / "a", every="1step"), progress=stop)
+    for other in (on, "cpu:1", "cuda:0,cuda:0"):
+        folder = tmp_path / other
+        shutil.copytree(tmp_path / "a", folder)
+        again = ev.partition(graph, other, policy="random")
+        result = run(again, **arguments, checkpoint=ev.Checkpoint(folder, resume=True))
+        ev.verify(result)
+        for column in expected.keys() - {"parent"}:
+            np.testing.assert_allclose(result[column], expected[column], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_group_of_gpus(tmp_path):
+    """GPUs that run many levels in one launch run them step by step, and continue on one GPU."""
+    run, spec, arguments = CASES["bfs"]
+    graph = ev.read(spec)
+    placed = ev.partition(graph, "cuda:0,cuda:1", policy="random")
+    with pytest.raises(StopError):
+        run(placed, **arguments, checkpoint=ev.Checkpoint(tmp_path / "a", every="1step"), progress=stop)
+    ev.verify(run(graph, on="cuda:0", **arguments, checkpoint=ev.Checkpoint(tmp_path / "a", resume=True)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables
+from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables, width_of
 from evener.graph.formats.edges import build_graph
 from evener.graph.formats.registry import Format
 from evener.system import memory
@@ -42,7 +42,7 @@ def _batches(reader: Any, source: Source) -> Iterator[Any]:
     import pyarrow as pa
 
     if hasattr(reader, "count_rows"):  # absent from older versions of pyarrow
-        values = reader.count_rows() * sum(_width(field.type) for field in reader.schema)
+        values = reader.count_rows() * sum(width_of(field.type) for field in reader.schema)
         memory.require(max(0, values - source.size), f"the edges of {source.path}")
     largest = 0
     for number in range(reader.num_record_batches):
@@ -50,14 +50,6 @@ def _batches(reader: Any, source: Source) -> Iterator[Any]:
         before = pa.total_allocated_bytes()
         yield reader.get_batch(number)
         largest = max(largest, pa.total_allocated_bytes() - before)
-
-
-def _width(kind: Any) -> int:
-    """Return the least bytes of a value of an Arrow type."""
-    try:
-        return int(kind.bit_width) // 8
-    except ValueError:  # strings have an offset of 4 bytes
-        return 4
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
-__all__ = ["choose_columns", "choose_places", "edges_from_table", "read_metadata", "schema_of", "tables"]
+__all__ = [
+    "choose_columns",
+    "choose_places",
+    "edges_from_table",
+    "read_metadata",
+    "schema_of",
+    "tables",
+    "width_of",
+]
 
 _log = logging.getLogger("evener")
 
@@ -180,6 +188,14 @@ def _is_string_dictionary(column: Any) -> bool:
     if not (pa.types.is_dictionary(column.type) and _is_string(column.type.value_type)):
         return False
     return not any(chunk.dictionary.null_count for chunk in column.chunks)
+
+
+def width_of(kind: Any) -> int:
+    """Return the bytes of a value of an Arrow type; 4 for a string, which is a code of a dictionary."""
+    try:
+        return int(kind.bit_width) // 8
+    except ValueError:
+        return 4
 
 
 def _isolated_names(given: list[Any], path: Path) -> Any:

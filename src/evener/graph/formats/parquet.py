@@ -13,6 +13,7 @@ from evener.graph.formats.columns import (
     read_metadata,
     schema_of,
     tables,
+    width_of,
 )
 from evener.graph.formats.edges import build_graph
 from evener.graph.formats.ids import parse_isolated_ids
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from evener.system.world import World
 
 __all__ = ["FORMAT"]
-
-# Bytes per value in memory by physical type; a string is a code of 4 bytes. Other types need at most 8.
-_WIDTHS = {"INT32": 4, "FLOAT": 4, "BYTE_ARRAY": 4}
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -63,13 +61,12 @@ def open_parquet(source: Source) -> Any:
 
 def _require(file: Any, chosen: list[str], groups: Iterable[int], source: Source) -> None:
     """Raise `OutOfMemoryError` if the columns of row groups, and a copy of them, need too much memory."""
+    width = sum(width_of(file.schema_arrow.field(name).type) for name in chosen)
     nbytes = 0
     for group in map(file.metadata.row_group, groups):
-        columns = [group.column(place) for place in range(group.num_columns)]
-        for column in columns:
-            if column.path_in_schema in chosen:
-                values = group.num_rows * _WIDTHS.get(column.physical_type, 8)
-                nbytes += 2 * max(values, column.total_uncompressed_size)
+        columns = (group.column(place) for place in range(group.num_columns))
+        strings = (c for c in columns if c.physical_type == "BYTE_ARRAY" and c.path_in_schema in chosen)
+        nbytes += 2 * width * group.num_rows + sum(c.total_uncompressed_size for c in strings)
     memory.require(nbytes, f"the edges of {source.path}")
 
 

@@ -157,7 +157,7 @@ class Source:
         Parameters
         ----------
         content : str
-            The expected content, for messages: "a Parquet file".
+            The expected content, for messages: "Parquet data".
         """
         try:
             yield

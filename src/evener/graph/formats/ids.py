@@ -56,8 +56,9 @@ def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint
 
     rows = sum(map(len, columns))
     memory.require(8 * rows + sum(column.nbytes for column in columns), f"the ids of {path}")
-    parts = [_encode(chunk) for column in columns for chunk in column.chunks]
-    unified = pa.chunked_array(parts).unify_dictionaries()
+    encoded = pa.chunked_array([_encode(chunk) for column in columns for chunk in column.chunks])
+    unified = encoded.unify_dictionaries()
+    del encoded
     names = unified.chunk(0).dictionary
     codes = np.concatenate([part.indices.to_numpy() for part in unified.chunks])
     used = np.zeros(len(names), np.bool_)

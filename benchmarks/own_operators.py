@@ -1,9 +1,11 @@
 """Question: how fast is PageRank with operators in Python, compared with the built-in PageRank.
 
-Both run the same number of iterations on one placement, in float32. The first use of an operator compiles it.
-A later use in another process loads it from the cache folder.
+All run the same number of iterations on one placement: in float32, in float64, and with weights. On CPUs,
+PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in another
+process loads it from the cache folder.
 
     python benchmarks/own_operators.py --scale 20
+    python benchmarks/own_operators.py --scale 22 --on cuda:0
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ import harness
 
 # Prints the seconds of two runs on a small graph, after a run that loads the engine.
 FIRST_USE = """
-import time, evener as ev, evener.programs.gimv
-g = ev.Graph.from_edges([0, 1], [1, 0])
+import sys, time, evener as ev, evener.programs.gimv
+g = ev.partition(ev.Graph.from_edges([0, 1], [1, 0]), on=sys.argv[1])
 ev.pagerank(g)["rank"]
 for _ in range(2):
     start = time.perf_counter()
@@ -33,55 +35,85 @@ for _ in range(2):
 
 def main():
     options = _options()
-    graph = ev.read(f"rmat:{options.scale}")
-    placed = ev.partition(graph, on=options.on)
-    first = np.full(graph.n, 1 / graph.n, np.float32)
-
-    def built_in(_):
-        result = ev.pagerank(placed, tol=0, max_iter=options.iterations)
-        return result.seconds / options.iterations, result["rank"]
-
-    def operators(_):
-        result = ev.gimv(
-            placed,
-            combine2=lambda m, v, degree: v / degree,
-            combine_all=lambda x, y: x + y,
-            assign=lambda old, new, n: 0.15 / n + 0.85 * new,
-            v0=first,
-            until=options.iterations,
-        )
-        return result.seconds / options.iterations, result["value"]
-
-    verified = ev.pagerank(placed, tol=0, max_iter=options.iterations)
-    ev.verify(verified)
-    expected = _scaled(verified["rank"])
-
-    def check(_name, _round, answer):
-        # The operators lose the rank of vertices without edges, so iterates agree only after scaling.
-        assert np.abs(_scaled(answer) - expected).sum() < 1e-4
-
-    times = harness.interleaved(
-        {"built-in": built_in, "operators": operators}, rounds=options.rounds, check=check
-    )
-    rows = [{"what": f"iteration, {name}", "seconds": own} for name, own in times.items()]
-    rows += _uses()
+    rows, ratios = [], {}
+    for case in options.cases:
+        name = f"{case}, rmat:{options.scale}"
+        own = _compare(case, options)
+        base = harness.median(own["built-in"])
+        ratios |= {f"{what}, {name}": harness.median(own[what]) / base for what in own if what != "built-in"}
+        rows += [{"what": f"{name}, {what}", "seconds": seconds} for what, seconds in own.items()]
+    rows += _uses(options.on)
     for row in rows:
         row["median_seconds"] = harness.median(row["seconds"])
-    ratio = rows[1]["median_seconds"] / rows[0]["median_seconds"]
     cells = [(row["what"], harness.duration(row["median_seconds"]), len(row["seconds"])) for row in rows]
-    harness.show(f"PageRank by evener.gimv, {ratio:.3f} times the built-in", ["", "median", "runs"], cells)
+    title = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in ratios.items())
+    harness.show(
+        f"PageRank by operators on {options.on}, times the built-in: {title}", ["", "median", "runs"], cells
+    )
     if not options.no_record:
-        harness.record("own_operators", question=__doc__.splitlines()[0], rows=rows, ratio=ratio)
+        harness.record(
+            "own_operators", question=__doc__.splitlines()[0], on=options.on, rows=rows, ratios=ratios
+        )
+
+
+def _compare(case, options):
+    """Return the seconds of an iteration: built-in, with operators, and as a vertex program."""
+    weighted = case == "weights"
+    dtype = "float32" if case == "float32" else "float64"
+    graph = ev.read(f"rmat:{options.scale}" + ",weights=1..255" * weighted)
+    placed = ev.partition(graph, on=options.on, directions="in")
+    arguments = {
+        "combine2": lambda m, v, degree: v / degree,
+        "combine_all": lambda x, y: x + y,
+        "assign": lambda old, new, n: 0.15 / n + 0.85 * new,
+        "v0": np.dtype(dtype).type(1 / graph.n),
+        "until": options.iterations,
+    }
+    if weighted:  # operators cannot read the sum of the weights; power iteration has the same cost
+        arguments |= {"combine2": lambda m, v: m * v, "assign": lambda old, new, total: new / total}
+
+    def built_in(_):
+        result = ev.pagerank(placed, tol=0, max_iter=options.iterations, dtype=dtype)
+        return result.seconds / options.iterations, result["rank"]
+
+    def operators(_, on=placed):
+        result = ev.gimv(on, **arguments)
+        return result.seconds / options.iterations, result["value"]
+
+    def vertex_program(_):
+        program = ev.VertexProgram(
+            state={"rank": arguments["v0"]},
+            send=lambda state, weight, degree: state.rank / degree,
+            combine=arguments["combine_all"],
+            apply=lambda state, message, n: ((0.15 / n + 0.85 * message,), True),
+        )
+        result = ev.vertex_program(placed, program, until=options.iterations)
+        return result.seconds / options.iterations, result["rank"]
+
+    contenders = {"built-in": built_in, "operators": operators}
+    if not weighted and "cuda" not in options.on:
+        contenders["vertex program"] = vertex_program
+    verified = ev.pagerank(placed, tol=0, max_iter=options.iterations, dtype=dtype)
+    ev.verify(verified)
+    expected = dict.fromkeys(contenders, _scaled(verified["rank"]))
+    if weighted:
+        expected["operators"] = _scaled(operators(0, ev.partition(graph, on="cpu", directions="in"))[1])
+
+    def check(name, _round, answer):
+        # The operators lose the rank of vertices without edges, so iterates agree only after scaling.
+        assert np.abs(_scaled(answer) - expected[name]).sum() < 1e-4
+
+    return harness.interleaved(contenders, rounds=options.rounds, check=check)
 
 
 def _scaled(values):
     return values / values.sum(dtype=np.float64)
 
 
-def _uses():
+def _uses(on):
     """Return the seconds of a first use, of a later process, and of a later use in one process."""
     with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
-        command = [sys.executable, "-c", FIRST_USE]
+        command = [sys.executable, "-c", FIRST_USE, on]
         environment = {**os.environ, "XDG_CACHE_HOME": cache}
         runs = [
             subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout
@@ -99,6 +131,7 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--on", default="cpu")
+    parser.add_argument("--cases", nargs="+", default=["float32", "float64", "weights"])
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--no-record", action="store_true", help="print only")

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import evener as ev
 import harness
 from cpu_rivals import WEIGHTS, draw_sources
 from evener.engine.exchange.network import VARIABLE
+from evener.system.launch import mpiexec
 from evener.system.world import current_world
 
 TASKS = {"pagerank": "PageRank, an iteration", "bfs": "BFS", "wcc": "Components", "sssp": "SSSP"}
@@ -39,18 +39,10 @@ def main():
         return
     rows = []
     for scale in options.scales:
-        found = _start([], scale, "processes") + _start(_launcher(), scale, "ranks")
+        found = _start([], scale, "processes") + _start([mpiexec(), "-n", "2"], scale, "ranks")
         rows += _with_ratios(found)
         if not options.no_record:  # after each graph, because a large one may not finish
             harness.record("ranks_on_gpus", question=__doc__.splitlines()[0], rows=rows)
-
-
-def _launcher():
-    folders = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    found = shutil.which("mpiexec", path=folders)
-    if found is None:
-        sys.exit('there is no mpiexec; pip install "evener[mpi]"')
-    return [found, "-n", "2"]
 
 
 def _start(launcher, scale, part):

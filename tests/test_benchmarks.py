@@ -37,6 +37,11 @@ TINY = {
         *("--one", "cpu:1", "--two", "cpu:1,cpu:1", "--on-ranks", "cpu:1", "--transports", "mpi"),
         *("--scales", "7", "--sources", "2", "--rounds", "1"),
     ],
+    "scaling": [
+        *("--strong", "rmat:7", "--weak", "6", "--ranks", "1", "2", "--tasks", "pagerank"),
+        *("--rounds", "1", "--turns", "1"),
+    ],
+    "simulate": ["--graph", "rmat:7", "--machines", "2", "16", "--rates", "1e9", "2e9"],
     "several_gpus": [
         *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),
         *("--sources", "4", "--rounds", "1"),
@@ -54,7 +59,8 @@ TINY_ON_GPU = {
 
 
 def test_every_question_is_tried_here():
-    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "plot", "plot_gpu", "rivals"}
+    shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
+    shared |= {"plot_scaling", "simulation"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 
@@ -69,7 +75,8 @@ def run(name, words):
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    assert any(word in out for word in ("evener", "partition", "checkpoints", "T13", "regret", "times"))
+    words = ("evener", "partition", "checkpoints", "T13", "regret", "times", "predicted")
+    assert any(word in out for word in words)
 
 
 @pytest.mark.slow
@@ -86,6 +93,8 @@ def test_a_gpu_benchmark_runs(name):
 T12 = (2, 3, 6, 7, 8, 9, 10, 11)
 T13 = (2, 3, 4, 7, 8, 9, 10, 13, 15, 16, 19, 20, 21)
 FIGURES = [*(f"t12_fig{number}" for number in T12), *(f"t13_fig{number}" for number in T13)]
+# Of papers about several machines.
+ON_RANKS = [*(f"g16_fig{number}" for number in (3, 4, 5, 6, 7, 9)), "s13_fig7", "s13_fig11"]
 TINY_FIGURES = ["--scale", "7", "--sources", "2", "--iterations", "2", "--rounds", "2"]
 
 
@@ -95,7 +104,7 @@ def figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER / "figures"))
         names = ("output", "bench", "cache", "harness", "page", "projections", "spent", "sweep", *FIGURES)
-        names += ("totem",)
+        names += ("totem", *ON_RANKS)
         yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 
@@ -131,6 +140,20 @@ def row(**values):
     }  # fmt: skip
 
 
+# Figures of papers about several machines.
+TINY_ON_RANKS = {
+    "g16_fig3": ["--scales", "6", "--seeds", "1"],
+    "g16_fig6": ["--scale", "7", "--rounds", "1"],
+    "s13_fig7": [],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TINY_ON_RANKS)
+def test_figures_on_ranks_run(name):
+    assert "The paper: " in run(f"figures/{name}", TINY_ON_RANKS[name])
+
+
 # Figures of other papers, which choose owners and run no algorithm.
 TINY_PARTITIONS = {
     "g16_fig8": ["--scales", "6", "--parts", "8", "--rounds", "1"],
@@ -146,9 +169,10 @@ def test_figures_of_partitions_run(name):
 
 def test_every_figure_has_a_script(figures):
     assert figures.output.NAMES == FIGURES
+    assert [*figures.output.ON_RANKS] == ON_RANKS
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", [*FIGURES, *ON_RANKS])
 def test_a_script_says_its_question_and_what_the_paper_found(figures, name):
     figure = getattr(figures, name)
     first, *rest = figure.__doc__.splitlines()
@@ -406,7 +430,7 @@ def test_a_plot_is_the_same_each_time(figures, monkeypatch, tmp_path):
 
 
 def test_the_page_of_figures_says_what_the_records_say(figures):
-    assert figures.page.PLACE.read_text() == figures.page.text(FIGURES)
+    assert figures.page.PLACE.read_text() == figures.page.text(figures.output.PAGE)
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ _OWN = {
     "accelerator computing": _GREEN,
     "communicating": _RED,
 }
-_OTHERS = [_BLUE, _ORANGE, _GREEN, _PINK, _RED, "#56B4E9", "#8c6d31"]
+_OTHERS = [_BLUE, _ORANGE, _GREEN, _PINK, _RED, "#56B4E9", "#8c6d31", "#882255", "#6b6b6b", "#999933"]
 _MARKS = "os^Dv<>"
 # Inches: a panel, and the smallest figure that holds a title.
 _PANEL, _LEAST_WIDTH = (4.3, 3.5), 7.0
@@ -103,6 +103,8 @@ def _finish(axis, panel):
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.x)
     axis.set_ylabel(panel.y)
+    if panel.wide:
+        axis.set_xscale("log")
     if panel.line is not None:
         axis.axhline(panel.line, color=INK, linewidth=1)
     if panel.log:

@@ -33,6 +33,9 @@ RUNS = "runs"
 _MODULES = sorted(Path(__file__).parent.glob("t1[23]_fig*.py"))
 # In the order of the papers.
 NAMES = sorted((path.stem for path in _MODULES), key=lambda name: (name[:3], int(name.partition("fig")[2])))
+# On ranks, on other machines by simulation, and compared with other systems; `all.py` does not make them.
+ON_RANKS = ("g16_fig3", "g16_fig4", "g16_fig5", "g16_fig6", "g16_fig7", "g16_fig9", "s13_fig7", "s13_fig11")
+PAGE = (*NAMES, *ON_RANKS)
 
 
 def main(name):
@@ -97,7 +100,7 @@ def produce(names, options, *, keep_runs=False):
         sys.exit(2)
     figures = _possible(names, options)
     options.half = _half_of_cpu(options)
-    bench, gpu = Bench(options), _gpu_name(options.on)
+    bench, gpu = Bench(options), gpu_name(options.on)
     cases = {name: sweep.only(figure.cases(options), options.tasks) for name, figure in figures.items()}
     published = set()
 
@@ -106,7 +109,7 @@ def produce(names, options, *, keep_runs=False):
         published.update(finished)
         for name in finished:
             left_out = _left_out(cases[name], bench.left_out)
-            _publish(name, figures[name], bench.rows, options, left_out, gpu=gpu)
+            publish(name, figures[name], bench.rows, options, left_out, gpu=gpu)
 
     publish_the_finished([])  # figures that need no run
     try:
@@ -116,7 +119,7 @@ def produce(names, options, *, keep_runs=False):
             _keep(bench, options, gpu)
     if not options.no_record:
         draw(names)
-        page.write(NAMES)
+        page.write(PAGE)
     sys.exit(1 if bench.failed else 0)
 
 
@@ -131,12 +134,12 @@ def again(options):
     was = argparse.Namespace(**{**vars(options), **document["options"], "no_record": options.no_record})
     for name, figure in _possible(names_of(was), was).items():
         left_out = _left_out(sweep.only(figure.cases(was), was.tasks), document["left out"])
-        _publish(
+        publish(
             name, figure, document["rows"], was, left_out, gpu=document["gpu"], head=harness.head_of(document)
         )
     if not options.no_record:
-        draw(NAMES)
-        page.write(NAMES)
+        draw(PAGE)
+        page.write(PAGE)
 
 
 def lacking(figure, on):
@@ -193,7 +196,7 @@ def _left_out(cases, reasons):
 # ---- publishing -------------------------------------------------------------------------------------
 
 
-def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
+def publish(name, figure, runs, options, left_out, *, gpu, head=None, **more):
     """Print and record one figure, if any of its runs took place."""
     rows = figure.rows(runs, options)
     if not rows:
@@ -207,7 +210,7 @@ def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
         print(f"Left out: {case}: {reason}")
     if options.no_record:
         return
-    more = {
+    more |= {
         "title": figure.TITLE,
         "paper": figure.PAPER,
         "here": here,
@@ -219,7 +222,7 @@ def _publish(name, figure, runs, options, left_out, *, gpu, head=None):
     harness.record(name, question=question, rows=rows, folder=FOLDER, head=head, **more)
 
 
-def _gpu_name(on):
+def gpu_name(on):
     if not sweep.has_gpu(on):
         return None
     from evener.elements.hardware import machine_facts

@@ -14,11 +14,17 @@ PLACE = Path(__file__).resolve().parent.parent.parent / "docs" / "figures.md"
 _IMAGES = "images/figures"
 _HEAD = """# The papers' figures
 
-This page compares figures of the TOTEM papers with measurements of Evener. Gharaibeh, Beltrão Costa, Santos-
-Neto and Ripeanu wrote both papers:
+This page compares figures of four papers with measurements of Evener. Gharaibeh, Beltrão Costa, Santos-
+Neto and Ripeanu wrote the TOTEM papers, T12 and T13:
 
 - **T12**: *A Yoke of Oxen and a Thousand Chickens for Heavy Lifting Graph Processing* (2012)
 - **T13**: *Efficient Large-Scale Graph Processing on Hybrid CPU and GPU Systems* (2013)
+- **G16**: Guo, Varbanescu, Epema and Iosup, *Design and Experimental Evaluation of Distributed Heterogeneous
+  Graph-Processing Systems* (2016)
+- **S13**: Shirahata, Sato, Suzumura and Matsuoka, *A Scalable Implementation of a MapReduce-based Graph
+  Processing Algorithm for Large-scale Heterogeneous Supercomputers* (2013)
+
+[How policies compare](policies.md) has figure 8 and table I of G16, and figure 10 of S13.
 
 α is the share of the edges on the CPU. β is the share of the edges that cross partitions. HIGH, RAND and LOW
 are the policies `high`, `random` and `low`. Equation 4 is the cost model of T12. In 2S1G, S counts halves of
@@ -76,6 +82,7 @@ def _where(record):
     where = f"{machine['processor']}, {machine['threads used']} threads"
     where += f", {record['gpu']}" if record["gpu"] else ""
     part = "; some runs were left out" if record["left out"] else ""
+    part += f"; {record['shared']}" if "shared" in record else ""
     return f"{where}, {record['when'][:10]}: `{record['command']}`{part}."
 
 

@@ -21,6 +21,8 @@ class Panel:
         Whether the axis of values is logarithmic.
     dashed : tuple of str
         The predicted series.
+    wide : bool
+        Whether the axis of places is logarithmic.
     """
 
     title: str
@@ -30,6 +32,7 @@ class Panel:
     line: float | None = None
     log: bool = False
     dashed: tuple = ()
+    wide: bool = False
 
 
 def series_of(rows, key, x, y):

@@ -17,7 +17,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from evener.algorithms.registry import builtin_names
+from evener.algorithms.registry import builtin_names, program_names
 from evener.system.version import __version__
 
 if TYPE_CHECKING:
@@ -49,9 +49,12 @@ if TYPE_CHECKING:
     from evener.partition.build import partition
     from evener.partition.folder import read_partitioned, write_partitioned
     from evener.programs.gimv import gimv
+    from evener.programs.public import *  # noqa: F403
+    from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
+    from evener.system.launch import launch
 
-_ALGORITHMS = builtin_names()
+_ALGORITHMS = (*builtin_names(), *program_names())
 
 __all__ = [
     "ArgumentError",
@@ -76,14 +79,17 @@ __all__ = [
     "Timeline",
     "UnknownVertexError",
     "VerificationError",
+    "VertexProgram",
     "__version__",
     "compare_policies",
     "gimv",
+    "launch",
     "partition",
     "plan",
     "read",
     "read_partitioned",
     "verify",
+    "vertex_program",
     "write",
     "write_partitioned",
 ]
@@ -112,13 +118,16 @@ _HOMES = {
     "Timeline": "engine.timeline",
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
+    "VertexProgram": "programs.vertex_program",
     "compare_policies": "algorithms.comparison",
     "gimv": "programs.gimv",
+    "launch": "system.launch",
     "partition": "partition.build",
     "plan": "algorithms.plan",
     "read": "graph.formats",
     "read_partitioned": "partition.folder",
     "verify": "algorithms.verify",
+    "vertex_program": "programs.vertex_program",
     "write": "graph.formats",
     "write_partitioned": "partition.folder",
 }
@@ -153,6 +162,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # Functions that use the module are sent to other processes by libraries such as Dask.
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -94,3 +94,10 @@ def test_wcc(name, graph, placed):
         for other in wanted:
             assert (found[one] == found[other]) == (wanted[one] == wanted[other])
     ev.verify(r)
+
+
+def test_cdlp(name, graph, placed, parameters):
+    r = ev.cdlp(placed, max_iter=int(parameters["cdlp.max-iterations"]))
+    wanted = {v: int(label) for v, label in expected(name, "CDLP").items()}
+    assert by_id(graph, r["label"]) == wanted
+    ev.verify(r)

@@ -36,7 +36,7 @@ def test_the_folders_are_algorithms():
     assert set(names) <= set(registry.names()) & set(ev.__all__)
 
 
-@pytest.mark.parametrize("name", registry.builtin_names())
+@pytest.mark.parametrize("name", [*registry.builtin_names(), *registry.program_names()])
 def test_a_spec_names_functions_that_exist(name):
     spec = registry.find(name)
     assert spec.name == name
@@ -99,7 +99,8 @@ def test_entry_points_are_read_from_the_installed_packages(monkeypatch):
     )
     registry._registered.cache_clear()
     try:
-        assert registry.names() == sorted([*registry.builtin_names(), "kcore"])
+        own = (*registry.builtin_names(), *registry.program_names())
+        assert registry.names() == sorted([*own, "kcore"])
         assert registry.find("bfs").run.startswith("evener.algorithms.bfs.")
     finally:
         registry._registered.cache_clear()

@@ -33,6 +33,7 @@ HOME = FOLDER.parents[1]
 FILES = sorted(
     path.stem if path.parent == FOLDER else f"evener.algorithms.{path.parent.name}:{path.stem}"
     for path in HOME.rglob("*.cu")
+    if path.parent.name != "programs"  # linked with operators: tests/programs/test_gpu_operators.py
 )
 DECLARED = {f"{file}.{name}": one for file in FILES for name, one in source.declarations(file).items()}
 # Kernels of a group of GPUs do what the engine does on other elements, and have no twin.

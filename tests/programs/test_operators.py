@@ -108,11 +108,11 @@ def test_constants_of_an_operator_are_part_of_its_key():
     assert len({scaled(2).key, scaled(2.0).key, scaled(3).key}) == 3
 
 
-def test_reads_first():
-    """The weight of an edge matters only if the function reads its first parameter."""
-    assert read_operator("combine2", lambda m, v: m + v, ()).reads_first
-    assert not read_operator("combine2", lambda m, v: v, ()).reads_first
-    assert read_operator("combine2", min, ()).reads_first
+def test_reads():
+    """The weight of an edge matters only if the function reads it."""
+    assert read_operator("combine2", lambda m, v: m + v, ()).reads == {"m", "v"}
+    assert read_operator("combine2", lambda m, v: v, ()).reads == {"v"}
+    assert read_operator("combine2", min, ()).reads == {"a", "b"}
 
 
 @pytest.mark.parametrize(

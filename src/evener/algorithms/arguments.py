@@ -107,6 +107,9 @@ def ensure_placed(
     """
     share = given_share(alpha)
     if not isinstance(graph, PartitionedGraph):
+        if "cuda" not in spec.kinds:
+            on = "cpu" if on is None else on
+            _require_cpus(spec, [str(name).partition(":")[0].strip() for name in named(on) or ()])
         pg = _place(graph_of(graph, spec.name), spec, on, policy, share, gpu_memory, passes)
         if share is not None and len(pg.elements) == 1:
             has_damping = any(option.name == "damping" for option in spec.options)
@@ -119,6 +122,9 @@ def ensure_placed(
             "to partition() instead"
         )
         raise ArgumentError(msg)
+    if "cuda" not in spec.kinds:
+        of_ranks = graph.world.allgather([element.kind for element in graph.elements])
+        _require_cpus(spec, [kind for own in of_ranks for kind in own])
     if graph.graph.directed and graph.directions not in ("both", spec.directions, required_directions):
         others = "" if spec.directions == "both" else ' or "both"'
         msg = (
@@ -127,6 +133,13 @@ def ensure_placed(
         )
         raise ArgumentError(msg)
     return graph
+
+
+def _require_cpus(spec: AlgorithmSpec, kinds: Sequence[str]) -> None:
+    """Raise an error if an element is a GPU."""
+    if "cuda" in kinds:
+        msg = f'{spec.name} runs on CPUs, and the graph is on a GPU; place it with on="cpu"'
+        raise ArgumentError(msg)
 
 
 def _place(

@@ -77,6 +77,8 @@ def plan(
     if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
         msg = f"passes=: expected a number from 0 to 10^18, found {passes!r}"
         raise ArgumentError(msg)
+    if on is None and "cuda" not in spec.kinds:
+        on = "cpu"
     found, _, _ = make_plan(
         graph,
         spec,

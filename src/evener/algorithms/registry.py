@@ -1,4 +1,4 @@
-"""Registry of algorithms: the folders next to this file, and entry points of other packages."""
+"""Registry of algorithms: folders next to this file, vertex programs, and entry points of other packages."""
 
 from __future__ import annotations
 
@@ -14,22 +14,33 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "builtin_names", "find", "names"]
+__all__ = ["GROUP", "builtin_names", "find", "names", "program_names"]
 
 # The entry-point group in which another package registers an algorithm.
 GROUP = "evener.algorithms"
 
 
+# The package with one file for each algorithm that is a vertex program.
+_LIBRARY = "evener.programs.library"
+
+
 @cache
 def builtin_names() -> tuple[str, ...]:
-    """Return the names of the algorithms that come with Evener, without importing them."""
+    """Return the names of the algorithms in the folders next to this file, without importing them."""
     folders = pkgutil.iter_modules([str(Path(__file__).parent)])
     return tuple(sorted(module.name for module in folders if module.ispkg))
 
 
+@cache
+def program_names() -> tuple[str, ...]:
+    """Return the names of the algorithms that are vertex programs, without importing them."""
+    files = pkgutil.iter_modules([str(Path(__file__).parents[1] / "programs" / "library")])
+    return tuple(sorted(module.name for module in files))
+
+
 def names() -> list[str]:
     """Return the names of all registered algorithms, without importing them."""
-    return sorted({*builtin_names(), *_registered()})
+    return sorted({*builtin_names(), *program_names(), *_registered()})
 
 
 def find(name: str) -> AlgorithmSpec:
@@ -52,9 +63,9 @@ def find(name: str) -> AlgorithmSpec:
 
 @cache
 def _spec(name: str) -> AlgorithmSpec:
-    if name in builtin_names():
-        spec = import_module(f"{__package__}.{name}").SPEC
-        source = f"{__package__}.{name}"
+    if name in builtin_names() or name in program_names():
+        source = f"{__package__ if name in builtin_names() else _LIBRARY}.{name}"
+        spec = import_module(source).SPEC
     else:
         point = _registered()[name]
         source = f"{point.value!r}, which {_package_of(point)} registers as {GROUP}"
@@ -74,7 +85,8 @@ def _registered() -> dict[str, EntryPoint]:
     """Return the entry points by name. A built-in name cannot be replaced."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in builtin_names()}
+    own = {*builtin_names(), *program_names()}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in own}
 
 
 def _package_of(point: EntryPoint) -> str:

@@ -111,6 +111,8 @@ class AlgorithmSpec:
         Lower bound of the state of a run in host memory. A run that needs more than is available is refused.
     traffic : Traffic
         Bytes that a pass exchanges.
+    kinds : tuple of str, default ("cpu", "cuda")
+        The kinds of elements that the algorithm runs on.
     unit : str, default "a run"
         Name of a pass in a plan: "an iteration", "a run from one source".
     pass_arguments : mapping
@@ -145,6 +147,7 @@ class AlgorithmSpec:
     traffic: Traffic
     verify: str | None = None
     options: tuple[Option, ...] = ()
+    kinds: tuple[str, ...] = ("cpu", "cuda")
     unit: str = "a run"
     pass_arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     source_option: str | None = None

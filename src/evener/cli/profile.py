@@ -67,6 +67,8 @@ def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileR
                 continue
             for name in registry.names():
                 spec = registry.find(name)
+                if "cuda" not in spec.kinds:  # a plan has no choice
+                    continue
                 for number in range(RUNS + 1):
                     if perf_counter() > deadline:
                         return runs

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import ArgumentError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Element
 
-__all__ = ["Kernel", "KernelFile", "no_such_kernel"]
+__all__ = ["Kernel", "KernelFile", "LinkedFile", "LinkedFunction", "no_such_kernel"]
 
 
 class KernelFile:
@@ -43,6 +43,50 @@ class KernelFile:
         return full
 
 
+class LinkedFunction(NamedTuple):
+    """A Python function that CUDA kernels call.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the ``.cu`` file, which declares it ``extern "C"``.
+    python : function
+    returns : str
+        The type of the result: "int64" or "float64".
+    parameters : tuple of str
+        The types of the parameters.
+    explain : callable
+        Returns the error to raise, given an error of the compiler.
+    """
+
+    name: str
+    python: Callable[..., Any]
+    returns: str
+    parameters: tuple[str, ...]
+    explain: Callable[[Exception], Exception]
+
+
+@dataclass(frozen=True)
+class LinkedFile:
+    """A packaged ``.cu`` file with Python functions that are linked into its kernels.
+
+    Parameters
+    ----------
+    file : str
+        ``"package:file"``.
+    key : str
+        Identifies the code of the functions.
+    functions : tuple of LinkedFunction
+    """
+
+    file: str
+    key: str
+    functions: tuple[LinkedFunction, ...] = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.file
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A kernel from outside the package, for `Engine.compute`.
@@ -55,7 +99,7 @@ class Kernel:
     cpu : callable, optional
         A function compiled by Numba. A plain Python function without atomics works too; it is slow, but a
         debugger can step through it.
-    cuda : str, path-like or callable, optional
+    cuda : str, path-like, LinkedFile or callable, optional
         The ``.cu`` file that declares the kernel, or a function of a GPU's element. The function launches
         kernels and returns the result of the last kernel. A file may include Evener's headers ("common.cuh",
         "edges.cuh", "rows.cuh") and headers in its own folder.
@@ -77,14 +121,16 @@ class Kernel:
     """
 
     cpu: Callable[..., Any] | None = None
-    cuda: str | os.PathLike[str] | Callable[..., Any] | None = None
+    cuda: str | os.PathLike[str] | LinkedFile | Callable[..., Any] | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
         if self.cpu is not None and not callable(self.cpu):
             msg = f"Kernel: cpu=: expected a function, found {type(self.cpu).__name__}"
             raise ArgumentError(msg)
-        if not (self.cuda is None or isinstance(self.cuda, str | os.PathLike) or callable(self.cuda)):
+        if not (
+            self.cuda is None or isinstance(self.cuda, str | os.PathLike | LinkedFile) or callable(self.cuda)
+        ):
             found = type(self.cuda).__name__
             msg = f"Kernel: cuda=: expected the path of a .cu file or a function, found {found}"
             raise ArgumentError(msg)

@@ -1,4 +1,4 @@
-"""Checks of `combine_all` on random values: identity, associativity and commutativity."""
+"""Checks of a function that combines messages on random values: identity, associativity, commutativity."""
 
 from __future__ import annotations
 
@@ -23,24 +23,31 @@ _INT_IDENTITIES = (np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 1, -1)
 
 
 def check_algebra(
-    combine_all: Callable[[Any, Any], Any], identity: Any, *, real: bool, negative: bool
+    combine: Callable[[Any, Any], Any],
+    identity: Any,
+    *,
+    real: bool,
+    negative: bool,
+    name: str = "combine_all",
 ) -> float | int:
-    """Return the identity of `combine_all`, given or found, after checks on random values.
+    """Return the identity of `combine`, given or found, after checks on random values.
 
     Parameters
     ----------
-    combine_all : function
+    combine : function
         The Python function.
     identity : number or None
     real : bool
         Whether values are float64 instead of int64.
     negative : bool
         Whether to check negative values too.
+    name : str
+        The argument that gave the function, for messages.
 
     Raises
     ------
     ArgumentError
-        If `combine_all` is not commutative or associative, or has no such identity.
+        If `combine` is not commutative or associative, or has no such identity.
     """
     random = np.random.default_rng(1)
     low, high = (-1000 if negative else 0), 1000
@@ -49,20 +56,24 @@ def check_algebra(
 
     def join(x: Any, y: Any) -> Any:
         try:
-            return combine_all(x, y)
+            return combine(x, y)
         except Exception as error:
-            msg = f"combine_all({x}, {y}) fails: {type(error).__name__}: {error}"
+            msg = f"{name}({x}, {y}) fails: {type(error).__name__}: {error}"
             raise ArgumentError(msg) from error
 
     with np.errstate(all="ignore"):
         for x, y, z in values:
-            _check_equal(join(x, y), join(y, x), f"commutative: combine_all({x}, {y})", f"with {y} and {x}")
+            _check_equal(name, join(x, y), join(y, x), f"commutative: {name}({x}, {y})", f"with {y} and {x}")
             left, right = join(join(x, y), z), join(x, join(y, z))
-            _check_equal(left, right, f"associative on {x}, {y}, {z}: from the left it", "from the right")
-        return _identity(join, identity, values[:, 0], real=real)
+            _check_equal(
+                name, left, right, f"associative on {x}, {y}, {z}: from the left it", "from the right"
+            )
+        return _identity(name, join, identity, values[:, 0], real=real)
 
 
-def _identity(join: Callable[[Any, Any], Any], given: Any, values: Any, *, real: bool) -> float | int:
+def _identity(
+    name: str, join: Callable[[Any, Any], Any], given: Any, values: Any, *, real: bool
+) -> float | int:
     kind: Any = np.float64 if real else np.int64
     if given is None:
         candidates: list[float | int] = [
@@ -73,25 +84,23 @@ def _identity(join: Callable[[Any, Any], Any], given: Any, values: Any, *, real:
             for candidate in candidates:
                 if all(_equal(join(kind(candidate), x), x) for x in sample):
                     return candidate
-        msg = (
-            "combine_all has no identity that Evener knows; give identity=, the x with combine_all(x, y) == y"
-        )
+        msg = f"{name} has no identity that Evener knows; give identity=, the x with {name}(x, y) == y"
         raise ArgumentError(msg)
     if not is_number(given) or given != given or not (real or is_integral(given)):
         msg = f"identity=: expected a number of the type of the values, found {given!r}"
         raise ArgumentError(msg)
     for x in values:
         if not _equal(found := join(kind(given), x), x):
-            msg = f"identity={given!r}: expected combine_all(identity, y) == y, found {found} for y = {x}"
+            msg = f"identity={given!r}: expected {name}(identity, y) == y, found {found} for y = {x}"
             raise ArgumentError(msg)
     number: float | int = kind(given).item()
     return number
 
 
-def _check_equal(one: Any, other: Any, rule: str, otherwise: str) -> None:
+def _check_equal(name: str, one: Any, other: Any, rule: str, otherwise: str) -> None:
     if not _equal(one, other):
         msg = (
-            f"combine_all is not {rule} is {one}, and {other} {otherwise}; the order in which messages are "
+            f"{name} is not {rule} is {one}, and {other} {otherwise}; the order in which messages are "
             "combined is not defined"
         )
         raise ArgumentError(msg)

@@ -1,4 +1,4 @@
-"""Compilation of GIM-V's kernel with operators, once for all processes that share a cache folder."""
+"""Compilation of GIM-V's kernels with operators, once for all processes that share a cache folder."""
 
 from __future__ import annotations
 
@@ -6,27 +6,39 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
 
 from evener.kernels.cpu.work_queue import WORKERS
-from evener.kernels.kernel import Kernel
+from evener.kernels.kernel import Kernel, LinkedFunction
+from evener.programs import kernels_gpu
 from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.programs.operators import Operator
 
-__all__ = ["MESSAGE_PARAMETERS", "VALUE_PARAMETERS", "Operators", "iterate_kernel"]
+__all__ = [
+    "MESSAGE_PARAMETERS",
+    "VALUE_PARAMETERS",
+    "Operators",
+    "iterate_kernel",
+    "kernel_of",
+    "lock",
+    "source_key",
+]
 
 # Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
 MESSAGE_PARAMETERS = ("degree", "vertex", "n")
 VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
+_PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAMETERS, VALUE_PARAMETERS)
 
 # Ranks of a test are threads, which compile the same operators at the same time.
-_lock = RLock()
+lock = RLock()
 _kernels: dict[str, Kernel] = {}
 # Kernels kept in memory.
 _MAX_KERNELS = 64
@@ -40,9 +52,25 @@ class Operators(NamedTuple):
     assign: Operator
     until: Operator
 
+    def linked(self, *, real: bool) -> tuple[LinkedFunction, ...]:
+        """Return the operators as functions for the ``.cu`` files: see operators.cuh."""
+        wide = "float64" if real else "int64"
+        types = dict.fromkeys(MESSAGE_PARAMETERS, "int64") | {"total": "float64", "initial": wide}
+        found = []
+        for name, extra in zip(self._fields, _PARAMETERS, strict=True):
+            operator: Operator = getattr(self, name)
+            parameters = (wide, wide, *(types[parameter] for parameter in extra))
+            returns = "int64" if name == "until" else wide
+            python = operator.adapter(extra)
+            found.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
+        return tuple(found)
+
 
 def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
     """Return the kernel of an iteration; its code is compiled, or loaded, at its first call.
+
+    Its first four arguments, before those of `evener.programs.kernels_cpu`, are for GPUs: the element, its
+    column blocks or None, an array for their partial results, and the number of owned vertices.
 
     Parameters
     ----------
@@ -58,43 +86,47 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
         If an operator cannot be compiled or does not return a number.
     """
     names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    text = "\n".join([_source_key(), f"{real} {per_edge} {WORKERS}", *names])
+    text = "\n".join([source_key("kernels_cpu.py", "operators.py"), f"{real} {per_edge} {WORKERS}", *names])
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    with _lock:
+    return kernel_of(key, lambda cache: _build(operators, key, cache, real=real, per_edge=per_edge))
+
+
+def kernel_of(key: str, build: Callable[[KernelCache], Kernel]) -> Kernel:
+    """Return the kernel with a key, which `build` returns at the first call in this process."""
+    with lock:
         if key not in _kernels:
             while len(_kernels) >= _MAX_KERNELS:
                 del _kernels[next(iter(_kernels))]
-            _kernels[key] = _build(operators, key, real=real, per_edge=per_edge)
+            _kernels[key] = build(KernelCache(key))
         return _kernels[key]
 
 
-def _build(operators: Operators, key: str, *, real: bool, per_edge: bool) -> Kernel:
-    cache = KernelCache(key)
-    if not cache.has_code:
+@lru_cache
+def source_key(*files: str) -> str:
+    """Return a key of the code that operators are compiled into: files of this folder, and files they use."""
+    folder = Path(__file__).parent
+    shared = [folder.parent / "kernels/cpu" / name for name in ("jit.py", "work_queue.py")]
+    contents = [path.read_bytes() for path in (*(folder / name for name in files), *shared)]
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
+def _build(operators: Operators, key: str, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
+    if cache.checked is None:
         _check_types(operators, real=real)
-    iterate = make_iterate(
-        np.float64 if real else np.int64,
-        operators.combine2.adapted(MESSAGE_PARAMETERS),
-        operators.combine_all.adapted(()),
-        operators.assign.adapted(VALUE_PARAMETERS),
-        operators.until.adapted(VALUE_PARAMETERS),
-        per_edge=per_edge,
-    )
+        cache.mark_checked()
+    adapted = [one.adapted(extra) for one, extra in zip(operators, _PARAMETERS, strict=True)]
+    iterate = make_iterate(np.float64 if real else np.int64, *adapted, per_edge=per_edge)
     iterate._cache = cache  # noqa: SLF001 - Numba has no public way
-    return Kernel(cpu=iterate, name="gimv")
+
+    def on_cpu(_element: Any, _columns: Any, _partial: Any, _owned: int, *args: Any) -> Any:
+        return iterate(*args)
+
+    on_gpu = kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
+    return Kernel(cpu=on_cpu, cuda=on_gpu, name="gimv")
 
 
 def _check_types(operators: Operators, *, real: bool) -> None:
     wide = types.float64 if real else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
     for operator in operators:
-        operator.check_types(wide, extra)
-
-
-@lru_cache(maxsize=1)
-def _source_key() -> str:
-    """Return a key of the code that operators are compiled into."""
-    folder = Path(__file__).parent
-    shared = folder.parent / "kernels/cpu"
-    files = [folder / "kernels_cpu.py", folder / "operators.py", shared / "jit.py", shared / "work_queue.py"]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+        operator.check_number(operator.returned((wide, wide), extra), wide)

@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.elements import named
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning, MpiError
-from evener.graph.checks import is_integral, is_number, type_name
-from evener.partition.partitioned import PartitionedGraph
+from evener.errors import ConvergenceWarning, DeviceOutOfMemory
+from evener.partition.column_blocks import column_blocks_of
 from evener.programs.algebra import check_algebra
+from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import MESSAGE_PARAMETERS, VALUE_PARAMETERS, Operators, iterate_kernel
 from evener.programs.operators import read_operator
+from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
+    from evener.partition.column_blocks import ColumnBlocks
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
 
 __all__ = ["gimv"]
 
@@ -53,8 +56,8 @@ _SPEC = AlgorithmSpec(
     columns=(Column("value"),),
     directions="in",
     reads_every_edge=True,
-    # A value and two messages of 8 bytes.
-    state=StateBytes(8 + 16, 16),
+    # A value, its first value, two messages of 8 bytes, and a degree.
+    state=StateBytes(8 + 8 + 16 + 4, 16 + 4),
     host_state=StateBytes(4 + 8, 8),
     traffic=Traffic(pushed=0.0, pulled=8.0),
     unit="an iteration",
@@ -75,10 +78,11 @@ def gimv(
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Return the values of all vertices after an iteration with your own operators, on CPUs.
+    """Return the values of all vertices after an iteration with your own operators.
 
     In each iteration, vertex i gets the value ``assign(v[i], combine_all(x...))``. The messages x are
     ``combine2(m, v[j])`` for all edges from j to i with the weight m.
@@ -111,8 +115,8 @@ def gimv(
         one of ±inf (or the limits of int64), 0, 1 and -1 with this property.
     max_iter : int, default 1000
         The largest number of iterations if `until` is no integer.
-    on, policy, alpha
-        Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
     checkpoint : Checkpoint, optional
@@ -133,11 +137,13 @@ def gimv(
     ------
     ArgumentError
         If an operator is not a pure function of numbers or cannot be compiled. If random values show that
-        `combine_all` is not associative or commutative. If a value becomes NaN. If an element is a GPU.
+        `combine_all` is not associative or commutative. If a value becomes NaN.
+    DeviceError
+        If a GPU is named and none can be used, or if a GPU fails.
     MpiError
         If ranks have different operators or arguments.
     OutOfMemoryError
-        If the run needs more memory than is available.
+        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Notes
     -----
@@ -156,8 +162,8 @@ def gimv(
     """
     given = opened(graph, _SPEC)
     source = graph_of(given, "gimv")
-    first = _first_values(v0, source)
-    condition = _condition(until, max_iter)
+    first = first_values(v0, source)
+    condition = stop_condition(until, max_iter)
     operators = Operators(
         read_operator("combine2", combine2, MESSAGE_PARAMETERS),
         read_operator("combine_all", combine_all, (), reorder=True),
@@ -168,11 +174,13 @@ def gimv(
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
     unit = check_algebra(operators.combine_all.python, identity, real=real, negative=negative)
-    per_edge = source.weight_dtype is not None and operators.combine2.reads_first
+    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
-    pg = _placed(given, on=on, policy=policy, alpha=alpha)
+    pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     arguments = ([one.key for one in operators], condition, unit, str(first.dtype))
-    _check_ranks(pg, arguments)
+    check_ranks("gimv", pg, arguments)
+    # Column blocks are part of the placement, so they are built before the run begins.
+    columns = _column_blocks(pg, first.dtype, unit, per_edge=per_edge)
     engine = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
     facts = {"operators": repr(arguments), "v0": first}
     with open_checkpoints(engine, pg, checkpoint, "gimv", facts) as checkpoints:
@@ -182,6 +190,7 @@ def gimv(
             pg,
             kernel,
             first=first,
+            columns=columns,
             identity=unit,
             condition=condition,
             per_edge=per_edge,
@@ -216,30 +225,33 @@ def _iterate(
     kernel: Kernel,
     *,
     first: NDArray[Any],
+    columns: list[ColumnBlocks | None],
     identity: float,
-    condition: _Condition,
+    condition: Condition,
     per_edge: bool,
     keeps_initial: bool,
 ) -> tuple[PartitionedArray, int, bool | None]:
     """Return the values, the number of iterations, and whether the condition is met."""
     graph = pg.graph
-    values = [first[vertices] for vertices in pg.owned_vertices()]
-    owned = engine.upload(values)
+    owned = upload_owned(engine, pg, first)
     initial = engine.copy(owned) if keeps_initial else owned
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
+    unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
+    partial = engine.per_partition(_partial(pg, columns, identity))
+    on_gpus = (engine.element, engine.per_partition(columns), partial, engine.owned)
     if per_edge:
         degree, weights = engine.array("uint32"), engine.in_weights
-        _copy(engine, values, message)
-        _copy(engine, engine.out_degree, degree)
+        write_owned(engine, owned, message)
+        write_owned(engine, engine.out_degree, degree)
         engine.pull(degree)
     else:
         degree, weights = engine.out_degree, targets  # no kernel reads the weights
 
     def advance(*, begin: bool, total: float, last: bool) -> tuple[int, float, float]:
         found: tuple[int, float, float] = engine.compute(
-            kernel, begin, offsets, targets, weights, blocks, identity, degree, engine.vertices, graph.n,
-            total, initial, message, message if per_edge else owned, next_message,
+            kernel, *on_gpus, begin, offsets, targets, weights, blocks, unit, degree, engine.vertices,
+            graph.n, total, initial, message, message if per_edge else owned, next_message,
             pull_before=None if begin else message, publish=None if last else next_message,
         )  # fmt: skip
         return found
@@ -260,124 +272,37 @@ def _iterate(
         value = message if per_edge else owned
         if math.isnan(total):
             engine.finish()
-            _raise_nan(pg, value, iteration)
+            raise_nan("gimv", pg, value, iteration)
         converged = condition.is_met(ready == graph.n, change)
     return message if per_edge else owned, iteration, None if condition.fixed else converged
 
 
-def _copy(engine: Engine, sources: Sequence[Any], target: PartitionedArray) -> None:
-    """Copy a value for each owned vertex to an array that also has mirrors."""
-    for element, source, own in zip(engine.elements, sources, target, strict=True):
-        element.copy_in(source, own[: len(source)])
+def _column_blocks(
+    pg: PartitionedGraph, dtype: np.dtype[Any], identity: float, *, per_edge: bool
+) -> list[ColumnBlocks | None]:
+    """Return the column blocks of each partition, whose values and messages are float32."""
+    if dtype != np.float32 or per_edge or np.float32(identity) != identity:
+        return [None] * len(pg.partitions)
+    return [
+        column_blocks_of(partition, element, pg.mirrors_of(p))
+        for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
+    ]
 
 
-def _raise_nan(pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
-    """Raise an error that names the first vertex with NaN, on all ranks."""
-    found = np.flatnonzero(np.isnan(pg.gather(value)))
-    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
-    (vertex,) = pg.graph.ids_of(np.array([pg.world.allreduce(own, "min")]))
-    msg = (
-        f"gimv: the value of vertex {vertex} is NaN after iteration {iteration}; the operators divide 0 by "
-        "0, or combine infinities"
-    )
-    raise ArgumentError(msg)
+def _partial(pg: PartitionedGraph, columns: list[ColumnBlocks | None], identity: float) -> list[Any]:
+    """Return arrays for the partial results of column blocks; without room, an element uses rows instead.
 
-
-def _check_ranks(pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
-    """Raise an error on all ranks unless they have the same operators and arguments."""
-    of_ranks = pg.world.allgather(arguments)
-    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
-    if other is not None:
-        msg = (
-            f"gimv: expected the same operators, until= and type of v0= on all ranks, found others on rank "
-            f"{other} than on rank 0; operators may use only numbers that are equal on all ranks"
-        )
-        raise MpiError(msg)
-
-
-class _Condition(NamedTuple):
-    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough."""
-
-    limit: int
-    fixed: bool
-    tolerance: float | None
-    text: str
-
-    def is_met(self, all_converged: bool, change: float) -> bool:  # noqa: FBT001 - the value of the kernel
-        if self.fixed:
-            return False
-        return all_converged if self.tolerance is None else change < self.tolerance
-
-
-def _condition(until: Any, max_iter: Any) -> _Condition:
-    if not is_integral(max_iter) or max_iter < 0:
-        msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
-        raise ArgumentError(msg)
-    if until is None:
-        return _Condition(int(max_iter), fixed=False, tolerance=None, text="no value to change")
-    if callable(until):
-        return _Condition(
-            int(max_iter), fixed=False, tolerance=None, text="until= to be true for all vertices"
-        )
-    if is_number(until) and isinstance(until, int | np.integer) and until >= 0:
-        return _Condition(int(until), fixed=True, tolerance=None, text="")
-    if is_number(until) and not isinstance(until, int | np.integer) and 0 < until < math.inf:
-        text = f"a sum of changes below {until:g}"
-        return _Condition(int(max_iter), fixed=False, tolerance=float(until), text=text)
-    msg = (
-        "until=: expected a number of iterations (an integer of at least 0), a sum of changes (a float above "
-        f"0) or a function, found {until!r}"
-    )
-    raise ArgumentError(msg)
+    The arrays hold the identity, because kernels also combine the unused places between the results of tiles.
+    """
+    partial: list[Any] = [None] * len(columns)
+    for p, (element, own) in enumerate(zip(pg.elements, columns, strict=True)):
+        if own is not None:
+            try:
+                partial[p] = element.allocate(len(own.partial), np.float32, identity)
+            except DeviceOutOfMemory:
+                columns[p] = None
+    return partial
 
 
 def _unchanged(old: Any, new: Any) -> Any:
     return old == new
-
-
-def _first_values(v0: ArrayLike, graph: Graph) -> NDArray[Any]:
-    """Return the first value of each vertex: float32, float64 or int64."""
-    try:
-        values = np.asarray(v0)
-    except ValueError as error:
-        msg = f"v0=: expected a number or an array of numbers: {error}"
-        raise ArgumentError(msg) from error
-    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.dtype == np.float16:
-        msg = f"v0=: expected integers, float32 or float64, found {values.dtype} in {type_name(v0)}"
-        raise ArgumentError(msg)
-    if values.shape not in ((), (graph.n,)):
-        msg = f"v0=: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
-        raise ArgumentError(msg)
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        (vertex,) = graph.ids_of(np.array([np.argmax(np.isnan(values))]))
-        msg = f"v0=: expected numbers, found NaN for vertex {vertex}"
-        raise ArgumentError(msg)
-    if values.dtype.kind != "f":
-        if values.dtype == np.uint64 and values.max(initial=0) > np.iinfo(np.int64).max:
-            msg = f"v0=: expected integers below 2^63, found {values.max()}"
-            raise ArgumentError(msg)
-        values = values.astype(np.int64)
-    return np.broadcast_to(values, (graph.n,))
-
-
-def _placed(
-    graph: Graph | PartitionedGraph,
-    *,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-) -> PartitionedGraph:
-    """Return the graph on CPUs; the default is all cores."""
-    if not isinstance(graph, PartitionedGraph):
-        on = "cpu" if on is None else on
-        _require_cpus([name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)])
-    pg = ensure_placed(graph, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=None)
-    kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _require_cpus([kind for own in kinds for kind in own])
-    return pg
-
-
-def _require_cpus(kinds: Sequence[str]) -> None:
-    if "cuda" in kinds:
-        msg = 'gimv: operators run on CPUs today, and the graph is on a GPU; place it with on="cpu"'
-        raise ArgumentError(msg)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import CompileResult
 
-from evener.system.cache import cache_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from evener.system.cache import cache_folder, delete_oldest
+from evener.system.files import atomic_write
 
 __all__ = ["KernelCache"]
-
-# Index and code files of about 100 KB per kernel. The oldest files beyond this number are deleted.
-MAX_FILES = 512
 
 
 class KernelCache:
@@ -40,9 +34,20 @@ class KernelCache:
         self._file = IndexDataCacheFile(cache_path=self.cache_path, filename_base=key, source_stamp=None)
 
     @property
-    def has_code(self) -> bool:
-        """Whether the folder has code for the key."""
-        return self._folder is not None and (self._folder / f"{self._key}.nbi").exists()
+    def checked(self) -> str | None:
+        """The text that a process gave to `mark_checked`; None if no process has called it."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                return (self._folder / f"{self._key}.checked").read_text()
+        return None
+
+    def mark_checked(self, found: str = "") -> None:
+        """Record for later processes that the operators have been checked, and what was found."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                with atomic_write(self._folder / f"{self._key}.checked") as temporary:
+                    temporary.write_text(found)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled kernel for a signature, or None."""
@@ -60,15 +65,4 @@ class KernelCache:
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file.save((signature, result.codegen.magic_tuple()), result._reduce())  # noqa: SLF001 - as Numba does
-            self._delete_oldest(self._folder)
-
-    def _delete_oldest(self, folder: Path) -> None:
-        files = list(_with_times(folder))
-        for _, path in sorted(files)[: max(0, len(files) - MAX_FILES)]:
-            path.unlink(missing_ok=True)
-
-
-def _with_times(folder: Path) -> Iterator[tuple[float, Path]]:
-    for path in folder.iterdir():
-        with contextlib.suppress(OSError):  # another process deleted the file
-            yield path.stat().st_mtime, path
+            delete_oldest(self._folder)

@@ -62,7 +62,7 @@ def make_iterate(
                         offsets[v + _ONE],
                         targets,
                         weights,
-                        identity,
+                        identity[0],
                         degree,
                         vertices,
                         n,

@@ -19,6 +19,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu.jit import OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Operator", "read_operator"]
 
@@ -62,10 +63,12 @@ class Operator:
         The function of the user.
     function : function
         The same function, with constants in the place of global and enclosing variables.
+    own : tuple of str
+        Names of the parameters whose meaning follows from their position.
     extra : tuple of str
-        Names of the parameters after the first two.
-    reads_first : bool
-        Whether the code reads the first parameter.
+        Names of the parameters after them.
+    reads : frozenset of str
+        The parameters of `own` that the code reads.
     reorder : bool
         Whether LLVM may reorder the arithmetic.
     key : str
@@ -75,8 +78,9 @@ class Operator:
     name: str
     python: FunctionType
     function: FunctionType
+    own: tuple[str, ...]
     extra: tuple[str, ...]
-    reads_first: bool
+    reads: frozenset[str]
     reorder: bool
     key: str
 
@@ -86,45 +90,67 @@ class Operator:
         fastmath = OPTIONS["fastmath"] if self.reorder else False
         return njit(**dict(OPTIONS, fastmath=fastmath, forceinline=True))(self.function)
 
-    def adapted(self, extra: Sequence[str]) -> Any:
-        """Return the compiled function with all the parameters `extra` after the first two."""
+    def adapter(self, extra: Sequence[str]) -> FunctionType:
+        """Return a function that has all the parameters `extra` after its own."""
         if tuple(extra) == self.extra:
-            return self.compiled
-        given, taken = (", ".join(["a", "b", *names]) for names in (extra, self.extra))
+            return self.function
+        own = [f"own_{i}" for i in range(len(self.own))]
+        given, taken = (", ".join([*own, *names]) for names in (extra, self.extra))
         names = {"function": self.compiled, "__name__": __name__}
         # The names come from fixed lists.
-        adapter = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
+        adapter: FunctionType = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
+        return adapter
+
+    def adapted(self, extra: Sequence[str]) -> Any:
+        """Return the function with all the parameters `extra`, which Numba compiles at its first call."""
+        adapter = self.adapter(extra)
+        if adapter is self.function:
+            return self.compiled
         return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(adapter)
 
-    def check_types(self, wide: types.Type, extra: dict[str, types.Type]) -> None:
-        """Compile the operator for values of type `wide`, and check that it returns a number.
+    def explain(self, error: Exception) -> ArgumentError:
+        """Return the error for code that cannot be compiled, with its line."""
+        return ArgumentError(_compile_message(self, error))
+
+    def returned(self, own: Sequence[types.Type], extra: Mapping[str, types.Type]) -> types.Type:
+        """Compile the operator for parameters of these types, and return the type of its result.
 
         Raises
         ------
         ArgumentError
             With the line of the operator that cannot be compiled.
         """
-        signature = (wide, wide, *(extra[name] for name in self.extra))
+        signature = (*own, *(extra[name] for name in self.extra))
         try:
             with compiling():
                 self.compiled.compile(signature)
         except Exception as error:  # noqa: BLE001 - Numba has many types of errors
-            raise ArgumentError(_compile_message(self, error)) from None
-        returned = self.compiled.overloads[signature].signature.return_type
-        kinds = (types.Integer, types.Boolean, types.Float)
-        if not isinstance(returned, kinds):
+            raise self.explain(error) from None
+        return self.compiled.overloads[signature].signature.return_type
+
+    def check_number(self, returned: types.Type, wide: types.Type, what: str = "a number") -> None:
+        """Raise an error unless a result is a number that a value of the type `wide` holds.
+
+        Raises
+        ------
+        ArgumentError
+            With the place of the operator.
+        """
+        if not isinstance(returned, types.Integer | types.Boolean | types.Float):
             found = "None" if isinstance(returned, types.NoneType) else str(returned)
-            msg = f"{self.name}: expected a function that returns a number, found {found} at {_where(self)}"
+            msg = f"{self.name}: expected a function that returns {what}, found {found} at {_where(self)}"
             raise ArgumentError(msg)
         if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
             msg = (
                 f"{self.name}: returns a floating-point number for integer values at {_where(self)}; use // "
-                "instead of /, or give v0= as floating-point numbers"
+                "instead of /, or give the first values as floating-point numbers"
             )
             raise ArgumentError(msg)
 
 
-def read_operator(name: str, given: Any, extra: Sequence[str], *, reorder: bool = False) -> Operator:
+def read_operator(
+    name: str, given: Any, extra: Sequence[str], *, own: int = 2, reorder: bool = False
+) -> Operator:
     """Return the operator of a Python function.
 
     Parameters
@@ -132,9 +158,10 @@ def read_operator(name: str, given: Any, extra: Sequence[str], *, reorder: bool 
     name : str
         The argument that gave the function, for messages.
     given : function
-        A Python function of two values, and of further parameters with names in `extra`. A built-in function
-        such as ``min`` or a function of ``operator`` takes two values.
+        A Python function of `own` parameters, and of further parameters with names in `extra`. A built-in
+        function such as ``min`` or a function of ``operator`` takes two values.
     extra : sequence of str
+    own : int, default 2
     reorder : bool, default False
         Whether LLVM may reorder the arithmetic, because the function is associative.
 
@@ -150,34 +177,42 @@ def read_operator(name: str, given: Any, extra: Sequence[str], *, reorder: bool 
     if not isinstance(given, FunctionType):
         msg = f"{name}: expected a Python function, found {type_name(given)}; write it with def or lambda"
         raise ArgumentError(msg)
-    code = given.__code__
-    own = _parameters(name, given, extra)
+    first, others = _parameters(name, given, extra, own)
     function, key = _pure(name, given, ())
-    reads = code.co_varnames[0] in code.co_cellvars or any(
-        "LOAD_FAST" in step.opname
-        and (step.argval == code.co_varnames[0] or code.co_varnames[0] in _names(step.argval))
-        for step in dis.get_instructions(code)
+    return Operator(
+        name, given, function, first, others, _read_parameters(given.__code__, first), reorder, key
     )
-    return Operator(name, given, function, own, reads, reorder, key)
+
+
+def _read_parameters(code: CodeType, names: Sequence[str]) -> frozenset[str]:
+    """Return the parameters that code reads, or that a function in the code may read."""
+    read = set(names) & set(code.co_cellvars)
+    for step in dis.get_instructions(code):
+        if "LOAD_FAST" in step.opname:
+            read |= set(names) & {step.argval, *_names(step.argval)}
+    return frozenset(read)
 
 
 def _names(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else ()
 
 
-def _parameters(name: str, function: FunctionType, extra: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the parameters after the first two."""
+def _parameters(
+    name: str, function: FunctionType, extra: Sequence[str], own: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the first `own` parameters, and of the others."""
     parameters = list(inspect.signature(function).parameters.values())
     simple = all(
         one.kind in (one.POSITIONAL_OR_KEYWORD, one.POSITIONAL_ONLY) and one.default is one.empty
         for one in parameters
     )
-    names = tuple(one.name for one in parameters[2:])
-    if simple and len(parameters) >= 2 and set(names) <= set(extra):
-        return names
+    names = tuple(one.name for one in parameters)
+    if simple and len(parameters) >= own and set(names[own:]) <= set(extra):
+        return names[:own], names[own:]
+    expected = ("no parameter", "one parameter", "two parameters")[own]
     more = f", then any of {', '.join(extra)}" if extra else ""
     found = f"{inspect.signature(function)} at {_line(function.__code__)}"
-    msg = f"{name}: expected two parameters{more}, without defaults; found {found}"
+    msg = f"{name}: expected {expected}{more}, without defaults; found {found}"
     raise ArgumentError(msg)
 
 
@@ -288,8 +323,9 @@ def _compile_message(found: Operator, error: Exception) -> str:
     """Return the first sentence of an error of Numba, with the line of the operator."""
     code = found.function.__code__
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = re.findall(r'File "[^"]*", line (\d+)', text)
-    at = getattr(getattr(error, "loc", None), "line", None) or (int(lines[-1]) if lines else None)
+    places = re.findall(r'File "([^"]*)", line (\d+)', text)
+    own = [int(line) for file, line in places if Path(file).name == Path(code.co_filename).name]
+    at = own[-1] if own else None
     sentences = [line.strip() for line in text.splitlines() if line.strip()]
     skipped = ("Failed in", "During:", "File ", "There are", "- Resolution", ">>>")
     reason = next((line for line in sentences if not line.startswith(skipped)), "unsupported code")

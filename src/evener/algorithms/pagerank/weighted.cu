@@ -1,12 +1,10 @@
 // Weighted PageRank: one iteration, in which every vertex pulls the weighted contributions of its in-neighbours.
 // Arrays and results are as in algorithms/pagerank/weighted_cpu.py.
 
-#include "common.cuh"
+#include "gather.cuh"
 
-// A block shares each row of a run if its rows have this many edges on average.
-constexpr u64 BLOCK_EDGES = 4096;
-// Edges for each lane of a row that part of a warp shares.
-constexpr u64 LANE_EDGES = 8;
+// Smallest number of edges of a row that a thread block shares, and edges for each lane of a shorter row.
+constexpr u64 BLOCK_EDGES = 4096, LANE_EDGES = 8;
 
 // The weighted contributions of a row's neighbours that thread `who` of `width` neighbouring threads adds.
 template <typename Weight>
@@ -49,42 +47,26 @@ __global__ void PARALLEL(256) iterate(
     Array<const double> teleport, Array<const double> contribution, Array<Rank> rank,
     Array<double> next_contribution, Results<double, double> results
 ) {
-    double error = 0, dangling = 0;
-    auto finish = [&](u64 v, double pulled) {
-        double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
-        double strength = out_strength[v];
-        error += fabs(r - (double)rank[v]);
-        Rank stored = (Rank)r;
-        rank[v] = stored;
-        if (strength == 0) dangling += r;
-        // Of the stored rank: `begin` gives the same.
-        next_contribution[v] = strength == 0 ? 0 : (double)stored / strength;
+    struct Own {
+        Rank rank;
+        double strength;
     };
-    for (u64 b = blockIdx.x; b + 1 < blocks.length && blocks[b] < connected; b += gridDim.x) {
-        u64 begin = blocks[b], end = least<u64>(blocks[b + 1], connected);
-        u64 each = (offsets[end] - offsets[begin]) / (end - begin);
-        if (each >= BLOCK_EDGES) {
-            for (u64 v = begin; v < end; v++) {
-                double sum = pulled_by(
-                    contribution, targets, weights, offsets[v], offsets[v + 1], threadIdx.x, blockDim.x
-                );
-                sum = over_block(sum, Sum());
-                if (threadIdx.x == 0) finish(v, sum);
-            }
-            continue;
+    double error = 0, dangling = 0;
+    over_rows<BLOCK_EDGES, LANE_EDGES>(
+        offsets, blocks, connected,
+        [&](u64 first, u64 last, u32 who, u32 width) {
+            return pulled_by(contribution, targets, weights, first, last, who, width);
+        },
+        Sum(), [&](u64 v) { return Own{rank[v], out_strength[v]}; },
+        [&](u64 v, double pulled, Own own) {
+            double r = damping * pulled + jump * teleport[teleport.length > 1 ? v : 0];
+            error += fabs(r - (double)own.rank);
+            Rank stored = (Rank)r;
+            rank[v] = stored;
+            if (own.strength == 0) dangling += r;
+            // The contribution follows from the stored rank, as in `begin`.
+            next_contribution[v] = own.strength == 0 ? 0 : (double)stored / own.strength;
         }
-        u32 width = 1;
-        while (width < WARP && width * LANE_EDGES < each) width *= 2;
-        u32 who = threadIdx.x % width, groups = blockDim.x / width;
-        // All threads of a warp stay in the loop, because `across` needs them.
-        for (u64 row = begin; row < end; row += groups) {
-            u64 v = row + threadIdx.x / width;
-            bool mine = v < end;
-            u64 first = mine ? offsets[v] : 0, last = mine ? offsets[v + 1] : 0;
-            double sum = pulled_by(contribution, targets, weights, first, last, who, width);
-            sum = across(sum, Sum(), width);
-            if (mine && who == 0) finish(v, sum);
-        }
-    }
+    );
     results.sum(error, dangling);
 }

@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evener.elements.cuda.link import compile_function, link, versions
 from evener.elements.cuda.source import declarations, source_of
 from evener.errors import DeviceError, first_clause
-from evener.system.cache import cache_folder
+from evener.kernels.kernel import LinkedFile
+from evener.system.cache import cache_folder, delete_oldest
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from evener.elements.cuda.source import OwnSource
+    from evener.elements.cuda.source import KernelSource, OwnSource
 
 __all__ = ["Binary", "architecture", "compiled", "names_of"]
 
 _OPTIONS = ("-std=c++17",)
+# The folder of the cache for kernels with functions of users.
+_OPERATORS = "operators"
 
 
 class Binary(NamedTuple):
@@ -35,13 +39,13 @@ def names_of(file: str | OwnSource, types: Mapping[str, str]) -> list[str]:
     return [name for name, one in declarations(file).items() if set(one.types) == set(types)]
 
 
-def compiled(file: str | OwnSource, types: Mapping[str, str], arch: str) -> Binary:
+def compiled(file: KernelSource, types: Mapping[str, str], arch: str) -> Binary:
     """Return the compiled kernels of ``file.cu`` that have exactly these template parameters.
 
     Parameters
     ----------
-    file : str or OwnSource
-        The name of a packaged file, or a source from outside the package.
+    file : str, OwnSource or LinkedFile
+        The name of a packaged file, a source from outside the package, or a packaged file with functions.
     types : mapping of str to str
         A C type for each template parameter.
     arch : str
@@ -50,24 +54,48 @@ def compiled(file: str | OwnSource, types: Mapping[str, str], arch: str) -> Bina
     Returns
     -------
     Binary
-        Cached in the user's cache directory, under a digest of source, types, architecture and compiler.
+        Cached in the user's cache directory, under a digest of source, functions, types, architecture and
+        compilers.
 
     Raises
     ------
     DeviceError
-        If NVRTC cannot be loaded, or rejects the source.
+        If NVRTC cannot be loaded, or rejects the source. If functions cannot be linked.
     """
-    source, version = source_of(file), _version()
-    key = json.dumps([source, sorted(types.items()), arch, _OPTIONS, version])
+    if isinstance(file, LinkedFile):
+        key = [_compiler_key(file.file, types, arch), file.key, versions()]
+        return _kept(_OPERATORS, f"{file}-{arch}", key, lambda: _link(file, types, arch))
+    return _kept(
+        "cuda", f"{file}-{arch}", _compiler_key(file, types, arch), lambda: _compile(file, types, arch)
+    )
+
+
+def _link(file: LinkedFile, types: Mapping[str, str], arch: str) -> Binary:
+    """Return the kernels of a file with its functions linked in."""
+    key = _compiler_key(file.file, types, arch, "-dlto")
+    kernels = _kept("cuda", f"{file}-{arch}-lto", key, lambda: _compile(file.file, types, arch, "-dlto"))
+    functions = [compile_function(one, arch) for one in file.functions]
+    return Binary(link([kernels.code, *functions], arch), kernels.names)
+
+
+def _compiler_key(file: str | OwnSource, types: Mapping[str, str], arch: str, *options: str) -> list[Any]:
+    """Return everything that NVRTC's output depends on."""
+    return [source_of(file), sorted(types.items()), arch, [*_OPTIONS, *options], _version()]
+
+
+def _kept(folder: str, name: str, key: list[Any], build: Callable[[], Binary]) -> Binary:
+    """Return a binary from a folder of the cache, or build and store it."""
     cache = cache_folder()
     if cache is None:
-        return _compile(file, source, types, arch)
-    name = f"{str(file).replace(':', '.')}-{arch}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
-    place = cache / "evener" / "cuda" / name
+        return build()
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]
+    place = cache / "evener" / folder / f"{name.replace(':', '.')}-{digest}"
     binary = _cached(place)
     if binary is None:
-        binary = _compile(file, source, types, arch)
+        binary = build()
         _store(place, binary)
+        if folder == _OPERATORS:
+            delete_oldest(place.parent)
     return binary
 
 
@@ -104,23 +132,27 @@ def _version() -> tuple[int, int]:
     return major, minor
 
 
-def _compile(file: str | OwnSource, source: str, types: Mapping[str, str], arch: str) -> Binary:
+def _compile(file: str | OwnSource, types: Mapping[str, str], arch: str, *options: str) -> Binary:
+    """Return the kernels of a file; with the option "-dlto", to be linked."""
     from cupy.cuda import nvrtc
 
     expressions = {}
     for name in names_of(file, types):
         bound = ", ".join(types[t] for t in declarations(file)[name].types)
         expressions[name] = f"{name}<{bound}>" if bound else name
-    program = nvrtc.createProgram(source, f"{file}.cu", (), ())
+    program = nvrtc.createProgram(source_of(file), f"{file}.cu", (), ())
     try:
         for expression in expressions.values():
             nvrtc.addNameExpression(program, expression)
         try:
-            nvrtc.compileProgram(program, (*_OPTIONS, f"-arch={arch}"))
+            nvrtc.compileProgram(program, (*_OPTIONS, *options, f"-arch={arch}"))
         except nvrtc.NVRTCError as error:
             msg = f"{file}.cu does not compile for {arch}:\n{nvrtc.getProgramLog(program)}"
             raise DeviceError(msg) from error
-        code = nvrtc.getCUBIN(program) if arch.startswith("sm_") else nvrtc.getPTX(program)
+        if "-dlto" in options:
+            code = nvrtc.getLTOIR(program)
+        else:
+            code = nvrtc.getCUBIN(program) if arch.startswith("sm_") else nvrtc.getPTX(program)
         names = {name: nvrtc.getLoweredName(program, e) for name, e in expressions.items()}
     finally:
         nvrtc.destroyProgram(program)

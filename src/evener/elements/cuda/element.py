@@ -23,13 +23,14 @@ from evener.elements.cuda.source import OwnSource, declaration, declared_in
 from evener.elements.cuda.staging import Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
 from evener.errors import ArgumentError, DeviceError
-from evener.kernels.kernel import Kernel
+from evener.kernels.kernel import Kernel, LinkedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike
 
+    from evener.elements.cuda.source import KernelSource
     from evener.system.world import World
 
 __all__ = ["CudaElement", "gpus", "missing"]
@@ -172,13 +173,16 @@ class CudaElement(GpuMemory):
     def kernel(self, name: str | Kernel) -> Callable[..., Any]:
         """Return the CUDA kernel ``"file.function"``, or the CUDA side of a `Kernel`."""
         if name not in self._kernels:
-            file: str | OwnSource
+            file: KernelSource
             if isinstance(name, Kernel):
                 side = name.side(self)
                 if callable(side):
                     return side  # type: ignore[no-any-return] # it launches kernels itself
-                file = OwnSource.read(Path(side))
-                declared = declared_in(file, name.name)
+                if isinstance(side, LinkedFile):
+                    file, declared = side, declaration(f"{side}.{name.name}")
+                else:
+                    file = OwnSource.read(Path(side))
+                    declared = declared_in(file, name.name)
             else:
                 file, declared = name.rpartition(".")[0], declaration(name)
             self._kernels[name] = Launcher(self, file, declared)
@@ -256,7 +260,7 @@ class CudaElement(GpuMemory):
     # ---- for launchers ---------------------------------------------------------------------------
 
     def load(
-        self, file: str | OwnSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
+        self, file: KernelSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
     ) -> tuple[int, int, int]:
         """Compile and load a kernel; see `ModuleCache.load`."""
         with self._guarded(f"loading {file}.{name}"):

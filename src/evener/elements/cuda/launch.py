@@ -11,14 +11,14 @@ from weakref import proxy
 import numpy as np
 
 from evener.elements.cuda.memory import TieredArray
-from evener.elements.cuda.source import SCALARS
+from evener.elements.cuda.source import SCALARS, OwnSource
 from evener.errors import ArgumentError, DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evener.elements.cuda.element import CudaElement
-    from evener.elements.cuda.source import Declaration, OwnSource
+    from evener.elements.cuda.source import Declaration, KernelSource
 
 __all__ = ["MAX_RESULTS", "Launcher", "PendingResult"]
 
@@ -80,7 +80,7 @@ class Launcher:
         If an array has another type than declared, or is not on this element.
     """
 
-    def __init__(self, element: CudaElement, file: str | OwnSource, declaration: Declaration) -> None:
+    def __init__(self, element: CudaElement, file: KernelSource, declaration: Declaration) -> None:
         self._name = f"{file}.{declaration.name}"
         _check_declared(self._name, declaration)
         self._element = proxy(element)  # the element references its launchers
@@ -220,9 +220,9 @@ class Launcher:
             raise ArgumentError(msg) from error
 
 
-def _is_ours(file: str | OwnSource) -> bool:
+def _is_ours(file: KernelSource) -> bool:
     """Return whether a file belongs to Evener, whose drivers pass arrays of the right type and device."""
-    return isinstance(file, str) and (":" not in file or file.startswith("evener."))
+    return not isinstance(file, OwnSource) and (":" not in str(file) or str(file).startswith("evener."))
 
 
 def _signature(arg: Any) -> tuple[str, int]:

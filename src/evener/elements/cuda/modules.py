@@ -12,21 +12,21 @@ from evener.kernels.compile_clock import compiling
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evener.elements.cuda.source import OwnSource
+    from evener.elements.cuda.source import KernelSource
 
 __all__ = ["ModuleCache"]
 
 # Share of a multiprocessor's shared memory for tables; the rest is L1 cache.
 _SHARED_FOR_TABLES = 0.85
 # Kernels that gain nothing from L1 cache and use all of the shared memory.
-_FULL_SHARED = ("pull.local_sums",)
+_FULL_SHARED = ("pull.local_sums", "evener.programs:columns.combine_local_items")
 # Bytes of shared memory of `pull.local_sums` without its table.
 _BYTES_OUTSIDE_TABLE = (32 * 256 + 32) * 4 + 1024
 # Largest multiple of 1024 columns that 16 bits can number.
 _MAX_COLUMNS = (1 << 16) - 1024
 
 # Loaded modules by GPU, file and template arguments, with the names of their kernels.
-_modules: dict[tuple[int, str | OwnSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
+_modules: dict[tuple[int, KernelSource, tuple[tuple[str, str], ...]], tuple[Any, dict[str, str]]] = {}
 
 
 class ModuleCache:
@@ -54,7 +54,7 @@ class ModuleCache:
         return min((self._max_shared - _BYTES_OUTSIDE_TABLE) // 4, _MAX_COLUMNS) // 1024 * 1024
 
     def load(
-        self, file: str | OwnSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
+        self, file: KernelSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
     ) -> tuple[int, int, int]:
         """Compile and load a kernel.
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 from evener.errors import ArgumentError, FileError
-from evener.kernels.kernel import no_such_kernel
+from evener.kernels.kernel import LinkedFile, no_such_kernel
 
 __all__ = [
     "SCALARS",
     "Declaration",
+    "KernelSource",
     "OwnSource",
     "Parameter",
     "declaration",
@@ -27,7 +29,11 @@ __all__ = [
 _FOLDER = Path(__file__).parents[2] / "kernels" / "cuda"
 
 # The C names of types, and NumPy's one-character codes for them, which `struct` shares.
-SCALARS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "float": "f", "double": "d"}
+SCALARS = {
+    "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+    "i8": "b", "i16": "h", "i32": "i", "i64": "q",
+    "float": "f", "double": "d",
+}  # fmt: skip
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)".*(?:\n|\Z)', re.MULTILINE)
 _KERNEL = re.compile(
@@ -116,6 +122,10 @@ class OwnSource:
 
     def __str__(self) -> str:
         return self.path.stem
+
+
+# A packaged file, a file from outside the package, or a packaged file with functions of the user.
+KernelSource: TypeAlias = str | OwnSource | LinkedFile
 
 
 @cache

@@ -12,7 +12,10 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+typedef signed char i8;
+typedef short i16;
 typedef int i32;
+typedef long long i64;
 
 #define SERIAL __launch_bounds__(1)
 // A single block may use all registers.

@@ -1,0 +1,74 @@
+"""Draw `scaling.json` and `simulate.json` for the page about scaling: docs/images/figures/scaling.svg.
+
+python benchmarks/plot_scaling.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import simulate
+from on_ranks import TASKS
+
+sys.path.append(str(Path(__file__).parent / "figures"))
+
+import charts
+from panel import Panel, series_of
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    simulated = simulate.recorded("simulate.json")
+    measured = simulate.recorded("scaling.json")["rows"]
+    found = panels(*map(_in_order, (measured, simulated["checks"], simulated["rows"])))
+    charts.lines("scaling", "Scaling with ranks, and the simulation", found)
+
+
+def _in_order(rows):
+    """Return the rows in the order of tasks, which gives each task one colour."""
+    return sorted(rows, key=lambda row: TASKS.index(row["task"]))
+
+
+def panels(measured, checks, predicted):
+    """Return the panels: speed by ranks, predicted over measured time, and predicted rates."""
+    strong = [row for row in measured if row["kind"] == "strong" and row["on"] == "cpu:1"]
+    of_ranks = [
+        {
+            **one,
+            "ranks": int(one["what"].split()[0]),
+            "over": one["predicted_seconds"] / one["measured_seconds"],
+        }
+        for one in checks
+        if one["what"].endswith("ranks, strong")
+    ]
+    rates = [{**row, "billions": row["edges_per_second"] / 1e9} for row in predicted]
+    return [
+        Panel(
+            "measured, strong scaling",
+            "ranks",
+            "times as fast as one rank",
+            series_of(strong, "task", "ranks", "one_rank_over_this"),
+            line=1,
+        ),
+        Panel(
+            "simulation of these runs",
+            "ranks",
+            "predicted over measured",
+            series_of(of_ranks, "task", "ranks", "over"),
+            line=1,
+        ),
+        Panel(
+            f"predicted, {predicted[0]['graph']}",
+            "machines",
+            "billion edges/s",
+            series_of(rates, "task", "machines", "billions"),
+            log=True,
+            wide=True,
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    main()

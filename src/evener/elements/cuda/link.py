@@ -1,0 +1,130 @@
+"""Compile Python functions for GPUs, and link them into CUDA kernels. No GPU is needed.
+
+numba-cuda compiles a function to LTO-IR, the intermediate form of link-time optimization. NVRTC compiles a
+``.cu`` file to the same form. nvJitLink inlines the functions into the kernels. Only this file uses
+numba-cuda and nvJitLink.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from threading import RLock
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from evener.errors import DeviceError, first_clause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from evener.kernels.kernel import LinkedFunction
+
+__all__ = ["compile_function", "link", "versions"]
+
+_lock = RLock()
+
+
+@lru_cache(maxsize=1)
+def versions() -> list[str]:
+    """Return the versions of the compiler and the linker."""
+    found = []
+    for package in ("numba", "numba-cuda", "cuda-bindings", "nvidia-nvjitlink"):
+        with contextlib.suppress(PackageNotFoundError):
+            found.append(f"{package} {version(package)}")
+    return found
+
+
+@lru_cache(maxsize=64)  # several files are linked with the same functions
+def compile_function(function: LinkedFunction, arch: str) -> bytes:
+    """Return the LTO-IR of a Python function, as a C function for kernels of an architecture.
+
+    Raises
+    ------
+    DeviceError
+        If numba-cuda or a library of CUDA is not installed.
+    Exception
+        The error that ``function.explain`` returns, if the function cannot be compiled.
+    """
+    cuda = _imported("numba.cuda")
+    types = import_module("numba").types
+    returned, *parameters = (getattr(types, name) for name in (function.returns, *function.parameters))
+    capability = divmod(int(arch.rpartition("_")[2]), 10)
+    with _lock, _inner_functions_for(capability):
+        try:
+            code, _ = cuda.compile(
+                function.python,
+                returned(*parameters),
+                device=True,
+                abi="c",
+                abi_info={"abi_name": function.name},
+                output="ltoir",
+                cc=capability,
+            )
+        except Exception as error:
+            if _is_missing_library(error):
+                raise _missing(error) from error
+            raise function.explain(error) from None
+    return bytes(code)
+
+
+def link(parts: Sequence[bytes], arch: str) -> bytes:
+    """Return the machine code of LTO-IR in several parts; PTX for an architecture such as "compute_90".
+
+    Raises
+    ------
+    DeviceError
+        If nvJitLink is not installed, or cannot link the parts.
+    """
+    linker = _imported("cuda.bindings.nvjitlink")
+    options = [f"-arch={arch}", "-lto"] + ([] if arch.startswith("sm_") else ["-ptx"])
+    try:
+        handle = linker.create(len(options), options)
+    except Exception as error:
+        raise _missing(error) from error
+    try:
+        for i, part in enumerate(parts):
+            linker.add_data(handle, linker.InputType.LTOIR, part, len(part), f"part {i}")
+        linker.complete(handle)
+        kind = "cubin" if arch.startswith("sm_") else "ptx"
+        code = bytearray(getattr(linker, f"get_linked_{kind}_size")(handle))
+        getattr(linker, f"get_linked_{kind}")(handle, code)
+    except Exception as error:
+        log = bytearray(linker.get_error_log_size(handle))
+        linker.get_error_log(handle, log)
+        why = log.decode(errors="replace").rstrip("\0\n") or first_clause(error)
+        msg = f"nvJitLink cannot link operators into the kernels for {arch}: {why}"
+        raise DeviceError(msg) from error
+    finally:
+        linker.destroy(handle)
+    return bytes(code)
+
+
+@contextlib.contextmanager
+def _inner_functions_for(capability: tuple[int, int]) -> Iterator[None]:
+    """Compile functions that a function calls for the same capability, instead of the current GPU's."""
+    dispatcher: Any = import_module("numba.cuda.dispatcher")
+    current = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = current
+
+
+def _imported(module: str) -> Any:
+    try:
+        return import_module(module)
+    except Exception as error:
+        raise _missing(error) from error
+
+
+def _is_missing_library(error: BaseException) -> bool:
+    return type(error).__name__ in ("DynamicLibNotFoundError", "NvvmSupportError", "CudaSupportError")
+
+
+def _missing(error: BaseException) -> DeviceError:
+    msg = f'operators cannot be compiled for a GPU ({first_clause(error)}); pip install "evener[cuda13]"'
+    return DeviceError(msg)

@@ -1,0 +1,93 @@
+"""Arguments of programs: first values, and the condition that ends a run."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.errors import ArgumentError
+from evener.graph.checks import is_integral, is_number, type_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from evener.graph.graph import Graph
+
+__all__ = ["Condition", "first_values", "stop_condition"]
+
+
+class Condition(NamedTuple):
+    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough."""
+
+    limit: int
+    fixed: bool
+    tolerance: float | None
+    text: str
+
+    def is_met(self, all_converged: bool, change: float) -> bool:  # noqa: FBT001 - the value of the kernel
+        """Return whether a run ends after an iteration with this sum of changes."""
+        if self.fixed:
+            return False
+        return all_converged if self.tolerance is None else change < self.tolerance
+
+
+def stop_condition(until: Any, max_iter: Any) -> Condition:
+    """Return the condition that the arguments of `evener.gimv` give.
+
+    Raises
+    ------
+    ArgumentError
+        If they are not as `evener.gimv` documents them.
+    """
+    if not is_integral(max_iter) or max_iter < 0:
+        msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
+        raise ArgumentError(msg)
+    if until is None:
+        return Condition(int(max_iter), fixed=False, tolerance=None, text="no value to change")
+    if callable(until):
+        return Condition(
+            int(max_iter), fixed=False, tolerance=None, text="until= to be true for all vertices"
+        )
+    if is_number(until) and isinstance(until, int | np.integer) and until >= 0:
+        return Condition(int(until), fixed=True, tolerance=None, text="")
+    if is_number(until) and not isinstance(until, int | np.integer) and 0 < until < math.inf:
+        text = f"a sum of changes below {until:g}"
+        return Condition(int(max_iter), fixed=False, tolerance=float(until), text=text)
+    msg = (
+        "until=: expected a number of iterations (an integer of at least 0), a sum of changes (a float above "
+        f"0) or a function, found {until!r}"
+    )
+    raise ArgumentError(msg)
+
+
+def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
+    """Return the first value of each vertex: float32, float64 or int64.
+
+    Raises
+    ------
+    ArgumentError
+        For an array of another shape or type, or with NaN.
+    """
+    try:
+        values = np.asarray(v0)
+    except ValueError as error:
+        msg = f"{name}: expected a number or an array of numbers: {error}"
+        raise ArgumentError(msg) from error
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.dtype == np.float16:
+        msg = f"{name}: expected integers, float32 or float64, found {values.dtype} in {type_name(v0)}"
+        raise ArgumentError(msg)
+    if values.shape not in ((), (graph.n,)):
+        msg = f"{name}: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
+        raise ArgumentError(msg)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        (vertex,) = graph.ids_of(np.array([np.argmax(np.isnan(values))]))
+        msg = f"{name}: expected numbers, found NaN for vertex {vertex}"
+        raise ArgumentError(msg)
+    if values.dtype.kind != "f":
+        if values.dtype == np.uint64 and values.max(initial=0) > np.iinfo(np.int64).max:
+            msg = f"{name}: expected integers below 2^63, found {values.max()}"
+            raise ArgumentError(msg)
+        values = values.astype(np.int64)
+    return np.broadcast_to(values, (graph.n,))

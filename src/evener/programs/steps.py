@@ -1,0 +1,76 @@
+"""Steps of all programs: checks that involve all ranks, and arrays of owned values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError, MpiError
+from evener.graph.arrays import read_only
+from evener.kernels.cpu.partition import gather_values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.engine.array import PartitionedArray
+    from evener.engine.engine import Engine
+    from evener.partition.partitioned import PartitionedGraph
+
+__all__ = ["check_ranks", "raise_nan", "upload_owned", "write_owned"]
+
+
+def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
+    """Raise an error on all ranks unless they have the same functions and arguments.
+
+    Raises
+    ------
+    MpiError
+        With the first rank whose arguments differ from those of rank 0.
+    """
+    of_ranks = pg.world.allgather(arguments)
+    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
+    if other is not None:
+        msg = (
+            f"{name}: expected the same functions, until= and types of first values on all ranks, found "
+            f"others on rank {other} than on rank 0; functions may use only numbers that are equal on all "
+            "ranks"
+        )
+        raise MpiError(msg)
+
+
+def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
+    """Raise an error that names the first vertex with NaN, on all ranks; return if there is none.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is NaN.
+    """
+    found = np.flatnonzero(np.isnan(pg.gather(value)))
+    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
+    first = pg.world.allreduce(own, "min")
+    if first < pg.graph.n:
+        (vertex,) = pg.graph.ids_of(np.array([first]))
+        msg = (
+            f"{name}: the value of vertex {vertex} is NaN after iteration {iteration}; the functions divide "
+            "0 by 0, or combine infinities"
+        )
+        raise ArgumentError(msg)
+
+
+def upload_owned(engine: Engine, pg: PartitionedGraph, values: NDArray[Any]) -> PartitionedArray:
+    """Return the values of the owned vertices on each element, given a value for each vertex."""
+    if len(values) and values.strides == (0,):  # one number for all vertices
+        return engine.owned_array(values.dtype, values[0])
+    vertices = pg.owned_vertices()
+    parts = [np.empty(len(own), values.dtype) for own in vertices]
+    for own, part in zip(vertices, parts, strict=True):
+        gather_values(read_only(values), read_only(own), part)
+    return engine.upload(parts)
+
+
+def write_owned(engine: Engine, source: PartitionedArray, target: PartitionedArray) -> None:
+    """Copy a value for each owned vertex to an array that also has mirrors."""
+    for element, own, values in zip(engine.elements, source, target, strict=True):
+        element.run(values.__setitem__, slice(len(own)), own)

@@ -1,0 +1,209 @@
+"""Vertex programs: states of several fields that change by the messages of neighbours.
+
+Idea: a vertex works if it is active, or if a neighbour that sends to it is active. It combines the messages
+of all these neighbours and computes its next state. All states change at the same time. Messages of inactive
+neighbours count too: a vertex is active if its neighbours should combine messages again.
+
+Encoding: float32, float64 or int64 for fields. If `send` does not need the weight of an edge, a vertex makes
+one message for all its edges, so mirrors hold messages. Otherwise mirrors hold states, and each edge makes
+its message.
+
+Malewicz et al.: Pregel (2010); Gonzalez et al.: PowerGraph (2012).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evener.engine.engine import Engine, PartitionedArray
+from evener.errors import ArgumentError
+from evener.kernels.cpu.work_queue import WORKERS
+from evener.kernels.kernel import KernelFile
+from evener.programs.steps import raise_nan, upload_owned, write_owned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.kernels.kernel import Kernel
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
+    from evener.programs.vertex_kernels_cpu import Shape
+
+__all__ = ["Run", "Supersteps"]
+
+kernels = KernelFile(__package__, "schedule")
+
+
+class Run(NamedTuple):
+    """A finished run of a program: its fields, and facts about it."""
+
+    pg: PartitionedGraph
+    engine: Engine
+    fields: dict[str, PartitionedArray]
+    iterations: int
+    converged: bool | None
+    edges: int
+    condition: Condition
+
+
+class Supersteps:
+    """The arrays of a run, and its supersteps.
+
+    Parameters
+    ----------
+    engine, pg : Engine, PartitionedGraph
+    kernel : Kernel
+        As `step_kernel` returns it.
+    shape : Shape
+    first : dict of str to ndarray
+        The first values of the fields.
+    identity : float
+        The message of a vertex without messages.
+    along : tuple of {"out", "in", "both"}
+        The directions of messages in the first superstep, the second, and so on, in turn.
+    keeps_messages : bool
+        Whether a thread keeps all messages of a vertex, to find the most frequent one.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        pg: PartitionedGraph,
+        kernel: Kernel,
+        shape: Shape,
+        *,
+        first: dict[str, NDArray[Any]],
+        identity: float,
+        along: tuple[str, ...],
+        keeps_messages: bool,
+    ) -> None:
+        self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
+        self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
+        wide = "float64" if shape.real else "int64"
+        dtypes = [one.dtype for one in first.values()] if shape.per_edge else [_message_dtype(first, wide)]
+        self.sent = [engine.array(dtype) for dtype in dtypes]
+        self.next_sent = [engine.array(dtype) for dtype in dtypes]
+        self.nothing = engine.upload_to_all(np.array([identity], wide))
+        incoming = (*engine.in_, engine.in_weights if shape.per_edge else engine.in_[1])
+        outgoing = (*engine.out, engine.out_weights if shape.per_edge else engine.out[1])
+        # The edges that bring messages, and the edges that carry them away, in each superstep.
+        self.directions = [(outgoing, incoming) if one == "in" else (incoming, outgoing) for one in along]
+        longest = self._longest_rows() if keeps_messages else [0] * len(pg.partitions)
+        self.scratch = engine.per_partition([np.empty((WORKERS, length), wide) for length in longest])
+        self.degree = engine.out_degree
+        if shape.per_edge:
+            self.degree = engine.array("uint32")
+            write_owned(engine, engine.out_degree, self.degree)
+            engine.pull(self.degree)
+
+    def _longest_rows(self) -> list[int]:
+        """Return the most messages of a vertex of each partition."""
+        incoming, outgoing = self.directions[0]
+        rows = [(np.diff(own), np.diff(other)) for own, other in zip(incoming[0], outgoing[0], strict=True)]
+        return [int((own + other).max(initial=0)) for own, other in rows]
+
+    def run(self, active: NDArray[np.bool_] | None, condition: Condition, name: str) -> Run:
+        """Run supersteps until no vertex is active, or the condition is met."""
+        engine, n = self.engine, self.pg.graph.n
+        bits, counts = self._first_active(active)
+        count = engine.total(counts)
+        engine.superstep("send", active=engine.owned)
+        _, _, total, _ = self._step(0, 0.0, bits, bits, everyone=True)
+        iteration, edges, converged, worked = 0, 0, count == 0, None
+        while iteration < condition.limit and not converged:
+            iteration += 1
+            engine.superstep("work", active=counts if iteration == 1 else None, edges=edges)
+            self._pull(worked)
+            worked, next_bits = None if count == n else self._schedule(iteration, bits), engine.bits()
+            count, change, total, read = self._step(
+                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None
+            )
+            bits, edges = next_bits, edges + int(read)
+            if math.isnan(change) or math.isnan(total):
+                self._raise_nan(name, iteration)
+            converged = count == 0 or condition.is_met(False, change)  # noqa: FBT003 - counted here
+        done = None if condition.fixed else converged
+        return Run(self.pg, engine, self.fields, iteration, done, edges, condition)
+
+    def _step(
+        self,
+        iteration: int,
+        total: float,
+        scheduled: PartitionedArray,
+        active: PartitionedArray,
+        *,
+        everyone: bool,
+    ) -> tuple[int, float, float, int]:
+        engine, (near, far) = self.engine, self._edges(iteration)
+        found: tuple[int, float, float, int] = engine.compute(
+            self.kernel, iteration == 0, everyone, _rows(near), _rows(far), near[2],
+            _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
+            self.scratch, self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
+            count_next_active=iteration > 0,
+        )  # fmt: skip
+        return found
+
+    def _pull(self, worked: PartitionedArray | None) -> None:
+        """Send what the last superstep has written, given the vertices that worked; None for all."""
+        self.sent, self.next_sent = self.next_sent, self.sent
+        for new, old in zip(self.sent, self.next_sent, strict=True):
+            if worked is None or self.shape.timed:
+                self.engine.pull(new)
+                continue
+            # Mirrors of vertices that have not worked keep their values.
+            for partition, values, before in zip(self.engine.partitions, new, old, strict=True):
+                values[partition.owned :] = before[partition.owned :]
+            self.engine.pull(new, changed=worked)
+
+    def _edges(self, iteration: int) -> tuple[Any, Any]:
+        """Return the edges that bring messages in a superstep, and those that carry them away."""
+        return self.directions[max(iteration - 1, 0) % len(self.directions)]
+
+    def _schedule(self, iteration: int, active: PartitionedArray) -> PartitionedArray:
+        """Return the bits of the active vertices and of all vertices that they send to."""
+        scheduled = self.engine.bits()
+        near, far = self._edges(iteration)
+        for offsets, targets, blocks, _ in (far, near) if self.shape.both else (far,):
+            self.engine.compute(kernels.schedule, offsets, targets, blocks, active, scheduled)
+        self.engine.push(scheduled, "or")
+        return scheduled
+
+    def _first_active(self, active: NDArray[np.bool_] | None) -> tuple[PartitionedArray, PartitionedArray]:
+        """Return the bits and the numbers of the vertices that are active at first."""
+        bits = self.engine.bits()
+        if active is None:
+            return bits, self.engine.owned
+        owned = [active[vertices] for vertices in self.pg.owned_vertices()]
+        for own, words in zip(owned, bits, strict=True):
+            packed = np.packbits(own, bitorder="little")
+            words.view(np.uint8)[: len(packed)] = packed
+        return bits, self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
+
+    def _raise_nan(self, name: str, iteration: int) -> None:
+        self.engine.finish()
+        for field in self.fields.values():
+            if field.dtype.kind == "f":
+                raise_nan(name, self.pg, field, iteration)
+        msg = f"{name}: the sum of aggregate is NaN after iteration {iteration}"
+        raise ArgumentError(msg)
+
+
+def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:
+    """Return a tuple of the parts of several arrays for each partition."""
+    return PartitionedArray(list(zip(*arrays, strict=True)))
+
+
+def _rows(adjacency: Sequence[PartitionedArray]) -> PartitionedArray:
+    offsets, targets, _, weights = adjacency
+    return _zipped([offsets, targets, weights])
+
+
+def _message_dtype(first: Mapping[str, NDArray[Any]], wide: str) -> str:
+    """Return the type of messages: float32 if they are real and no field is float64, else `wide`."""
+    given = {str(values.dtype) for values in first.values()}
+    return "float32" if wide == "float64" and "float32" in given and "float64" not in given else wide

@@ -1,0 +1,185 @@
+"""Check the functions of a vertex program, and build its kernel, once per program."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import namedtuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit, typeof, types
+
+from evener.errors import ArgumentError
+from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.work_queue import WORKERS
+from evener.kernels.kernel import Kernel
+from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, lock, source_key
+from evener.programs.kernel_cache import KernelCache
+from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evener.programs.operators import Operator
+
+__all__ = ["APPLY_PARAMETERS", "SEND_PARAMETERS", "ProgramFunctions", "message_is_real", "step_kernel"]
+
+# Parameters that `send` and `aggregate`, and `apply`, may have after their own.
+SEND_PARAMETERS = (*MESSAGE_PARAMETERS, "iteration")
+APPLY_PARAMETERS = (*SEND_PARAMETERS, "total")
+
+_EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
+_OWN_FILES = ("vertex_kernels_cpu.py", "vertex_compilation.py", "operators.py")
+
+
+# Whether the messages of programs are real, by the key of their functions.
+_real: dict[str, bool] = {}
+
+
+class ProgramFunctions(NamedTuple):
+    """The checked functions of a program, and its fields.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The fields of the state.
+    real : tuple of bool
+        Whether each field is float64 instead of int64.
+    send, apply, aggregate : Operator
+    combine : Operator or None
+        None for the most frequent message.
+    """
+
+    names: tuple[str, ...]
+    real: tuple[bool, ...]
+    send: Operator
+    combine: Operator | None
+    apply: Operator
+    aggregate: Operator
+
+    @property
+    def key(self) -> str:
+        """Identifies the functions and the fields."""
+        functions = (self.send, self.combine, self.apply, self.aggregate)
+        keys = [f"{one.key} {one.extra}" if one else "most_frequent" for one in functions]
+        return " ".join([str(self.names), str(self.real), *keys])
+
+
+def message_is_real(functions: ProgramFunctions, *, real_weights: bool) -> bool:
+    """Return whether `send` returns floating-point numbers, after it is compiled for the fields.
+
+    Raises
+    ------
+    ArgumentError
+        If `send` cannot be compiled, or does not return a number.
+    """
+    key = f"{functions.key} {real_weights}"
+    with lock:
+        if key not in _real:
+            text = source_key(*_OWN_FILES) + key
+            cache = KernelCache(f"send-{hashlib.sha256(text.encode()).hexdigest()[:32]}")
+            found = cache.checked
+            if found is None:
+                weight = types.float64 if real_weights else types.int64
+                returned = functions.send.returned(
+                    (_state_type(functions.names, functions.real), weight), _EXTRA
+                )
+                functions.send.check_number(returned, types.float64)
+                found = "real" if isinstance(returned, types.Float) else "integer"
+                cache.mark_checked(found)
+            _real[key] = found == "real"
+        return _real[key]
+
+
+def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
+    """Return the kernel of a superstep; its code is compiled, or loaded, at its first call.
+
+    Raises
+    ------
+    ArgumentError
+        If a function cannot be compiled or returns another type than it should.
+    """
+    text = "\n".join([source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key])
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return kernel_of(key, lambda cache: _build(functions, shape, cache))
+
+
+def _build(functions: ProgramFunctions, shape: Shape, cache: KernelCache) -> Kernel:
+    if cache.checked is None:
+        _check_types(functions, real=shape.real)
+        cache.mark_checked()
+    load, store, distance = _state_functions(functions.names, functions.real)
+    combine = functions.combine.adapted(()) if functions.combine else None
+    step = make_step(
+        Functions(
+            load,
+            store,
+            distance,
+            functions.send.adapted(SEND_PARAMETERS),
+            combine,
+            functions.apply.adapted(APPLY_PARAMETERS),
+            functions.aggregate.adapted(SEND_PARAMETERS),
+        ),
+        shape,
+    )
+    step._cache = cache  # noqa: SLF001 - Numba has no public way
+    return Kernel(cpu=step, name="vertex_program")
+
+
+def _check_types(functions: ProgramFunctions, *, real: bool) -> None:
+    state = _state_type(functions.names, functions.real)
+    wide = types.float64 if real else types.int64
+    if functions.combine is not None:
+        functions.combine.check_number(functions.combine.returned((wide, wide), _EXTRA), wide)
+    functions.aggregate.check_number(functions.aggregate.returned((state,), _EXTRA), types.float64)
+    apply, fields = functions.apply, f"({', '.join(functions.names)},), active"
+    returned = apply.returned((state, wide), _EXTRA)
+    if (
+        not isinstance(returned, types.BaseTuple)
+        or len(returned) != 2
+        or not isinstance(returned[0], types.BaseTuple)
+        or len(returned[0]) != len(functions.names)
+    ):
+        apply.check_number(types.none if returned is types.none else returned, wide, f"({fields})")
+        apply.check_number(types.unknown, wide, f"({fields})")
+    for field, is_real in zip(returned[0], functions.real, strict=True):
+        apply.check_number(field, types.float64 if is_real else types.int64, f"({fields})")
+    apply.check_number(returned[1], types.int64, f"({fields})")
+
+
+@lru_cache(maxsize=64)
+def _state_class(names: tuple[str, ...]) -> Any:
+    try:
+        return namedtuple("State", names)
+    except ValueError as error:
+        msg = f"state=: expected names of fields that are Python names: {error}"
+        raise ArgumentError(msg) from error
+
+
+def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
+    return typeof(_state_class(names)(*(0.0 if one else 0 for one in real)))
+
+
+@lru_cache(maxsize=64)
+def _state_functions(names: tuple[str, ...], real: tuple[bool, ...]) -> tuple[Any, Any, Any]:
+    """Return functions that read a state from arrays, write it, and add up the changes of real fields."""
+    known: dict[str, Any] = {"State": _state_class(names), "apart": _apart, "__name__": __name__}
+    known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
+    values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
+    writes = "".join(f"    fields[{i}][v] = state[{i}]\n" for i in range(len(names)))
+    changes = "".join(f" + apart(old[{i}], new[{i}])" for i, one in enumerate(real) if one)
+    text = (
+        f"def load(fields, v):\n    return State({values})\n"
+        f"def store(fields, v, state):\n{writes}"
+        f"def distance(old, new):\n    return 0.0{changes}\n"
+    )
+    exec(text, known)  # noqa: S102 - the text has numbers only
+    options = dict(OPTIONS, fastmath=False, forceinline=True)
+    load, store, distance = (njit(**options)(known[name]) for name in ("load", "store", "distance"))
+    return load, store, distance
+
+
+@njit(**dict(OPTIONS, fastmath=False, forceinline=True))  # type: ignore[untyped-decorator]
+def _apart(old: float, new: float) -> float:
+    return 0.0 if old == new else abs(old - new)

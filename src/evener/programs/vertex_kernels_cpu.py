@@ -1,0 +1,223 @@
+"""Vertex programs: one superstep, in which scheduled vertices combine messages and change their states.
+
+`fields` (L,) are the arrays of the state. Neighbours read `sent` (L + M,): one array of messages, or the
+arrays of the states if each edge makes its message. `near` and `far` are offsets, targets and weights of two
+directions of edges.
+
+The functions are those of the user. They see float64 or int64, and a named tuple as the state. `Functions`
+adapts them: `load` and `store` convert between arrays and a state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from evener.kernels.cpu.atomics import fetch_or
+from evener.kernels.cpu.bits import is_set
+from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+
+__all__ = ["Functions", "Shape", "make_step"]
+
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW_BITS = np.uint64(63)
+
+
+class Functions(NamedTuple):
+    """The compiled functions of a program.
+
+    Attributes
+    ----------
+    load : ``load(arrays, v)`` returns the state of a vertex.
+    store : ``store(arrays, v, state)`` writes it.
+    distance : ``distance(old, new)`` returns the sum of the changes of floating-point fields.
+    send, combine, apply, aggregate : those of the user; `combine` is None for the most frequent message.
+    """
+
+    load: Any
+    store: Any
+    distance: Any
+    send: Any
+    combine: Any
+    apply: Any
+    aggregate: Any
+
+
+class Shape(NamedTuple):
+    """Properties of a program that decide which code its kernel has.
+
+    Attributes
+    ----------
+    real : bool
+        Whether messages are float64 instead of int64.
+    real_weights : bool
+        Whether weights are float64 instead of int64.
+    per_edge : bool
+        Whether each edge makes its message, because it depends on the weight.
+    both : bool
+        Whether messages travel along edges in both directions.
+    timed : bool
+        Whether all vertices send in each superstep, because messages depend on its number or on `total`.
+    """
+
+    real: bool
+    real_weights: bool
+    per_edge: bool
+    both: bool
+    timed: bool
+
+
+def make_step(functions: Functions, shape: Shape) -> Any:
+    """Return the kernel `step`, with the functions compiled into it."""
+    load, store, distance, send, _, apply, aggregate = functions
+    one = np.float64(1) if shape.real_weights else np.int64(1)
+    gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
+    per_edge, both, timed = shape.per_edge, shape.both, shape.timed
+
+    @njit(**OPTIONS, inline="never")
+    def work(v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active):
+        own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
+        old = load(fields, v)
+        message = gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration)
+        state, is_active = apply(old, message, own_degree, vertex, n, iteration, total)
+        store(fields, v, state)
+        if is_active:
+            fetch_or(active, v >> _SIX, _ONE << (v & _LOW_BITS))
+        return np.int64(1 if is_active else 0), distance(old, load(fields, v))
+
+    @njit(**OPTIONS, inline="never")
+    def share(
+        first, everyone, near, far, blocks, fields, sent, next_sent, nothing, buffer, degree, vertices, n,
+        iteration, total, scheduled, active, counter,
+    ):  # fmt: skip
+        change = 0.0
+        size = 0.0
+        count = np.int64(0)
+        edges = np.uint64(0)
+        b = take_chunk(counter, _ONE)
+        while b + _ONE < np.uint64(len(blocks)):
+            for v in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
+                works = not first and (everyone or is_set(scheduled, v))
+                if works:
+                    is_active, moved = work(
+                        v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total,
+                        active,
+                    )  # fmt: skip
+                    count += is_active
+                    change += moved
+                    edges += near[0][v + _ONE] - near[0][v]
+                    if both:
+                        edges += far[0][v + _ONE] - far[0][v]
+                state = load(fields, v)
+                size += np.float64(aggregate(state, np.int64(degree[v]), np.int64(vertices[v]), n, iteration))
+                if per_edge:
+                    store(next_sent, v, state)
+                elif works or first or timed:
+                    message = send(state, one, np.int64(degree[v]), np.int64(vertices[v]), n, iteration + 1)
+                    next_sent[0][v] = message
+                else:
+                    next_sent[0][v] = sent[0][v]
+            b = take_chunk(counter, _ONE)
+        return count, change, size, edges
+
+    @njit(**OPTIONS, parallel=True)
+    def step(
+        first, everyone, near, far, blocks, fields, sent, next_sent, nothing, scratch, degree, vertices, n,
+        iteration, total, scheduled, active,
+    ):  # fmt: skip
+        """Run a superstep on the scheduled vertices; if `first`, only send.
+
+        Returns (active vertices, changes of floating-point fields, sum of `aggregate`, edges read).
+        """
+        change = 0.0
+        size = 0.0
+        count = np.int64(0)
+        edges = np.uint64(0)
+        counter = new_counter()
+        for w in prange(WORKERS):
+            own_count, own_change, own_size, own_edges = share(
+                first, everyone, near, far, blocks, fields, sent, next_sent, nothing[0], scratch[w], degree,
+                vertices, n, iteration, total, scheduled, active, counter,
+            )  # fmt: skip
+            count += own_count
+            change += own_change
+            size += own_size
+            edges += own_edges
+        return count, change, size, edges
+
+    return step
+
+
+def _message_of(functions, shape):
+    """Return a function that returns the message of an edge."""
+    load, send = functions.load, functions.send
+    wide, wide_weight = (np.float64 if real else np.int64 for real in (shape.real, shape.real_weights))
+    if not shape.per_edge:
+
+        @njit(**OPTIONS, inline="never")
+        def message(e, row, sent, degree, vertices, n, iteration):  # noqa: ARG001 - as below
+            return wide(sent[0][row[1][e]])
+
+        return message
+
+    @njit(**OPTIONS, inline="never")
+    def message(e, row, sent, degree, vertices, n, iteration):
+        u = np.uint64(row[1][e])
+        state, weight = load(sent, u), wide_weight(row[2][e])
+        return wide(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration))
+
+    return message
+
+
+def _combined(functions, shape):
+    combine, message = functions.combine, _message_of(functions, shape)
+    wide = np.float64 if shape.real else np.int64
+    both = shape.both
+
+    @njit(**OPTIONS, inline="never")
+    def over_row(all_, v, row, sent, degree, vertices, n, iteration):
+        for e in range(row[0][v], row[0][v + _ONE]):
+            all_ = wide(combine(all_, message(e, row, sent, degree, vertices, n, iteration)))
+        return all_
+
+    @njit(**OPTIONS, inline="never")
+    def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):  # noqa: ARG001
+        all_ = over_row(nothing, v, near, sent, degree, vertices, n, iteration)
+        if both:
+            all_ = over_row(all_, v, far, sent, degree, vertices, n, iteration)
+        return all_
+
+    return gather
+
+
+def _most_frequent(functions, shape):
+    message = _message_of(functions, shape)
+    both = shape.both
+
+    @njit(**OPTIONS, inline="never")
+    def over_row(count, v, row, sent, buffer, degree, vertices, n, iteration):
+        for e in range(row[0][v], row[0][v + _ONE]):
+            buffer[count] = message(e, row, sent, degree, vertices, n, iteration)
+            count += 1
+        return count
+
+    @njit(**OPTIONS, inline="never")
+    def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):
+        count = over_row(0, v, near, sent, buffer, degree, vertices, n, iteration)
+        if both:
+            count = over_row(count, v, far, sent, buffer, degree, vertices, n, iteration)
+        messages = buffer[:count]
+        messages.sort()
+        best, longest, begin = nothing, 0, 0
+        for i in range(1, count + 1):
+            if i == count or messages[i] != messages[begin]:
+                if i - begin > longest:
+                    best, longest = messages[begin], i - begin
+                begin = i
+        return best
+
+    return gather

@@ -1,0 +1,339 @@
+"""Vertex programs of the user: `VertexProgram` and `vertex_program`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.algorithms.arguments import ensure_placed, graph_of, opened
+from evener.algorithms.recording import finish_run
+from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.engine.engine import Engine
+from evener.errors import ArgumentError, ConvergenceWarning
+from evener.graph.checks import is_integral, is_number, type_name
+from evener.programs.algebra import check_algebra
+from evener.programs.arguments import first_values, stop_condition
+from evener.programs.operators import read_operator
+from evener.programs.steps import check_ranks
+from evener.programs.supersteps import Supersteps
+from evener.programs.vertex_compilation import (
+    APPLY_PARAMETERS,
+    SEND_PARAMETERS,
+    ProgramFunctions,
+    message_is_real,
+    step_kernel,
+)
+from evener.programs.vertex_kernels_cpu import Shape
+from evener.results.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.supersteps import Run
+
+__all__ = ["VertexProgram", "program_spec", "result_of", "run_program", "vertex_program"]
+
+MOST_FREQUENT = "most_frequent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VertexProgram:
+    """An algorithm as functions of a vertex.
+
+    Parameters
+    ----------
+    state : mapping of str to number or array of shape (n,)
+        The first value of each field, in the order of ``graph.ids``. float32 and float64 are kept; integers
+        and truth values become int64.
+    send : function of (state, weight)
+        Returns the message of a vertex along an edge: a number. ``state.NAME`` is a field. In a graph without
+        weights, `weight` is 1. Further parameters may be named `degree` (out-edges of the vertex), `vertex`
+        (its position in ``graph.ids``), `n` (number of vertices) and `iteration` (from 1 on).
+    combine : function of (a, b), or "most_frequent"
+        Returns one message for two; it is associative and commutative. "most_frequent" gives the message that
+        most neighbours send, and the smallest of several.
+    apply : function of (state, message)
+        Returns ``(fields, active)``: the next fields as a tuple in the order of `state`, and whether the
+        neighbours should work in the next superstep. Further parameters may be those of `send`, and `total`:
+        the sum of `aggregate` before the superstep.
+    along : {"out", "in", "both"} or tuple of them, default "out"
+        Whether messages travel along edges, against them, or in both directions. With ``("out", "in")``, the
+        direction changes in each superstep.
+    active : array of bool of shape (n,), optional
+        The vertices that are active at first. Default: all.
+    identity : number, optional
+        The message of a vertex without messages. Default: the identity of `combine`; -1 with
+        "most_frequent".
+    aggregate : function of (state), optional
+        A number that is summed over all vertices before each superstep. It may have the further parameters of
+        `send`.
+    """
+
+    state: Mapping[str, ArrayLike]
+    send: Callable[..., Any]
+    combine: Callable[[Any, Any], Any] | Literal["most_frequent"]
+    apply: Callable[..., Any]
+    along: str | tuple[str, ...] = "out"
+    active: ArrayLike | None = None
+    identity: float | None = None
+    aggregate: Callable[..., Any] | None = None
+
+
+def program_spec(
+    name: str, summary: str, columns: Sequence[Column], fields: int = 1, **others: Any
+) -> AlgorithmSpec:
+    """Return the spec of an algorithm that is a vertex program with so many fields."""
+    return AlgorithmSpec(
+        name=name,
+        summary=summary,
+        columns=tuple(columns),
+        directions="both",
+        reads_every_edge=True,
+        # Fields and two buffers of messages, or of fields if edges have weights, and a degree.
+        state=StateBytes(8 * fields + 16 * fields + 4, 16 * fields + 4),
+        host_state=StateBytes(4 * fields + 8, 8),
+        traffic=Traffic(pushed=0.0, pulled=8.0),
+        unit="a superstep",
+        kinds=("cpu",),
+        **others,
+    )
+
+
+_SPEC = program_spec(
+    "vertex_program",
+    "A vertex program of the user.",
+    [],
+    run="evener.programs.vertex_program:vertex_program",
+)
+
+
+def vertex_program(
+    graph: Graph | PartitionedGraph | str,
+    program: VertexProgram,
+    *,
+    until: int | float | None = None,
+    max_iter: int = 1000,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Result:
+    """Return the states of all vertices after a vertex program, on CPUs.
+
+    In each superstep, a vertex works if it is active or has an active neighbour that sends to it. It combines
+    the messages of all neighbours that send to it, active or inactive, and applies the result to its state.
+
+    This is a collective operation and must be called by all ranks.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
+    program : VertexProgram
+    until : int or float, optional
+        An integer is the number of supersteps. A float also stops below this sum of all absolute changes of
+        floating-point fields. Default: until no vertex is active.
+    max_iter : int, default 1000
+        The largest number of supersteps if `until` is no integer.
+    on, policy, alpha
+        Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+
+    Returns
+    -------
+    Result
+        An array for each field: shape (n,), or the values of the rank's block of vertices with several ranks.
+        `outcome` has ``iterations`` and ``converged``, which is None if `until` is an integer.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If vertices are still active after `max_iter` supersteps.
+
+    Raises
+    ------
+    ArgumentError
+        If a function is not a pure function of numbers, cannot be compiled or returns another type. If random
+        values show that `combine` is not associative or commutative. If a field becomes NaN. If an element is
+        a GPU.
+    MpiError
+        If ranks have different programs.
+    OutOfMemoryError
+        If the run needs more memory than is available.
+
+    Examples
+    --------
+    The distance from vertex 0, in edges:
+
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 1, 0], [1, 2, 3], n=5)
+    >>> program = ev.VertexProgram(
+    ...     state={"distance": [0.0] + 4 * [float("inf")]},
+    ...     send=lambda state, weight: state.distance + 1,
+    ...     combine=min,
+    ...     apply=lambda state, message: ((min(state.distance, message),), message < state.distance),
+    ...     active=[True, False, False, False, False],
+    ... )
+    >>> ev.vertex_program(g, program)["distance"].tolist()
+    [0.0, 1.0, 2.0, 1.0, inf]
+    """
+    run = run_program(
+        graph, program, _SPEC, until=until, max_iter=max_iter, on=on, policy=policy, alpha=alpha,
+        progress=progress,
+    )  # fmt: skip
+    columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
+    arrays = {name: (lambda array=array: run.pg.gather(array)) for name, array in run.fields.items()}
+    return result_of(run, "vertex_program", columns, arrays, {"until": until})
+
+
+def run_program(
+    graph: Graph | PartitionedGraph | str,
+    program: VertexProgram | Callable[[Graph], VertexProgram],
+    spec: AlgorithmSpec,
+    *,
+    until: int | float | None = None,
+    max_iter: int = 1000,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Run:
+    """Run a program, or the program of a graph, as the algorithm of a spec.
+
+    The other arguments are those of `vertex_program`.
+    """
+    given = opened(graph, spec)
+    source = graph_of(given, spec.name)
+    program = program(source) if callable(program) else program
+    if not isinstance(program, VertexProgram):
+        msg = f"{spec.name}: expected a VertexProgram, found {type_name(program)}"
+        raise ArgumentError(msg)
+    if callable(until):
+        msg = f"until=: expected a number, found {until!r}; let apply return whether a vertex is active"
+        raise ArgumentError(msg)
+    along = (program.along,) if isinstance(program.along, str) else tuple(program.along)
+    if along != ("both",) and not (along and set(along) <= {"out", "in"}):
+        msg = f'along=: expected "out", "in", "both" or a tuple of "out" and "in", found {program.along!r}'
+        raise ArgumentError(msg)
+    condition = stop_condition(until, max_iter)
+    first = _first_fields(program, source)
+    functions = _functions(program, first)
+    weights = source.weight_dtype
+    real_weights = weights is not None and weights.kind == "f"
+    shape = Shape(
+        real=message_is_real(functions, real_weights=real_weights),
+        real_weights=real_weights,
+        per_edge=weights is not None and functions.send.own[1] in functions.send.reads,
+        both=along == ("both",) and source.directed,
+        timed="iteration" in functions.send.extra,
+    )
+    unit = _identity(program, functions, shape, negative=any((one < 0).any() for one in first.values()))
+    kernel = step_kernel(functions, shape)
+    active = _first_active(program.active, source)
+    pg = ensure_placed(given, spec, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    types = [str(one.dtype) for one in first.values()]
+    check_ranks(spec.name, pg, (functions.key, condition, unit, along, types))
+    engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
+    supersteps = Supersteps(
+        engine, pg, kernel, shape, first=first, identity=unit, along=along,
+        keeps_messages=functions.combine is None,
+    )  # fmt: skip
+    return supersteps.run(active, condition, spec.name)
+
+
+def result_of(
+    run: Run,
+    name: str,
+    columns: Sequence[Column],
+    arrays: Mapping[str, Callable[[], NDArray[Any]]],
+    parameters: Mapping[str, Any],
+) -> Result:
+    """Return the result of a run; warn if it has not converged."""
+    result = Result(
+        name,
+        run.pg.graph,
+        dict(arrays),
+        columns=tuple(columns),
+        parameters=dict(parameters),
+        outcome={"iterations": run.iterations, "converged": run.converged},
+        timeline=run.engine.timeline,
+        seconds=run.engine.finish(),
+        edges=run.edges,
+        partitioned=run.pg,
+        passes=run.iterations,
+    )
+    if run.converged is False:
+        msg = (
+            f"{name} did not converge in {run.iterations} iterations: expected {run.condition.text}; "
+            "increase max_iter= or change until="
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+    return finish_run(result)
+
+
+def _first_fields(program: VertexProgram, graph: Graph) -> dict[str, NDArray[Any]]:
+    if not isinstance(program.state, Mapping) or not program.state:
+        msg = f"state=: expected a mapping of names to first values, found {program.state!r}"
+        raise ArgumentError(msg)
+    return {
+        name: first_values(values, graph, f"state={{{name!r}: ...}}")
+        for name, values in program.state.items()
+    }
+
+
+def _functions(program: VertexProgram, first: Mapping[str, NDArray[Any]]) -> ProgramFunctions:
+    combine = program.combine
+    if isinstance(combine, str) and combine != MOST_FREQUENT:
+        msg = f'combine=: expected a function or "most_frequent", found {combine!r}'
+        raise ArgumentError(msg)
+    return ProgramFunctions(
+        tuple(first),
+        tuple(values.dtype.kind == "f" for values in first.values()),
+        read_operator("send", program.send, SEND_PARAMETERS),
+        None if isinstance(combine, str) else read_operator("combine", combine, (), reorder=True),
+        read_operator("apply", program.apply, APPLY_PARAMETERS),
+        read_operator("aggregate", program.aggregate or _nothing, SEND_PARAMETERS, own=1),
+    )
+
+
+def _identity(
+    program: VertexProgram, functions: ProgramFunctions, shape: Shape, *, negative: bool
+) -> float | int:
+    """Return the message of a vertex without messages."""
+    if functions.combine is not None:
+        return check_algebra(
+            functions.combine.python, program.identity, real=shape.real, negative=negative, name="combine"
+        )
+    given: Any = -1 if program.identity is None else program.identity
+    if not is_number(given) or not (shape.real or is_integral(given)):
+        msg = f"identity=: expected a number of the type of the messages, found {given!r}"
+        raise ArgumentError(msg)
+    number: float | int = given
+    return number
+
+
+def _first_active(active: ArrayLike | None, graph: Graph) -> NDArray[np.bool_] | None:
+    if active is None:
+        return None
+    values = np.asarray(active)
+    if values.dtype != np.bool_ or values.shape != (graph.n,):
+        found = f"{values.dtype} of shape {values.shape}"
+        msg = f"active=: expected truth values of shape ({graph.n},), found {found}"
+        raise ArgumentError(msg)
+    return values
+
+
+def _nothing(state: Any) -> Any:  # noqa: ARG001 - the parameter of every `aggregate`
+    return 0

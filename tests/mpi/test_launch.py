@@ -1,0 +1,76 @@
+"""Ranks that a function starts from a notebook or a script."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.system.world import current_world
+
+pytestmark = pytest.mark.usefixtures("launcher")
+
+
+def test_a_function_of_a_notebook_runs_on_all_ranks(capfd):
+    """A nested function cannot be imported, so it is sent by value, with its variables and the module."""
+    scale = np.array([10.0])
+
+    def scaled_sum(more):
+        world = current_world()
+        sys.stdout.write(f"rank {world.rank}\n")
+        return ev.__name__, scale * world.allreduce(world.rank + 1, "sum") + more, world.rank
+
+    values = ev.launch(scaled_sum, ranks=2, args=[5])
+    assert values == [("evener", 35, 0), ("evener", 35, 1)]
+    assert sorted(capfd.readouterr().out.splitlines()) == ["rank 0", "rank 1"]
+
+
+def test_the_error_of_a_rank_is_raised_here():
+    def fail():
+        if current_world().rank == 1:
+            raise ev.ArgumentError("no such thing")
+        current_world().barrier()
+
+    with pytest.raises(ev.MpiError, match=r"rank 1 of 2 failed:\n(?s:.*)no such thing"):
+        ev.launch(fail, ranks=2)
+
+
+def test_an_interrupt_ends_the_ranks():
+    def wait():
+        time.sleep(120)
+
+    begin = time.monotonic()
+    threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        ev.launch(wait, ranks=2)
+    assert time.monotonic() - begin < 60
+
+
+@pytest.mark.parametrize("ranks", [0, 2.0, True, "2"])
+def test_a_number_of_ranks_is_needed(ranks):
+    with pytest.raises(ev.ArgumentError, match="ranks=: expected a number of ranks of at least 1"):
+        ev.launch(print, ranks=ranks)
+
+
+def test_a_rank_starts_no_ranks(monkeypatch):
+    monkeypatch.setenv("PMI_SIZE", "2")
+    with pytest.raises(ev.MpiError, match="this process is a rank of an MPI job already"):
+        ev.launch(print, ranks=2)
+
+
+def test_a_machine_without_a_launcher(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    with pytest.raises(ev.MpiError, match=r'mpiexec was not found.*pip install "evener\[mpi\]"'):
+        ev.launch(print, ranks=2)
+
+
+def test_the_module_can_be_pickled():
+    """Dask sends functions that use the module to its workers."""
+    assert pickle.loads(pickle.dumps(ev)) is ev

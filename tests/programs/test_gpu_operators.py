@@ -1,0 +1,110 @@
+"""Operators for GPUs, as far as they can be tested without one: they link into all kernels of GIM-V."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import evener as ev
+from evener.elements.cuda import compile as compiling
+from evener.elements.cuda import link
+from evener.elements.cuda.source import declarations
+from evener.errors import DeviceError
+from evener.kernels.kernel import LinkedFile
+from evener.programs import compilation
+from evener.programs.kernels_gpu import FILES
+from evener.programs.operators import read_operator
+
+ROWS, COLUMNS = FILES
+
+
+def _inner(x):
+    return math.sqrt(x) if x > 2 else x
+
+
+def operators(message, *, real=True):
+    """Return the functions of operators that have every parameter."""
+
+    def assign(old, new, degree, vertex, n, total, initial):
+        return old + new + degree + vertex + n + int(total) + initial
+
+    found = compilation.Operators(
+        read_operator("combine2", message, compilation.MESSAGE_PARAMETERS),
+        read_operator("combine_all", min, ()),
+        read_operator("assign", assign, compilation.VALUE_PARAMETERS),
+        read_operator("until", lambda old, new: old == new, compilation.VALUE_PARAMETERS),
+    )
+    return found.linked(real=real)
+
+
+def linked(file, message, types, arch, *, real=True):
+    functions = operators(message, real=real)
+    return compiling.compiled(LinkedFile(file, message.__code__.co_code.hex(), functions), types, arch)
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arch", "value", "wide", "weight"),
+    [
+        ("sm_80", "float", "double", "u8"),
+        ("sm_90", "double", "double", "float"),
+        ("sm_100", "i64", "i64", "i16"),
+    ],
+)
+def test_operators_link_into_every_kernel(arch, value, wide, weight):
+    """The linker inlines them, so no operator is left as a function."""
+    real = wide == "double"
+
+    def message(m, v, degree):
+        return m + _inner(v) / degree if real else m + v // degree
+
+    for file in FILES:
+        for types in {tuple(sorted(one.types)) for one in declarations(file).values()}:
+            bound = {t: {"Value": value, "Wide": wide, "Weight": weight}[t] for t in types}
+            binary = linked(file, message, bound, arch, real=real or file == COLUMNS)
+            assert binary.code.startswith(b"\x7fELF")
+            assert b"combine" not in binary.code.replace(b"combine_local", b"").replace(b"combine_rem", b"")
+            for name in binary.names.values():
+                assert name.encode() + b"\0" in binary.code
+
+
+def test_gpus_newer_than_the_linker_get_ptx():
+    binary = linked(COLUMNS, lambda m, v: v, {}, "compute_90")
+    assert b".target sm_90" in binary.code
+    assert b".entry" in binary.code
+
+
+def test_linked_kernels_are_loaded_from_the_cache_folder(monkeypatch):
+    types = {"Value": "float", "Wide": "double"}
+    first = linked(ROWS, lambda m, v: 2 * v, types, "sm_90")
+    monkeypatch.setattr(compiling, "link", None)
+    assert linked(ROWS, lambda m, v: 2 * v, types, "sm_90") == first
+
+
+def test_code_that_a_gpu_cannot_run_is_named_with_its_line():
+    def message(m, v):
+        x = v + 1
+        return x.hex()
+
+    with pytest.raises(
+        ev.ArgumentError, match=r"combine2: cannot be compiled: .*hex.*, line \d+: return x.hex\(\)"
+    ):
+        linked(COLUMNS, message, {}, "sm_90")
+
+
+def test_a_missing_compiler_is_named(monkeypatch):
+    def absent(module):
+        msg = f"No module named {module!r}"
+        raise ModuleNotFoundError(msg)
+
+    monkeypatch.setattr(link, "import_module", absent)
+    link.compile_function.cache_clear()
+    with pytest.raises(
+        DeviceError, match=r"\(No module named 'numba.cuda'\); pip install \"evener\[cuda13\]\""
+    ):
+        linked(COLUMNS, lambda m, v: v, {}, "sm_90")

@@ -23,10 +23,15 @@ __all__ = [
     "UnknownVertexError",
     "VerificationError",
     "first_clause",
+    "shorten",
 ]
 
 # First words of the warning about an unusable GPU when the caller named no elements.
 NO_USABLE_GPU = "running on the CPU because no GPU is usable"
+
+
+# Longest message about an argument or the content of a file, in characters.
+_MAX_MESSAGE = 600
 
 
 class EvenerError(Exception):
@@ -35,6 +40,9 @@ class EvenerError(Exception):
 
 class ArgumentError(EvenerError, ValueError):
     """An argument, option or graph specification has a wrong type or value."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(message))
 
 
 class UnknownVertexError(ArgumentError, KeyError):
@@ -70,9 +78,9 @@ class FormatError(EvenerError, ValueError):
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
         self.path = None if path is None else str(path)
         self.line = line
-        self.reason = message
+        self.reason = shorten(message)
         where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
-        super().__init__(where + message)
+        super().__init__(where + self.reason)
 
 
 class OutOfMemoryError(EvenerError, MemoryError):
@@ -120,3 +128,9 @@ def first_clause(error: BaseException) -> str:
     """Return the first sentence of an error of another library, without its full stop."""
     line = str(error).strip().partition("\n")[0].partition(". ")[0]
     return line.rstrip(".") or type(error).__name__
+
+
+def shorten(text: str, length: int = _MAX_MESSAGE) -> str:
+    """Return a text of at most `length` characters: of a longer text, the begin and the end."""
+    half = (length - 5) // 2
+    return text if len(text) <= length else f"{text[:half]} ... {text[-half:]}"

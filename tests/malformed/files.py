@@ -127,6 +127,16 @@ CASES = [
         ("400", "found 2"),
         3,
     ),
+    *(
+        Case(f"cut, {name}", make.file("c.txt", f"# Nodes: 9 Edges: 400\n{text}"), FORMAT, ("found",), line)
+        for name, text, line in (
+            ("no edges", "", 1),
+            ("within a comment", "# FromNodeId\tToNo", 2),
+            ("names", "# Ids: strings\nann\tbob\nbob\teve\n", 4),
+            ("fractions", "1.0 2.0\n", 2),
+        )
+    ),
+    Case("a device", lambda d: make.link_to(d / "zero.txt", "/dev/zero"), FILE, ("is a device",)),
     Case("one endless line", make.file("l.txt", b"1" * (40 << 20)), FORMAT, ("longer",)),
     Case("names without a pair", make.file("s.txt", "ann bob\nbob\n"), FORMAT, ("2 fields",), 2),
     Case("names of columns", make.file("s.txt", "from to\n1 2\n"), FORMAT, ("found column names",), 1),
@@ -143,6 +153,14 @@ CASES = [
         {"weighted": True},
     ),
     Case("empty quotes", make.file("s.txt", '"a" "b"\n"" "c"\n'), FORMAT, ("empty field",), 2),
+    Case("number and rest", make.file("s.txt", f"{'1' * 300_000}x b\n1 2\n"), FORMAT, ("column names",), 1),
+    Case(
+        "blanks in quoted names",
+        make.file("s.tsv", f'"a"\tb\n"c"{" " * 300_000}x\n'),
+        FORMAT,
+        ("closing quote",),
+        2,
+    ),
     Case("open quote", make.file("s.txt", '"a" "b"\n"c d\n'), FORMAT, ("closing quote",), 2),
     Case(
         "tabs and blanks",
@@ -218,6 +236,7 @@ CASES = [
     Case("CSV with line ends of its own", make.file("c.csv", "src,dst\r1,2\r"), FORMAT, ("carriage",), 1),
     Case("CSV with ragged rows", make.file("c.csv", "src,dst\n1,2\n3\n"), FORMAT, ("2 fields", "found 1"), 3),
     Case("CSV, open quote", make.file("c.csv", 'src,dst\na,b\n"c,d\n'), FORMAT, ("closing quote",), 3),
+    Case("CSV, blanks", make.file("c.csv", f"src,dst\n{' ' * 300_000}\rx,1\n"), FORMAT, ("carriage",), 2),
     Case("CSV, text after a quote", make.file("c.csv", 'src,dst\n"c"d,e\n'), FORMAT, ("closing quote",), 2),
     Case("CSV, ragged line breaks", make.file("c.csv", 'src,dst\n"a\nb",c\n\nd\n'), FORMAT, ("found 1",), 5),
     Case("CSV, blanks and a word", make.file("c.csv", 'src,dst\n1, "2"\n2, "x"\n'), FORMAT, ("'x'", "row 2")),
@@ -366,6 +385,17 @@ CASES = [
             ),
         )
     ),
+    *(
+        Case(
+            f"Matrix Market of no rows, {rest}",
+            make.file("m.mtx", f"{make.BANNER} pattern general\n0 0 0\n{rest}\n"),
+            FORMAT,
+            ("0 vertices", rest),
+            3,
+        )
+        for rest in ("1 1", "hello world")
+    ),
+    Case("METIS beyond its heading", make.file("m.graph", "2 1\n2\n1\n1\n"), FORMAT, ("found 3",), 1),
     Case("DIMACS without p", make.file("d.gr", "c hi\na 1 2 3\n"), FORMAT, ("problem line",), 2),
     Case("DIMACS count", make.file("d.gr", "p sp 3 2\na 1 2 3\n"), FORMAT, ("2 arcs", "found 1"), 1),
     Case("DIMACS stray line", make.file("d.gr", "p sp 3 2\na 1 2 3\ne 2 3 1\n"), FORMAT, ("'a'",), 3),
@@ -392,6 +422,15 @@ CASES = [
         FORMAT,
         ("7", "found 1"),
     ),
+    Case(
+        "LDBC blanks in a name",
+        make.ldbc("graph.a" + " " * 500_000 + "x\n", "1\n", ""),
+        FORMAT,
+        ("PROPERTY",),
+        1,
+    ),
+    Case("LDBC long", make.ldbc("#" * (2 << 20), "1\n", ""), FORMAT, ("1,048,576 bytes",)),
+    Case("LDBC long vertex", make.ldbc(make.PROPERTIES, "1\n" + "7" * 500_000, ""), FORMAT, ("7 ... 7",), 2),
     Case(
         "LDBC outside",
         make.ldbc(make.PROPERTIES.replace("= g.v", "= ../g.v"), "1\n", ""),
@@ -420,6 +459,13 @@ CASES = [
     Case(".sg beyond memory", make.huge_sg, MEMORY, ("GiB",)),
     # ---- SciPy
     Case("npz that is noise", make.file("n.npz", make.noise(999)), FORMAT, ("npz",)),
+    Case(
+        "npz with rest",
+        make.npz("n.npz", **make.csr([0, 1, 1], [0, 1, 0], (2, 2))),
+        FORMAT,
+        ("from 0 to 3", "found 0 to 1"),
+    ),
+    Case("npz damaged LZMA", make.npz_lzma, FORMAT, ("damaged", "download it again")),
     Case("npz of other arrays", make.npz("n.npz", a=np.arange(3)), FORMAT, ("save_npz",)),
     Case("npz with a pickle", make.npz("n.npz", a=np.array([{}], dtype=object)), FORMAT, ("pickle",)),
     Case(

@@ -160,6 +160,24 @@ def npz_bomb(folder: Path) -> Path:
     return path
 
 
+def npz_lzma(folder: Path) -> Path:
+    """An archive whose first array is compressed by LZMA and damaged."""
+    path, array = folder / "lzma.npz", BytesIO()
+    np.save(array, np.array(b"csr"))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("format.npy", array.getvalue())
+    content = bytearray(path.read_bytes())
+    begin = zipfile.sizeFileHeader + len("format.npy") + 20
+    content[begin : begin + 12] = b"\xff" * 12
+    path.write_bytes(content)
+    return path
+
+
+def link_to(path: Path, target: str) -> Path:
+    path.symlink_to(target)
+    return path
+
+
 def evg(
     change: Callable[[dict[str, Any]], Any] | None = None,
     *,

@@ -90,6 +90,7 @@ def test_refused(case, outcomes):
     if case.line is not None:
         assert f"line {case.line}:" in message
     assert "\n" not in message
+    assert len(message) < 1000
     assert not re.search(r"[a-z)][.?!] [A-Z]", message), "one sentence"
     assert "Traceback" not in message
     if case.action == "write":

@@ -259,6 +259,30 @@ class TestTables:
             load_claim(path, graph, spec=spec, parameters={})
 
     @pytest.mark.parametrize(
+        ("name", "content", "message"),
+        [
+            ("t.csv", b"vertex,dist\xd6nce\n3,0\n", "expected a table of results.*utf-8"),
+            ("t.tsv", b"vertex\tdistance\n\xd1\t0\n", "found type binary"),
+            ("t.arrow", b"ARROW1\0\0" + b"\xff" * 64 + b"ARROW1", "expected a table of results"),
+            ("t.parquet", b"PAR1" + b"\xff" * 64 + b"PAR1", "expected a table of results"),
+        ],
+        ids=["csv", "tsv", "arrow", "parquet"],
+    )
+    def test_a_damaged_table_is_refused(self, tmp_path, name, content, message):
+        (tmp_path / name).write_bytes(content)
+        graph = result([0.0] * 3, ids=[3, 5, 9]).graph
+        with pytest.raises(ev.EvenerError, match=message):
+            load_claim(tmp_path / name, graph, spec=find("bfs"), parameters={})
+
+    def test_dates_are_no_numbers(self, tmp_path):
+        """The dates are later than the last date of Python."""
+        dates = pa.array([2**62] * 3).cast(pa.timestamp("us"))
+        parquet.write_table(pa.table({"vertex": [3, 5, 9], "distance": dates}), tmp_path / "t.parquet")
+        graph = result([0.0] * 3, ids=[3, 5, 9]).graph
+        with pytest.raises(ev.FormatError, match=r"numbers in column 'distance', .* timestamp\[us\]"):
+            load_claim(tmp_path / "t.parquet", graph, spec=find("bfs"), parameters={})
+
+    @pytest.mark.parametrize(
         ("values", "came"),
         [
             ([3.0, 1.5, 3.0], "1.5"),

@@ -13,7 +13,9 @@ from evener.algorithms.spec import Column, Option, resolve
 from evener.algorithms.verification import Claim
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
+from evener.graph.arrow import decode_column
 from evener.graph.checks import is_integral, is_number
+from evener.graph.formats.file import Source
 from evener.results.table import KEY, TEXT, read_table
 
 if TYPE_CHECKING:
@@ -48,9 +50,15 @@ def load_claim(path: Path, graph: Graph, *, spec: AlgorithmSpec, parameters: Map
     ArgumentError
         If another algorithm wrote the file.
     """
+    with Source(path).translate_errors("a table of results"):
+        return _load_claim(path, graph, spec, parameters)
+
+
+def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mapping[str, Any]) -> Claim:
     columns = {column.name: column for column in spec.columns}
     vertices = [column.name for column in spec.columns if column.names_vertices]
     table = read_table(path, strings=("vertex", *vertices) if graph.has_string_ids else ())
+    table.validate(full=True)  # Arrow checks no bounds of strings as it reads
     record = _record(table, path, spec)
     if record.get("algorithm", spec.name) != spec.name:
         msg = f"{path}: expected a result of {spec.name}, found a result of {record['algorithm']}"
@@ -154,7 +162,12 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
     if "vertex" not in table.column_names:
         msg = f"expected a column 'vertex', found the columns {', '.join(table.column_names)}"
         raise FormatError(msg, path=path)
-    vertices = table.column("vertex").to_numpy(zero_copy_only=False)
+    column = decode_column(table.column("vertex"))
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
+    if len(column) and not any(is_kind(column.type) for is_kind in kinds):
+        msg = f"expected integers or strings in column 'vertex', found type {column.type}"
+        raise FormatError(msg, path=path)
+    vertices = column.to_numpy(zero_copy_only=False)
     if vertices.dtype.kind == "O":
         vertices = string_array([str(vertex) for vertex in vertices])
     order = np.argsort(vertices, kind="stable")
@@ -177,7 +190,7 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
     present = column.drop_null()
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     if len(present) and not (numbers or by_strings):
-        found = f"{_first_not_number(present)!r} of type {column.type}"
+        found = f"{_first_not_number(present)}type {column.type}"
         msg = f"expected numbers in column {name!r}, found {found}; correct it or drop the column"
         raise FormatError(msg, path=path)
     if not kind.names_vertices:
@@ -208,12 +221,14 @@ def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
     return ids
 
 
-def _first_not_number(column: pa.ChunkedArray) -> Any:
-    """Return the first value that is not a number, or the first value if all are numbers."""
+def _first_not_number(column: pa.ChunkedArray) -> str:
+    """Return the first string that is not a number, as the begin of a message; empty for other types."""
+    if not pa.types.is_string(column.type):
+        return ""
     values = column.to_pylist()
     for value in values:
         try:
             float(value)
-        except (TypeError, ValueError):
-            return value
-    return values[0]
+        except ValueError:
+            return f"{value!r} of "
+    return f"{values[0]!r} of "

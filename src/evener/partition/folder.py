@@ -195,10 +195,12 @@ def read_partitioned(
         stored = _stored(folder.arrays, facts)
         check_lengths(stored, graph, folder_path)
         require(_NUMBERING_BYTES * graph.n, f"reading {folder_path}")
-        if not validated.is_validated(folder.fingerprint):
+
+        def check() -> None:
             check_sums(folder, folder_path, _LAYOUT)
             check_partitions(stored, graph, folder_path)
-            validated.mark_validated(folder.fingerprint)
+
+        folder.validate(folder_path, check)
     count = len(stored)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements = parse_elements(facts["elements"] if on is None else on, gpu_memory=limit)

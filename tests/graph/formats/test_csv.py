@@ -87,3 +87,8 @@ def test_line_breaks_and_long_texts_in_a_column_that_is_not_chosen(rows, gaps, t
 def test_a_weight_beyond_the_first_rows_in_a_file_with_blanks(tmp_path):
     (tmp_path / "g.csv").write_text('src,dst,weight\n"a", "b", "1"\n"b", "c", "2.5"\n')
     assert _edges(ev.read(tmp_path / "g.csv")) == [("a", "b", 1), ("b", "c", 2.5)]
+
+
+def test_an_empty_field_between_tabs_is_a_field(tmp_path):
+    (tmp_path / "g.csv").write_text("src\tnote\tdst\nann\t\tbob\n")
+    assert ev.read(tmp_path / "g.csv").ids.tolist() == ["ann", "bob"]

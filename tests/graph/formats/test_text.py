@@ -12,7 +12,6 @@ import pytest
 from pyarrow import csv, parquet
 
 import evener as ev
-from evener.graph.formats import number_lines as lines
 from evener.graph.formats import text_stream
 
 
@@ -146,7 +145,7 @@ def test_integers_of_64_bits_come_back(weights, dtype, suffix, tmp_path):
 def test_large_integers_among_comments_in_many_windows(tmp_path, monkeypatch):
     monkeypatch.setattr(text_stream, "CHUNK_BYTES", 4000)
     monkeypatch.setattr(text_stream, "MAX_LINE_BYTES", 100)
-    monkeypatch.setattr(lines, "PART_BYTES", 500)
+    monkeypatch.setattr(text_stream, "PART_BYTES", 500)
     weights = [2**60 + i if i % 3 else i for i in range(2000)]
     rows = [f"{'# note' * (i % 5 == 0)}\n{i} {i} {w}\n" for i, w in enumerate(weights)]
     path = tmp_path / "g.txt"
@@ -186,7 +185,7 @@ def test_a_late_large_id(tmp_path, monkeypatch):
 def test_many_windows_and_chunks(suffix, tmp_path, monkeypatch):
     monkeypatch.setattr(text_stream, "CHUNK_BYTES", 5000)
     monkeypatch.setattr(text_stream, "MAX_LINE_BYTES", 100)
-    monkeypatch.setattr(lines, "PART_BYTES", 700)
+    monkeypatch.setattr(text_stream, "PART_BYTES", 700)
     rng = np.random.default_rng(2)
     src, dst = rng.integers(0, 10**6, (2, 9000))
     rows = [

@@ -102,7 +102,7 @@ def read(
         with translate_errors(f"generating {path}"):
             return from_spec(str(path))
     kind, source = _source_of(path, format)
-    with source.translate_errors():
+    with source.translate_errors(f"{kind.name} data"):
         return kind.read(source, options)
 
 

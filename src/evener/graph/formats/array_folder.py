@@ -65,6 +65,11 @@ class ArrayFolder(NamedTuple):
     manifest: dict[str, Any]
     fingerprint: str
 
+    def validate(self, path: Path, check: Callable[[], None]) -> None:
+        """Check the content of the folder at `path`, unless it was validated in its present state."""
+        files = [path / name for name in _file_names(self.arrays)]
+        validated.validate(files, self.fingerprint, check)
+
 
 def open_folder(path: Path, layout: FolderFormat) -> ArrayFolder:
     """Map the arrays of a folder consistently, even while another program replaces it.
@@ -117,8 +122,11 @@ def write_folder(
         write_array(folder / f"{name}.npy", _little_endian(array))
     manifest = {"format": layout.kind, "version": layout.version, **facts, "arrays": entries}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-    files = [MANIFEST, *(f"{name}.npy" for name in entries)]
-    return validated.fingerprint({name: (folder / name).stat() for name in files})
+    return validated.fingerprint({name: (folder / name).stat() for name in _file_names(entries)})
+
+
+def _file_names(arrays: Iterable[str]) -> list[str]:
+    return [MANIFEST, *(f"{name}.npy" for name in arrays)]
 
 
 def _open_file(folder: int, name: str, path: Path, noun: str) -> IO[bytes]:

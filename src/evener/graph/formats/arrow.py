@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evener.errors import FormatError, first_clause
-from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables
+from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables, width_of
 from evener.graph.formats.edges import build_graph
 from evener.graph.formats.registry import Format
+from evener.system import memory
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from evener.graph.formats.file import Source
@@ -25,21 +26,30 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     import pyarrow as pa
 
     source.check()
-    with source.translate_errors():
-        try:
-            with pa.memory_map(str(source.path)) as file:
-                names = pa.ipc.open_file(file).schema.names
-                chosen = choose_columns(names, options, source.path)
-                ipc_options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
-                table = pa.ipc.open_file(file, options=ipc_options).read_all().select(chosen)
-                # Arrow does not check the string offsets of a mapped file on access.
-                table.validate(full=True)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            msg = f"expected an Arrow file: {first_clause(error)}; download it again"
-            raise FormatError(msg, path=source.path) from error
+    with pa.memory_map(str(source.path)) as file:
+        names = pa.ipc.open_file(file).schema.names
+        chosen = choose_columns(names, options, source.path)
+        ipc_options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
+        reader = pa.ipc.open_file(file, options=ipc_options)
+        table = pa.Table.from_batches(_batches(reader, source), reader.schema).select(chosen)
+        # Arrow does not check the string offsets of a mapped file on access.
+        table.validate(full=True)
     return build_graph(edges_from_table(table, source.path), options, source.path)
+
+
+def _batches(reader: Any, source: Source) -> Iterator[Any]:
+    """Yield the batches of a file; only compressed batches need memory."""
+    import pyarrow as pa
+
+    if hasattr(reader, "count_rows"):  # absent from older versions of pyarrow
+        values = reader.count_rows() * sum(width_of(field.type) for field in reader.schema)
+        memory.require(max(0, values - source.size), f"the edges of {source.path}")
+    largest = 0
+    for number in range(reader.num_record_batches):
+        memory.require(largest, f"the next part of {source.path}")  # batches have about equal sizes
+        before = pa.total_allocated_bytes()
+        yield reader.get_batch(number)
+        largest = max(largest, pa.total_allocated_bytes() - before)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed

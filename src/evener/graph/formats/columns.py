@@ -8,11 +8,12 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import ArgumentError, FormatError, first_clause
+from evener.errors import ArgumentError, FormatError, first_clause, shorten
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import decode_column, find_edge_columns
 from evener.graph.formats.edges import Edges, isolated_vertices, pieces
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
+from evener.system import memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
-__all__ = ["choose_columns", "choose_places", "edges_from_table", "read_metadata", "schema_of", "tables"]
+__all__ = [
+    "choose_columns",
+    "choose_places",
+    "edges_from_table",
+    "read_metadata",
+    "schema_of",
+    "tables",
+    "width_of",
+]
 
 _log = logging.getLogger("evener")
 
@@ -84,7 +93,7 @@ def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[in
             _log.warning(
                 "%s: the graph has no weights: no column is named weight, only %s; give columns=",
                 path,
-                ", ".join(map(repr, others)),
+                shorten(", ".join(map(repr, others)), 200),
             )
     if options.weighted and len(chosen) < 3:
         msg = f"expected a column named weight, found {found}; give columns="
@@ -128,7 +137,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     """
     import pyarrow as pa
 
-    columns = [decode_column(column) for column in table.columns]
+    columns = [column if _is_string_dictionary(column) else decode_column(column) for column in table.columns]
     for name, column in zip(table.column_names, columns, strict=True):
         if column.null_count:
             row = next(i for i, missing in enumerate(column.is_null()) if missing.as_py())
@@ -136,7 +145,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
                 f"expected a value in column {name!r}, but it is missing", row + first_row, path, first_line
             )
     ends = [_integers_if_whole(column) for column in columns[:2]]
-    strings = [pa.types.is_string(end.type) or pa.types.is_large_string(end.type) for end in ends]
+    strings = [_is_string_dictionary(end) or _is_string(end.type) for end in ends]
     integers = [pa.types.is_integer(end.type) for end in ends]
     if not (all(strings) or all(integers)):
         types = " and ".join(f"{table.column_names[i]!r} holds {ends[i].type}" for i in (0, 1))
@@ -149,6 +158,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
         (src, dst, _), ids = number_strings([*ends, extra], path)
         return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
+    memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
     src, dst = (end.to_numpy() for end in ends)
     for name, end in zip(table.column_names, (src, dst), strict=False):
         if end.dtype.kind == "i" and len(end) and end.min() < 0:
@@ -163,6 +173,29 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     if metadata.get("isolated"):
         add_isolated(edges, parse_isolated_ids(metadata["isolated"], path))
     return edges
+
+
+def _is_string(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_string_dictionary(column: Any) -> bool:
+    """Return whether a column holds codes and dictionaries of strings, without nulls in a dictionary."""
+    import pyarrow as pa
+
+    if not (pa.types.is_dictionary(column.type) and _is_string(column.type.value_type)):
+        return False
+    return not any(chunk.dictionary.null_count for chunk in column.chunks)
+
+
+def width_of(kind: Any) -> int:
+    """Return the bytes of a value of an Arrow type; 4 for a string, which is a code of a dictionary."""
+    try:
+        return int(kind.bit_width) // 8
+    except ValueError:
+        return 4
 
 
 def _isolated_names(given: list[Any], path: Path) -> Any:

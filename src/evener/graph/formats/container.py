@@ -116,9 +116,7 @@ def open_container(source: Source) -> MappedContainer:
     path = source.path
     with source.translate_errors():
         container = _map_container(path)
-        if not validated.is_validated(container.folder.fingerprint):
-            check(container, path)
-            validated.mark_validated(container.folder.fingerprint)
+        container.folder.validate(path, lambda: check(container, path))
     return container
 
 

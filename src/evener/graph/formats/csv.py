@@ -42,7 +42,9 @@ _INTEGER = re.compile(rb"[-+]?\d+")
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
 _NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
 # Error of Arrow for a value.
-_CONVERSION = re.compile(r"In CSV column #(\d+): .*error to (\w+): invalid (?:value '(.*)'|UTF8)", re.DOTALL)
+_CONVERSION = re.compile(
+    r"In CSV column #(\d+): [^']*error to (\w+): invalid (?:value '(.*)'|UTF8)", re.DOTALL
+)
 # Bytes of a block for records with line breaks; longer records are read without Arrow.
 _LONG_BLOCK = 1 << 24
 
@@ -192,10 +194,7 @@ def _read_with_arrow(
     named = {str(place): pa.type_for_alias(alias) for place, alias in zip(shape.places, types, strict=True)}
     if shape.fields > len(shape.names):
         named[str(len(shape.names))] = pa.null()
-    with (
-        source.translate_errors(),
-        pa.input_stream(str(source.path), compression=source.compression) as stream,
-    ):
+    with source.open() as stream:
         stream.read(shape.begin)
         return csv.read_csv(
             stream,

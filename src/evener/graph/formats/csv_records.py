@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import FormatError
+from evener.graph.formats.file import PART_BYTES, require_part
 from evener.graph.formats.text_stream import refuse_binary
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def read_head(source: Source) -> Head:
     with source.stream() as stream:
         data, more = b"", _HEAD_BYTES
         while True:
+            require_part(len(data), source.path)
             piece = bytearray(more)
             count = stream.readinto(memoryview(piece))
             data += bytes(memoryview(piece)[:count])
@@ -116,6 +118,7 @@ def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int
         for row, place in zip(rows, places, strict=True):
             row.append(fields[place].text or None)
         if len(rows[0]) == _PIECE:
+            require_part(PART_BYTES, source.path)
             for chunk, row in zip(chunks, rows, strict=True):
                 chunk.append(pa.array(row, pa.binary()))
                 row.clear()
@@ -138,11 +141,12 @@ def _first_records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) ->
 
 def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Iterator[Record]:
     """Yield the records of a text without empty lines; `whole` is false if the file goes on."""
-    blanks = rb"[ \t]*".replace(delimiter, b"")
     end = re.escape(delimiter)
-    field = re.compile(
-        blanks + rb'(?:"([^"]*(?:""[^"]*)*)"' + blanks + rb"|([^" + end + rb"\r\n]*))(" + end + rb"|\r?\n|\Z)"
-    )
+    # Possessive repeats need linear time only.
+    blanks = b"[" + b" \t".replace(delimiter, b"") + b"]*+"
+    quoted_field = blanks + rb'"([^"]*+(?:""[^"]*+)*+)"' + blanks
+    plain_field = blanks + rb"([^" + end + rb"\r\n]*+)"
+    field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")(" + end + rb"|\r?\n|\Z)")
     at, line = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1
     while at < len(data):
         start, fields, separator = at, [], delimiter

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, FormatError
+from evener.errors import ArgumentError, FormatError, shorten
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist_heading import Heading, read_heading
 from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
-from evener.graph.formats.name_lines import NUMBER, is_header_row, read_fields
+from evener.graph.formats.name_lines import NUMBER, Fields, is_header_row, read_fields
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
@@ -65,8 +65,11 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         heading, numbers = _begin(text, options)
         if numbers:
             edges = read_numbers(text, options, heading)
+            line, cut = text.line, text.cut
     if not numbers:
-        edges = _read_string_ids(source, options, heading)
+        fields = read_fields(source)
+        edges, line, cut = _edges_of_names(fields, source, options, heading), fields.last_line, fields.cut
+    _check_count(source.path, line, heading, len(edges.src), cut=cut)
     return build_graph(edges, options, source.path)
 
 
@@ -116,6 +119,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     dtype = heading.weights if options.weighted is not False else None
     if grammar is None:
         weights = np.empty(0, dtype) if options.weighted or dtype else None
+        _check_count(source.path, line, heading, 0, cut=False)
         edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path=source.path)
     else:
         part = parse_part(world, source, grammar, line=line, offset=offset)
@@ -136,7 +140,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
 
 def _warn_unread_weights(path: Path, third: bytes) -> None:
     """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
-    value = third.decode("utf-8", "replace")
+    value = shorten(third.decode("utf-8", "replace"), 60)
     _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
@@ -150,7 +154,6 @@ def read_numbers(text: Text, options: ReadOptions, heading: Heading, *, remedy: 
         grammar = _grammar_of(text, options, remedy=remedy)
         before = text.line
         edges = lines.parse(text, grammar)
-        _check_count(text.source.path, text.line, heading, len(edges.src), cut=text.cut)
         if edges.weights is not None:
             # If each line is an edge, the row gives the line number.
             gapless = text.line - before == len(edges.weights)
@@ -215,11 +218,11 @@ def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bo
         raise FormatError(msg, path=path, line=line)
 
 
-def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> Edges:
+def _edges_of_names(fields: Fields, source: Source, options: ReadOptions, heading: Heading) -> Edges:
     """Return the edges of a list with string ids, or with integer ids that have a point."""
     import pyarrow as pa
 
-    columns, line = read_fields(source)
+    columns, line = fields.columns, fields.line
     ends, count = columns[:2], len(columns)
     if len(line) > 1 and not heading.strings and is_header_row(columns):
         first = [end[0].as_py() for end in ends]
@@ -249,16 +252,25 @@ def _read_string_ids(source: Source, options: ReadOptions, heading: Heading) -> 
 
 def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
     """Return ids with a point, as `numpy.savetxt` writes them, as integers."""
-    texts = column.to_pylist()
-    wrong = next((row for row, text in enumerate(texts) if not _DECIMAL.fullmatch(text.encode())), None)
-    if wrong is None:
-        ids = np.array(texts, np.float64)
+    import pyarrow.compute as pc
+
+    wrong = _first_mismatch(column, rf"^(?:{_DECIMAL.pattern.decode()})$")
+    if wrong < 0:
+        ids = pc.utf8_ltrim(column, "+").cast("float64").to_numpy()
         whole = (ids >= 0) & (ids < _MAX_EXACT) & (ids == np.floor(ids))
         if whole.all():
             return ids.astype(np.int64)
         wrong = int((~whole).argmax())
-    msg = f"expected two integer vertex ids from 0 to 2^53, found {texts[wrong]!r}"
+    msg = f"expected two integer vertex ids from 0 to 2^53, found {column[wrong].as_py()!r}"
     raise FormatError(f"{msg}; {_NAMES}", path=path, line=int(line[wrong]))
+
+
+def _first_mismatch(column: Any, pattern: str) -> int:
+    """Return the row of the first string that does not match a pattern, or -1."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return int(pc.index(pc.match_substring_regex(column, pattern), pa.scalar(False)).as_py())  # noqa: FBT003 - the value sought
 
 
 def _parse_weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
@@ -267,15 +279,13 @@ def _parse_weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
     try:
         weights = column.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid as error:
-        for number, text in zip(line, column.to_pylist(), strict=True):
-            if not _NUMBER.match(text.encode()):
-                msg = f"expected a weight as third field, found {text!r}"
-                raise FormatError(msg, path=path, line=int(number)) from error
+        if (wrong := _first_mismatch(column, f"^(?i:{_NUMBER.pattern.decode()})")) >= 0:
+            msg = f"expected a weight as third field, found {column[wrong].as_py()!r}"
+            raise FormatError(msg, path=path, line=int(line[wrong])) from error
         raise FormatError(f"expected numbers as weights: {error}", path=path) from error
-    wrong = np.flatnonzero(~np.isfinite(weights))
-    if len(wrong):
-        msg = f"expected a weight, a finite number, as third field, found {weights[wrong[0]]}"
-        raise FormatError(msg, path=path, line=int(line[wrong[0]]))
+    if len(infinite := np.flatnonzero(~np.isfinite(weights))):
+        msg = f"expected a weight, a finite number, as third field, found {weights[infinite[0]]}"
+        raise FormatError(msg, path=path, line=int(line[infinite[0]]))
     if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
         with contextlib.suppress(pa.ArrowInvalid):  # parse again without rounding to floats
             weights = column.cast(heading.weights).to_numpy()

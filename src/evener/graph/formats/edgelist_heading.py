@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evener.errors import FormatError
+from evener.system import memory
 
 if TYPE_CHECKING:
     from evener.graph.formats.text_stream import Text
 
 __all__ = ["Heading", "read_heading"]
 
+# Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
+_CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
 
 
@@ -49,11 +52,14 @@ class Heading:
 
 def read_heading(text: Text) -> Heading:
     """Return the properties in the comments, and skip them."""
-    heading = Heading()
+    heading, checked = Heading(), text.offset
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
         heading.parse_comment(line.decode("utf-8", "replace").strip())
         if heading.weights not in (None, *_TYPES):
             msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
             raise FormatError(msg, path=text.source.path, line=text.line + 1)
         text.skip()
+        if text.offset - checked > _CHECK_BYTES:
+            checked = text.offset
+            memory.require(_LISTED_BYTES * _CHECK_BYTES, f"the ids in the comments of {text.source.path}")
     return heading

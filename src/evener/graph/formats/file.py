@@ -1,4 +1,4 @@
-"""Input and output files: compression, and errors of the file system."""
+"""Input and output files: compression, checks of the memory, and errors of the system and of decoders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import EvenerError, FileError, FormatError
+from evener.errors import EvenerError, FileError, FormatError, first_clause
 from evener.system import memory
 from evener.system.files import NOT_UTF8, has_utf8_path
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Source", "Stream", "open_compressed"]
+__all__ = ["PART_BYTES", "Source", "Stream", "open_compressed", "require_part"]
+
+# Bytes of decompressed content between two checks of the memory.
+PART_BYTES = 1 << 24
+
+# Bytes of memory per byte of text, until the next check: the line "1" becomes an integer of 8 bytes.
+_EXPANSION = 8
 
 
 class Stream:
@@ -56,6 +62,32 @@ class Stream:
         self._file.close()
 
 
+class _CheckedFile:
+    """A stream as a Python file, for readers that keep what they read: it checks the memory for each part."""
+
+    closed = False
+
+    def __init__(self, source: Source, stream: Stream) -> None:
+        self._source = source
+        self._stream = stream
+        self._unchecked = 0
+
+    def read(self, nbytes: int) -> memoryview:
+        """Return the next bytes; fewer only at the end."""
+        self._unchecked += nbytes
+        if self._unchecked > PART_BYTES:
+            self._unchecked = 0
+            require_part(PART_BYTES, self._source.path)
+        piece = memoryview(bytearray(nbytes))
+        with self._source.translate_errors():
+            return piece[: self._stream.readinto(piece)]
+
+
+def require_part(nbytes: int, path: Path) -> None:
+    """Raise `OutOfMemoryError` if the memory is too small for the next bytes of a text."""
+    memory.require(_EXPANSION * nbytes, f"the next part of {path}")
+
+
 @dataclass(frozen=True)
 class Source:
     """A file to read, a part of it, or a folder for formats that use folders.
@@ -80,13 +112,20 @@ class Source:
         """Bytes of the file on disk, or of the part to read."""
         return (self.path.stat().st_size if self.stop is None else self.stop) - self.start
 
-    def check(self, *, folder: bool = False) -> None:
+    def check(self, *, folder: bool = False, empty: bool = False) -> None:
         """Check that the path exists, is a file or folder as expected, and is not empty.
+
+        Parameters
+        ----------
+        folder : bool
+            Expect a folder.
+        empty : bool
+            Accept an empty file.
 
         Raises
         ------
         FileError
-            If the path does not exist, cannot be read, or is a folder or pipe instead of a file.
+            If the path does not exist, cannot be read, or is a folder, pipe or device instead of a file.
         FormatError
             If the file is empty, or a folder is expected.
         """
@@ -103,16 +142,23 @@ class Source:
             raise FileError(f"expected a file of this format, but {path} is a folder")
         if folder and not stat.S_ISDIR(status.st_mode):
             raise FormatError("expected a folder with a manifest and arrays, found a file", path=path)
-        if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
-            raise FileError(
-                f"expected a file, but {path} is a pipe, which cannot be read twice; save it to a file"
-            )
-        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        if not folder and not stat.S_ISREG(status.st_mode):
+            is_pipe = stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode)
+            kind = "pipe" if is_pipe else "device"
+            msg = f"expected a file, but {path} is a {kind}, which cannot be read twice; save it to a file"
+            raise FileError(msg)
+        if not folder and not empty and status.st_size == 0:
             raise FormatError("expected a graph, but the file is empty", path=path)
 
     @contextmanager
-    def translate_errors(self) -> Iterator[None]:
-        """Convert errors of the system and of decompression to errors of Evener."""
+    def translate_errors(self, content: str = "text") -> Iterator[None]:
+        """Convert errors of the system and of decoders to errors of Evener.
+
+        Parameters
+        ----------
+        content : str
+            The expected content, for messages: "Parquet data".
+        """
         try:
             yield
         except EvenerError:
@@ -123,16 +169,17 @@ class Source:
             if has_utf8_path(self.path):
                 raise
             raise FileError(f"cannot read {self.path}: {NOT_UTF8}") from error
-        except EOFError as error:
-            raise FormatError(f"the file is truncated: {error}; download it again", path=self.path) from error
-        except OSError as error:
-            if self.compression is not None and error.errno is None:
-                msg = (
-                    f"the {self.compression} data is damaged or truncated ({_cause(error)}); "
-                    "download it again"
-                )
-                raise FormatError(msg, path=self.path) from error
-            raise FileError(f"cannot read {self.path}: {_cause(error)}") from error
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise FileError(f"cannot read {self.path}: {_cause(error)}") from error
+            if not isinstance(error, _decoder_errors()):
+                raise
+            cause = first_clause(error)
+            if isinstance(error, OSError) and self.compression is not None:
+                msg = f"the {self.compression} data is damaged or truncated ({cause}); download it again"
+            else:
+                msg = f"expected {content}, but it is damaged or of another kind ({cause}); download it again"
+            raise FormatError(msg, path=self.path) from error
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
@@ -144,21 +191,27 @@ class Source:
             finally:
                 stream.close()
 
-    def open(self) -> Any:
-        """Return an open file for Arrow, decompressed; the part of a file is in memory."""
+    @contextmanager
+    def open(self) -> Iterator[Any]:
+        """Open the file for a reader of Arrow, decompressed, with checks of the memory."""
         import pyarrow as pa
 
-        if self.stop is None:
-            return pa.input_stream(str(self.path), compression=self.compression)
-        return pa.BufferReader(self.read_bytes())
+        with self.translate_errors():
+            stream = Stream(self)
+        try:
+            yield pa.PythonFile(_CheckedFile(self, stream), mode="r")
+        finally:
+            stream.close()
 
     def read_bytes(self) -> bytes:
         """Return all bytes, decompressed."""
+        pieces: list[bytes] = []
         with self.stream() as stream:
-            pieces = []
-            piece = bytearray(1 << 24)
+            piece = bytearray(PART_BYTES)
             while count := stream.readinto(memoryview(piece)):
                 pieces.append(bytes(memoryview(piece)[:count]))
+                if count == PART_BYTES:  # the bytes that join the pieces, and the next piece
+                    memory.require((len(pieces) + 1) * PART_BYTES, f"the content of {self.path}")
         return b"".join(pieces)
 
 
@@ -181,6 +234,18 @@ def open_compressed(target: Path, compression: str | None) -> Iterator[Any]:
         if type(error) is not pa.ArrowException:
             raise
         raise OSError(str(error)) from error  # raised by a compressor
+
+
+def _decoder_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of decoders for content that is damaged or of another format."""
+    import lzma
+    import zipfile
+    import zlib
+
+    import pyarrow as pa
+
+    errors = (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+    return *errors, pa.ArrowException
 
 
 def _cause(error: OSError) -> str:

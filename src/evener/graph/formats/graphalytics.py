@@ -32,6 +32,7 @@ from evener.graph.formats.text_part import (
 )
 from evener.graph.formats.text_stream import open_text
 from evener.graph.share import EdgeIds, EdgeShare
+from evener.system import memory
 from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write, atomic_write_all
 
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
+# Largest properties file.
+_MAX_PROPERTIES_BYTES = 1 << 20
+# Bytes per vertex for the sorted ids, and per edge for the places of its ends.
+_SORT_BYTES, _PLACE_BYTES = 17, 24
 # The names of links to new files begin with this.
 _LINK = ".new-"
 
@@ -98,7 +103,6 @@ def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], 
     """Return the properties file, the properties, and whether edges have weights."""
     refuse_columns(options, "a Graphalytics graph")
     path = _properties_path(source)
-    Source(path).check()
     properties = _read_properties(path)
     weighted = bool(properties.get("edge-properties.names", "").strip())
     if options.weighted and not weighted:
@@ -113,21 +117,27 @@ def _properties_path(source: Source) -> Path:
 
 def _read_properties(path: Path) -> dict[str, str]:
     """Return the properties of the graph, without the prefix ``graph.NAME.``."""
+    source = Source(path)
+    source.check()
+    if source.size > _MAX_PROPERTIES_BYTES:
+        msg = f"expected at most {_MAX_PROPERTIES_BYTES:,} bytes of properties, found {source.size:,}"
+        raise FormatError(msg, path=path)
     try:
-        text = Source(path).read_bytes().decode()
+        text = source.read_bytes().decode()
     except UnicodeDecodeError:
         raise FormatError("expected properties as text, found binary data", path=path) from None
     found = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith(("#", "!")):
             continue
-        match = re.fullmatch(r"\s*graph\.(.+?)\s*[=:]\s*(.*?)\s*", line)
+        match = re.fullmatch(r"graph\.([^=:]+)[=:](.*)", line.strip())
         if match is None:
             msg = f"expected 'graph.NAME.PROPERTY = VALUE', found {line[:60]!r}"
             raise FormatError(msg, path=path, line=number)
         # The name of a graph may hold points.
-        key = match[1].removeprefix(f"{path.stem}.")
-        found[key if key != match[1] else match[1].partition(".")[2]] = match[2]
+        name = match[1].strip()
+        key = name.removeprefix(f"{path.stem}.")
+        found[key if key != name else name.partition(".")[2]] = match[2].strip()
     return found
 
 
@@ -140,7 +150,9 @@ def _component_file(properties: dict[str, str], key: str, path: Path) -> Source:
     for suffix, compression in {"": None, **COMPRESSIONS}.items():
         file = path.with_name(name + suffix)
         if file.exists():
-            return Source(file, COMPRESSIONS.get(file.suffix) if compression is None else compression)
+            component = Source(file, COMPRESSIONS.get(file.suffix) if compression is None else compression)
+            component.check(empty=True)
+            return component
     msg = f"expected the file {path.with_name(name)}, {key} of {path.name}, but it does not exist"
     raise FileError(msg)
 
@@ -169,12 +181,13 @@ def _read_vertices(source: Source) -> NDArray[np.int64]:
             return np.empty(0, dtype=np.int64)
 
     def attempt(*, threads: bool) -> NDArray[np.int64]:
-        with source.translate_errors(), source.open() as stream:
+        with source.open() as stream:
             table = csv.read_csv(
                 stream,
                 read_options=csv.ReadOptions(column_names=["id"], use_threads=threads),
                 convert_options=csv.ConvertOptions(column_types={"id": pa.int64()}, null_values=[]),
             )
+        memory.require(_SORT_BYTES * len(table), f"the vertices of {source.path}")
         column: NDArray[np.int64] = table.column(0).to_numpy()
         return column
 
@@ -221,6 +234,7 @@ def _grammar_of(source: Source, *, weighted: bool, read_weights: bool) -> lines.
 
 def _renumber(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
     """Replace ids of tails and heads by positions, unless the ids are ``0..n-1``."""
+    memory.require(_PLACE_BYTES * len(edges.src), f"the edges of {path}")
     for end in (edges.src, edges.dst):
         place = np.minimum(np.searchsorted(ids, end), max(len(ids) - 1, 0))
         unknown = np.flatnonzero(ids[place] != end) if len(ids) else np.arange(min(len(end), 1))

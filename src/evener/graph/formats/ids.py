@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
+from evener.system import memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["add_isolated", "number_strings", "parse_isolated_ids", "refuse_names"]
 
+# Bytes of a short Python string.
+_STRING_BYTES = 64
+# Bytes per id for sorted copies of integer ids.
+_RENUMBER_BYTES = 40
+
 
 def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
     """Number the strings of several Arrow columns in ascending order.
@@ -27,7 +33,7 @@ def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint
     Parameters
     ----------
     columns : list of pyarrow.ChunkedArray
-        Strings, without nulls.
+        Strings, or dictionaries of strings, without nulls.
     path : Path
         Path of the file, for messages.
 
@@ -42,20 +48,43 @@ def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint
     ------
     FormatError
         If a string holds the character NUL, which ends strings in NumPy.
+    OutOfMemoryError
+        If the ids need more memory than is available.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = [column.cast(pa.large_string()) for column in columns]
-    distinct = pc.unique(pa.chunked_array([c for column in text for c in column.chunks], pa.large_string()))
+    rows = sum(map(len, columns))
+    memory.require(8 * rows + sum(column.nbytes for column in columns), f"the ids of {path}")
+    encoded = pa.chunked_array([_encode(chunk) for column in columns for chunk in column.chunks])
+    unified = encoded.unify_dictionaries()
+    del encoded
+    names = unified.chunk(0).dictionary
+    codes = np.concatenate([part.indices.to_numpy() for part in unified.chunks])
+    used = np.zeros(len(names), np.bool_)
+    used[codes] = True
     # Python and NumPy sort by code point, Arrow by UTF-8 bytes; both orders are equal.
-    ids = distinct.take(pc.sort_indices(distinct))
+    order = pc.sort_indices(names).to_numpy()
+    order = order[used[order]]
+    memory.require(_STRING_BYTES * len(order) + 2 * names.nbytes, f"the list of ids of {path}")
+    ids = names.take(pa.array(order))
     cut = pc.index(pc.match_substring(ids, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
     if cut >= 0:
         msg = f"expected vertex ids without the character NUL, found {ids[cut].as_py()!r}"
         raise FormatError(msg, path=path)
-    positions = [pc.index_in(column, value_set=ids) for column in text]
-    return [f.to_numpy().astype(np.uint32) for f in positions], string_array(ids.to_pylist())
+    places = np.empty(len(names), np.uint32)
+    places[order] = np.arange(len(order), dtype=np.uint32)
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    return np.split(places[codes], ends), string_array(ids.to_pylist())
+
+
+def _encode(strings: Any) -> Any:
+    """Return an Arrow array of strings, or of a dictionary of strings, as codes and a dictionary."""
+    import pyarrow as pa
+
+    encoded = strings if pa.types.is_dictionary(strings.type) else strings.dictionary_encode()
+    indices, names = encoded.indices.cast(pa.int32()), encoded.dictionary.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(indices, names)
 
 
 def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
@@ -84,6 +113,8 @@ def refuse_names(graph: Graph, pattern: str, why: str) -> None:
 
 def add_isolated(edges: Edges, isolated: NDArray[np.int64]) -> None:
     """Add vertices without edges to edges with integer ids; tails and heads become positions."""
+    count = len(edges.src) + len(edges.dst) + len(isolated)
+    memory.require(_RENUMBER_BYTES * count, f"the ids of {count:,} ends of edges")
     ids = np.unique(np.concatenate([edges.src.astype(np.int64), edges.dst.astype(np.int64), isolated]))
     edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
     edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)

@@ -57,7 +57,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             raise FormatError(msg, path=source.path, line=where)
         weighted = field != "pattern" and options.weighted is not False
         grammar = lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, min_id=1, max_id=n)
-        edges = lines.parse(text, grammar) if n else Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
+        edges = lines.parse(text, grammar)
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
@@ -74,7 +74,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     kept = replace(options, directed=None, self_loops="keep", duplicates="keep")
     graph = build_graph(edges, kept, source.path)
     if not parallel:
-        graph = sum_parallel_edges(graph)
+        graph = sum_parallel_edges(graph, widen_integers=True)
     # An undirected graph has the edges of both triangles, as the directed graph of a symmetric matrix.
     return apply_options(graph, options, source.path, symmetric=True)
 

@@ -14,7 +14,7 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import blocks, narrow_integers
-from evener.graph.formats.file import open_compressed
+from evener.graph.formats.file import open_compressed, require_part
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import graph_from_rows
 from evener.graph.formats.text_stream import open_text
@@ -44,11 +44,14 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         n, m, before, weighted, heading = _heading(text)
         memory.require(8 * (n + 1) + (16 if weighted else 8) * m, f"the graph {path}")
         for chunk in text.chunks():
-            view = memoryview(chunk.bytes)[chunk.start : chunk.stop]
-            rows = _rows(bytes(view), text, before=before, weighted=weighted, n=n)
-            degrees.append(rows[0])
-            targets.append(rows[1])
-            weights.append(rows[2])
+            require_part(chunk.stop - chunk.start, path)
+            for part in chunk.arrow_lines():
+                rows = _rows(part, text, before=before, weighted=weighted, n=n)
+                degrees.append(rows[0])
+                targets.append(rows[1])
+                weights.append(rows[2])
+    kept = sum(map(len, degrees)), sum(map(len, targets))
+    memory.require(24 * kept[0] + (24 if weighted else 8) * kept[1], f"the graph {path}")
     degree = np.concatenate([*degrees, np.empty(0, np.int64)])
     if len(degree) > n and not degree[n:].any():  # empty lines at the end
         degree = degree[:n]
@@ -83,20 +86,16 @@ def _heading(text: Text) -> tuple[int, int, int, bool, int]:
 
 
 def _rows(
-    chunk: bytes, text: Text, *, before: int, weighted: bool, n: int
+    lines: Any, text: Text, *, before: int, weighted: bool, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """Return degrees, heads and weights of the rows of one chunk."""
+    """Return degrees, heads and weights of the rows in some lines, given as Arrow strings."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     path = text.source.path
-    byte_array = np.frombuffer(chunk, np.uint8)
-    ends = np.flatnonzero(byte_array == ord("\n"))
-    offsets = pa.py_buffer(np.concatenate([[0], ends + 1]).astype(np.int32))
-    lines = pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(chunk))
     is_row = ~pc.starts_with(lines, "%").to_numpy(zero_copy_only=False)
     number = text.line + 1 + np.flatnonzero(is_row)
-    text.line += len(ends)
+    text.line += len(lines)
     rows = pc.ascii_trim_whitespace(lines.filter(pa.array(is_row)))
     fields = pc.ascii_split_whitespace(rows)
     counts = pc.list_value_length(fields).to_numpy().astype(np.int64)

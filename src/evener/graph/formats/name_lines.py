@@ -8,13 +8,15 @@ fields, blanks, tabs and commas all separate fields. A field in double quotes is
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.errors import FormatError, first_clause
+from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
+from evener.graph.formats.file import require_part
 from evener.graph.formats.text_stream import open_text
+from evener.system import memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,38 +25,67 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source
 
-__all__ = ["NUMBER", "is_header_row", "read_fields"]
+__all__ = ["NUMBER", "Fields", "is_header_row", "read_fields"]
 
 # A number without blanks, as a field.
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 
-_BLANKS = r"[ \t]*"
 _ANY = r"[ \t]*,[ \t]*|[ \t]+"
 # Separators of one kind, and signs that a line has another separator too.
 _ONE_KIND = {"\t": r" *\t[ \t]*", ",": r"[ \t]*,[ \t]*"}
 _MIXED = {"\t": r"[^\t ] +[^\t ]|,", ",": r"[^, \t][ \t]+[^, \t]"}
 _WORDS = {"\t": "tabs", ",": "commas"}
+# A field that a quote begins or not, and the separator after it; possessive repeats need linear time only.
+_QUOTED = r'"([^"]*+(?:""[^"]*+)*+)"'
+_FIELD = {
+    "\t": re.compile(rf'(?:{_QUOTED} *+|((?!")[^\t]*+))(?:\t[ \t]*+|$)'),
+    ",": re.compile(rf'(?:{_QUOTED}[ \t]*+|((?!")[^,]*+))(?:,[ \t]*+|$)'),
+    "": re.compile(rf'(?:{_QUOTED}|((?!")[^ \t,]*+))(?:[ \t]*+,[ \t]*+|[ \t]++|$)'),
+}
+
+# Fields of one text may need this many times the memory of the text.
+_FIELD_COPIES = 3
 
 
-def read_fields(source: Source) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the columns of the fields as Arrow strings, and the line number of each row.
+class Fields(NamedTuple):
+    """The fields of the lines of a text.
+
+    Attributes
+    ----------
+    columns : list of pyarrow.ChunkedArray
+        The fields by column, as strings.
+    line : ndarray
+        The line number of each row, from 1.
+    last_line : int
+        Number of the last line of the text.
+    cut : bool
+        Whether the last line has no newline.
+    """
+
+    columns: list[Any]
+    line: NDArray[np.intp]
+    last_line: int
+    cut: bool
+
+
+def read_fields(source: Source) -> Fields:
+    """Return the fields of a text with names.
 
     Raises
     ------
     FormatError
         If a line has another number of fields than the first, an unclosed quote, or no tail or head. Also if
         the separators have two meanings.
+    OutOfMemoryError
+        If the fields need more memory than is available.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = pc.utf8_trim_whitespace(_read_lines(source).column(0))
-    comment = pc.or_(pc.starts_with(text, "#"), pc.starts_with(text, "%"))
-    kept = pc.invert(pc.or_(pc.equal(text, ""), comment))
-    line = np.flatnonzero(kept.to_numpy(zero_copy_only=False)) + 1
-    text = text.filter(kept)
+    text, line, last_line, cut = _read_lines(source)
     if not len(text):
-        return [pa.chunked_array([], pa.string())] * 2, line
+        return Fields([pa.chunked_array([], pa.string())] * 2, line, last_line, cut)
+    memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {source.path}")
     if pc.any(pc.ends_with(text, ",")).as_py():  # a comma at the end separates nothing
         text = pc.replace_substring_regex(text, r"[ \t]*,$", "")
     fields, separator = _choose_fields(text, line, source.path)
@@ -74,7 +105,7 @@ def read_fields(source: Source) -> tuple[list[Any], NDArray[np.intp]]:
         if len(empty):
             msg = "expected a tail and a head, found an empty field; complete or remove the line"
             raise FormatError(msg, path=source.path, line=int(line[empty[0]]))
-    return columns, line
+    return Fields(columns, line, last_line, cut)
 
 
 def _choose_fields(text: Any, line: NDArray[np.intp], path: Path) -> tuple[Any, str]:
@@ -127,22 +158,29 @@ def _split_quoted(text: Any, separator: str, line: NDArray[np.intp], path: Path)
     """Return the fields of lines with quotes. Only a quote at the start of a field begins a quoted field."""
     import pyarrow as pa
 
-    plain = f"[^{separator}]*?" if separator else r"[^ \t,]*"
-    field = re.compile(rf'(?:"((?:[^"]|"")*)"|((?!"){plain}))(?:{_ONE_KIND.get(separator, _ANY)}|{_BLANKS}$)')
-    rows = []
-    for number, content in zip(line, text.to_pylist(), strict=True):
-        at, row = 0, []
-        while True:
-            match = field.match(content, at)
-            if match is None:
-                msg = f"expected a closing quote before the next separator, found {content[at : at + 60]!r}"
-                raise FormatError(f"{msg}; double each quote in a name", path=path, line=int(number))
-            row.append(match[2] if match[1] is None else match[1].replace('""', '"'))
-            at = match.end()
-            if at == len(content):
-                break
-        rows.append(row)
-    return pa.chunked_array([pa.array(rows, pa.list_(pa.string()))])
+    kind = pa.list_(pa.string())
+    parts, done = [], 0
+    for part in text.chunks:
+        numbers = line[done : done + len(part)].tolist()
+        rows = (_quoted_fields(*row, separator, path) for row in zip(part.to_pylist(), numbers, strict=True))
+        parts.append(pa.array(rows, kind, size=len(part)))
+        done += len(part)
+    return pa.chunked_array(parts, kind)
+
+
+def _quoted_fields(content: str, line: int, separator: str, path: Path) -> list[str]:
+    """Return the fields of one line with quotes."""
+    at, row = 0, []
+    while True:
+        match = _FIELD[separator].match(content, at)
+        if match is None:
+            msg = f"expected a closing quote before the next separator, found {content[at : at + 60]!r}"
+            raise FormatError(f"{msg}; double each quote in a name", path=path, line=line)
+        quoted = match[1] is not None
+        row.append(match[1].replace('""', '"') if quoted else match[2].rstrip(" \t"))
+        at = match.end()
+        if at == len(content):
+            return row
 
 
 def is_header_row(columns: list[Any]) -> bool:
@@ -161,34 +199,35 @@ def is_header_row(columns: list[Any]) -> bool:
     )
 
 
-def _read_lines(source: Source) -> Any:
+def _read_lines(source: Source) -> tuple[Any, NDArray[np.intp], int, bool]:
+    """Return the lines with fields, their numbers, the number of the last line, and whether it was cut."""
     import pyarrow as pa
-    from pyarrow import csv
+    import pyarrow.compute as pc
 
-    with (
-        source.translate_errors(),
-        pa.input_stream(str(source.path), compression=source.compression) as stream,
-    ):
-        try:
-            return csv.read_csv(
-                stream,
-                read_options=csv.ReadOptions(column_names=["line"]),
-                # No text contains this delimiter, so each line is one field.
-                parse_options=csv.ParseOptions(delimiter="\x01", quote_char=False, ignore_empty_lines=False),
-                convert_options=csv.ConvertOptions(column_types={"line": pa.string()}),
-            )
-        except pa.ArrowInvalid as error:
-            msg = f"expected lines of UTF-8 text; convert the file to UTF-8 ({first_clause(error)})"
-            raise FormatError(msg, path=source.path, line=_first_invalid_line(source)) from error
-
-
-def _first_invalid_line(source: Source) -> int | None:
-    """Return the number of the first line that is not UTF-8, from 1; or None."""
+    kept, numbers = [], []
     with open_text(source) as text:
-        while (line := text.peek()) is not None:
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return text.line + 1
-            text.skip()
-    return None
+        for chunk in text.chunks():
+            require_part(chunk.stop - chunk.start, source.path)
+            for lines in chunk.arrow_lines():
+                try:
+                    lines.validate(full=True)
+                except pa.ArrowInvalid as error:
+                    valid = map(_is_utf8, lines.cast(pa.binary()).to_pylist())
+                    line = text.line + 1 + list(valid).index(False)
+                    msg = "expected lines of UTF-8 text; convert the file to UTF-8"
+                    raise FormatError(msg, path=source.path, line=line) from error
+                trimmed = pc.utf8_trim_whitespace(lines)
+                ignored = pc.or_(pc.starts_with(trimmed, "#"), pc.starts_with(trimmed, "%"))
+                is_row = pc.invert(pc.or_(pc.equal(trimmed, ""), ignored))
+                kept.append(trimmed.filter(is_row))
+                numbers.append(text.line + 1 + np.flatnonzero(is_row.to_numpy(zero_copy_only=False)))
+                text.line += len(lines)
+        return pa.chunked_array(kept, pa.string()), np.concatenate(numbers), text.line, text.cut
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Grammar", "fields_of", "parse"]
 
-# Bytes per part of a chunk; a thread parses one part at a time.
-PART_BYTES = 1 << 20
-
 _MAX_UINT32 = np.iinfo(np.uint32).max
 _MAX_INT64 = np.iinfo(np.int64).max
 _BETWEEN = re.compile(rb"[ \t]*,[ \t]*|[ \t]+")
@@ -112,7 +109,7 @@ class _Rows:
         from evener.kernels.cpu import text as kernel
 
         view = np.frombuffer(chunk.bytes, dtype=np.uint8)
-        bounds = _split_lines(chunk)
+        bounds = np.array(chunk.bounds(), dtype=np.uint64)
         lines = np.empty(len(bounds) - 1, dtype=np.int64)
         kernel.count_lines(view, bounds, lines)
         before = np.concatenate([[0], np.cumsum(lines)])
@@ -254,6 +251,8 @@ class _Rows:
             kernel.WRONG_FIELDS: f"{grammar.fields} fields, as in the first line, found",
             kernel.NO_PREFIX: f"a line that begins with {grammar.prefix.decode()!r}, found",
         }[kind]
+        if max_id < grammar.min_id:
+            expected = "no edges, because the heading says 0 vertices, found"
         msg = f"expected {expected} {line_text}"
         name = kind == kernel.NOT_INTEGER or (kind == kernel.TOO_LARGE and grammar.max_id is None)
         if name and grammar.remedy:
@@ -278,15 +277,6 @@ def _values(words: NDArray[np.bytes_], characters: NDArray[np.uint8], chunk: Chu
     values = words.astype(np.float64)
     values[long] = [float(text) for text in texts]
     return values
-
-
-def _split_lines(chunk: Chunk) -> NDArray[np.uint64]:
-    """Return the bounds of the parts of a chunk, cut at newlines."""
-    text, start, stop = chunk
-    bounds = [start]
-    while bounds[-1] < stop:
-        bounds.append(text.find(b"\n", min(bounds[-1] + PART_BYTES, stop - 1), stop) + 1)
-    return np.array(bounds, dtype=np.uint64)
 
 
 def _line_start(text: bytearray, start: int, lines: int) -> int:

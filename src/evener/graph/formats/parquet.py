@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, EvenerError, FormatError, first_clause
+from evener.errors import ArgumentError
 from evener.graph.formats.columns import (
     choose_columns,
     edges_from_table,
     read_metadata,
     schema_of,
     tables,
+    width_of,
 )
 from evener.graph.formats.edges import build_graph
 from evener.graph.formats.ids import parse_isolated_ids
 from evener.graph.formats.registry import Format
 from evener.graph.share import EdgeIds, EdgeShare
+from evener.system import memory
 from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -38,36 +39,35 @@ __all__ = ["FORMAT"]
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a Parquet file."""
-    from evener.system import memory
-
     source.check()
-    with source.translate_errors(), _translate_errors(source), open_parquet(source) as file:
+    with open_parquet(source) as file:
         chosen = choose_columns(file.schema_arrow.names, options, source.path)
-        memory.require(8 * file.metadata.num_rows, f"the edges of {source.path}")
+        _require(file, chosen, range(file.num_row_groups), source)
         table = file.read(columns=chosen).select(chosen)
         table.validate(full=True)  # checks that strings are UTF-8
     return build_graph(edges_from_table(table, source.path), options, source.path)
 
 
 def open_parquet(source: Source) -> Any:
-    """Return an open Parquet file."""
+    """Return an open Parquet file, which gives strings as dictionaries."""
+    import pyarrow as pa
     from pyarrow import parquet
 
-    return parquet.ParquetFile(str(source.path))
+    with parquet.ParquetFile(str(source.path)) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+    strings = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+    return parquet.ParquetFile(str(source.path), metadata=metadata, read_dictionary=strings)
 
 
-@contextmanager
-def _translate_errors(source: Source) -> Iterator[None]:
-    """Convert errors of Arrow to `FormatError`."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        if isinstance(error, (EvenerError)) or (isinstance(error, OSError) and error.errno is not None):
-            raise
-        msg = f"expected a Parquet file: {first_clause(error)}; download it again"
-        raise FormatError(msg, path=source.path) from error
+def _require(file: Any, chosen: list[str], groups: Iterable[int], source: Source) -> None:
+    """Raise `OutOfMemoryError` if the columns of row groups, and a copy of them, need too much memory."""
+    width = sum(width_of(file.schema_arrow.field(name).type) for name in chosen)
+    nbytes = 0
+    for group in map(file.metadata.row_group, groups):
+        columns = (group.column(place) for place in range(group.num_columns))
+        strings = (c for c in columns if c.physical_type == "BYTE_ARRAY" and c.path_in_schema in chosen)
+        nbytes += 2 * width * group.num_rows + sum(c.total_uncompressed_size for c in strings)
+    memory.require(nbytes, f"the edges of {source.path}")
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
@@ -75,9 +75,10 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
 
     def own_rows() -> tuple[EdgeIds, dict[str, Any]]:
         source.check()
-        with source.translate_errors(), _translate_errors(source), open_parquet(source) as file:
+        with source.translate_errors("Parquet data"), open_parquet(source) as file:
             groups, first = _own_groups(file.metadata, world)
             chosen = choose_columns(file.schema_arrow.names, options, source.path)
+            _require(file, chosen, groups, source)
             tables = (file.read_row_group(group, columns=chosen) for group in groups)
             empty = file.schema_arrow.empty_table().select(chosen)
             metadata = read_metadata(file.schema_arrow)

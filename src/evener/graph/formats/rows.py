@@ -11,6 +11,7 @@ from evener.graph import csr
 from evener.graph.arrays import check_csr
 from evener.graph.arrays import check_symmetric as check_rows_symmetric
 from evener.graph.graph import Graph
+from evener.system import memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,10 @@ __all__ = [
     "sum_parallel_edges",
     "to_undirected",
 ]
+
+
+# Bytes per edge for the sums of parallel edges.
+_SUM_BYTES = 20
 
 
 def graph_from_rows(
@@ -127,16 +132,21 @@ def parallel_edges(graph: Graph) -> NDArray[np.bool_]:
     return same
 
 
-def sum_parallel_edges(graph: Graph) -> Graph:
-    """Return the graph with one edge for parallel edges, whose weight is the sum of their weights."""
+def sum_parallel_edges(graph: Graph, *, widen_integers: bool = False) -> Graph:
+    """Return the graph with one edge for parallel edges, whose weight is the sum of their weights.
+
+    `widen_integers` gives sums of int32 weights the type int64.
+    """
     same = parallel_edges(graph)
     if not same.any():
         return graph
+    memory.require(_SUM_BYTES * graph.m, f"the sums of {graph.m:,} weights")
     kept = np.flatnonzero(~same)
     offsets = np.searchsorted(kept, graph.offsets).astype(np.uint64)
     weights = None
     if graph.weights is not None:
-        dtype = np.dtype(np.int64) if graph.weights.dtype.kind == "i" else graph.weights.dtype
+        widen = widen_integers and graph.weights.dtype.kind == "i"
+        dtype = np.dtype(np.int64) if widen else graph.weights.dtype
         weights = np.add.reduceat(graph.weights, kept, dtype=dtype)
     directed = graph.directed
     return Graph(offsets, graph.targets[kept], weights=weights, directed=directed, validate=False)

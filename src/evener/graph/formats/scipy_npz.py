@@ -3,14 +3,14 @@
 SciPy sums entries that repeat, so the reader sums them too. `write` stores parallel edges as entries that
 repeat, and adds an array named `parallel_edges` to the archive. The reader then keeps the entries apart.
 
-SciPy crashes on some malformed files. The reader checks all headers before SciPy loads an array, loads no
-pickles, and checks the rows fully.
+SciPy crashes on some malformed files, and cuts arrays that are too long. The reader therefore reads the
+arrays itself: it checks all headers first, loads no pickles, and checks the rows fully.
 """
 
 from __future__ import annotations
 
 import zipfile
-import zlib
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +19,16 @@ from numpy.lib import format as npy
 from evener.errors import FormatError
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import Edges, build_graph
-from evener.graph.formats.npy import read_header
+from evener.graph.formats.npy import Header, read_header
 from evener.graph.formats.registry import Format
-from evener.graph.formats.rows import graph_from_rows
+from evener.graph.formats.rows import apply_options, graph_from_rows, sum_parallel_edges
 from evener.system import memory
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
@@ -39,106 +41,107 @@ _ARRAYS = {
     "csc": ("indptr", "indices", "data"),
     "coo": ("row", "col", "data"),
 }
-_COUNTS = {"indptr", "indices", "row", "col"}
+# Kinds of dtypes of each array.
+_KINDS = {"shape": "iu", "indptr": "iu", "indices": "iu", "row": "iu", "col": "iu", "data": "iufb"}
 # Name of an array in an archive whose entries that repeat are parallel edges.
 _PARALLEL = "parallel_edges"
+# The arrays are copied to other types.
+_COPIES = 2
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSR, CSC or COO matrix; a boolean matrix gives no weights."""
-    from scipy import sparse
-
     refuse_columns(options, "a sparse matrix")
     source.check()
     path = source.path
-    parallel = _PARALLEL in _check_headers(source)
-    try:
-        with source.translate_errors(), path.open("rb") as file:
-            matrix: Any = sparse.load_npz(file)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise FormatError(
-            f"expected a SciPy sparse matrix: {str(error).splitlines()[0]}", path=path
-        ) from error
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise FormatError(f"expected a square matrix, found shape {matrix.shape}", path=path)
-    if matrix.data.dtype.kind not in "iufb":
-        raise FormatError(f"expected numbers as weights, found {matrix.data.dtype}", path=path)
-    n = matrix.shape[0]
-    if matrix.format != "coo":
-        _check_rows(matrix, n, path)
-    if not parallel:
-        matrix.sum_duplicates()
-    weights = None if matrix.data.dtype == np.bool_ else matrix.data
-    if matrix.format == "csr":
-        return graph_from_rows(
-            matrix.indptr.astype(np.uint64),
-            matrix.indices.astype(np.uint32),
-            weights,
-            directed=True,
-            options=options,
-            path=path,
-        )
-    if matrix.format == "csc":
-        edges = Edges(matrix.indices, np.repeat(np.arange(n), np.diff(matrix.indptr)))
+    layout, arrays = _read_arrays(source)
+    shape = arrays["shape"]
+    if shape.shape != (2,) or shape[0] != shape[1] or shape[0] < 0:
+        raise FormatError(f"expected a square matrix, found shape {tuple(shape.tolist())}", path=path)
+    n = int(shape[0])
+    weights = None if arrays["data"].dtype == np.bool_ else arrays["data"]
+    kept = replace(options, directed=None, self_loops="keep", duplicates="keep")
+    if layout == "csr":
+        _check_rows(arrays, n, path)
+        offsets, targets = arrays["indptr"].astype(np.uint64), arrays["indices"].astype(np.uint32)
+        graph = graph_from_rows(offsets, targets, weights, directed=True, options=kept, path=path)
     else:
-        edges = Edges(matrix.row, matrix.col)
-    edges.weights, edges.n, edges.both_directions = weights, n, True
-    return build_graph(edges, options, path)
+        graph = build_graph(_edges_of(layout, arrays, weights, n, path), kept, path)
+    if _PARALLEL not in arrays:
+        graph = sum_parallel_edges(graph)
+    return apply_options(graph, options, path)
 
 
-def _check_rows(matrix: Any, n: int, path: Path) -> None:
+def _edges_of(
+    layout: str, arrays: dict[str, NDArray[Any]], weights: NDArray[Any] | None, n: int, path: Path
+) -> Edges:
+    """Return the entries of a CSC or COO matrix as edges."""
+    if layout == "csc":
+        _check_rows(arrays, n, path)
+        return Edges(arrays["indices"], np.repeat(np.arange(n), np.diff(arrays["indptr"])), weights, n=n)
+    rows, columns = arrays["row"], arrays["col"]
+    if not len(rows) == len(columns) == len(arrays["data"]):
+        found = f"{len(rows)}, {len(columns)} and {len(arrays['data'])}"
+        raise FormatError(f"expected row, col and data of one length, found {found}", path=path)
+    return Edges(rows, columns, weights, n=n)
+
+
+def _check_rows(arrays: dict[str, NDArray[Any]], n: int, path: Path) -> None:
     """Raise `FormatError` unless the bounds of rows or columns, and the indices, fit the matrix."""
-    bounds, indices = matrix.indptr, matrix.indices
+    bounds, indices = arrays["indptr"], arrays["indices"]
     entries = len(indices)
-    if len(matrix.data) != entries or len(bounds) != n + 1:
-        msg = f"expected {n + 1} row bounds, and one index for each value"
+    if len(arrays["data"]) != entries or len(bounds) != n + 1:
+        msg = (
+            f"expected {n + 1} bounds of rows and one value for each of {entries} indices, found "
+            f"{len(bounds)} bounds and {len(arrays['data'])} values"
+        )
         raise FormatError(msg, path=path)
-    if bounds[0] != 0 or bounds[-1] != entries or (np.diff(bounds) < 0).any():
-        raise FormatError(f"expected ascending offsets of rows, from 0 to {entries}", path=path)
+    if bounds[0] != 0 or bounds[-1] != entries or (bounds[1:] < bounds[:-1]).any():
+        msg = f"expected ascending offsets of rows, from 0 to {entries}, found {bounds[0]} to {bounds[-1]}"
+        raise FormatError(msg, path=path)
     if entries and not 0 <= indices.min() <= indices.max() < n:
         worst = indices.min() if indices.min() < 0 else indices.max()
         msg = f"expected vertices below {n}, from 0 to {n - 1}, found {worst}"
         raise FormatError(msg, path=path)
 
 
-def _check_headers(source: Source) -> set[str]:
-    """Check the headers of all arrays, and the memory they need, before SciPy loads an array.
-
-    Returns the names of the arrays.
-    """
+def _read_arrays(source: Source) -> tuple[str, dict[str, NDArray[Any]]]:
+    """Return the layout and the arrays of an archive, after a check of the memory that they need."""
     path = source.path
     try:
-        with source.translate_errors(), zipfile.ZipFile(path) as archive:
+        with source.translate_errors("a .npz archive"), zipfile.ZipFile(path) as archive:
             members = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
-            memory.require(sum(i.file_size for i in members.values()), f"the matrix {path}")
+            memory.require(_COPIES * sum(i.file_size for i in members.values()), f"the matrix {path}")
             for name, member in members.items():
                 with archive.open(member) as file:
-                    header = read_header(file, name=name, size=member.file_size, path=path)
-                    if name in _COUNTS and header.dtype.kind not in "iu":  # SciPy would round floats
-                        msg = f"expected integers in {name}, found {header.dtype}"
-                        raise FormatError(msg, path=path)
-                    if name == "format":
-                        layout = np.frombuffer(file.read(64), header.dtype, 1)[0]
-                        layout = (
-                            layout.decode("ascii", "replace") if isinstance(layout, bytes) else str(layout)
-                        )
-                        _check_layout(layout, set(members), path)
-            if "format" not in members:
-                _check_layout("", set(members), path)
-            return set(members)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        msg = f"expected a .npz archive, but it is damaged or truncated ({error}); download it again"
+                    _read_header(file, name, member, path)
+            layout = ""
+            if "format" in members:
+                first = _read_array(archive, "format", members["format"], path).ravel()[:1].astype(np.str_)
+                layout = "".join(first.tolist())
+            _check_layout(layout, set(members), path)
+            names = {"shape", *_ARRAYS[layout], _PARALLEL} & set(members)
+            return layout, {name: _read_array(archive, name, members[name], path) for name in names}
+    except (NotImplementedError, RuntimeError) as error:  # an unknown compression, or a password
+        msg = f"expected a .npz archive that is not encrypted ({error}); save it again"
         raise FormatError(msg, path=path) from error
+
+
+def _read_header(file: IO[bytes], name: str, member: zipfile.ZipInfo, path: Path) -> Header:
+    """Return the header of one array, checked."""
+    header = read_header(file, name=name, size=member.file_size, path=path)
+    if header.dtype.kind not in _KINDS.get(name, header.dtype.kind):
+        kind = "numbers as weights" if name == "data" else f"integers in {name}"
+        raise FormatError(f"expected {kind}, found {header.dtype}", path=path)
+    return header
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
+    """Return one array of an archive."""
+    with archive.open(member) as file:
+        header = _read_header(file, name, member, path)
+        content = file.read(member.file_size - header.start)
+    return np.frombuffer(content, header.dtype).reshape(header.shape)
 
 
 def _check_layout(layout: str, members: set[str], path: Path) -> None:

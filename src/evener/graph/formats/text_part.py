@@ -157,8 +157,8 @@ def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: in
 
 def count_lines(part: Source) -> int:
     """Return the number of lines in a part of a file."""
-    data = part.read_bytes()
-    return data.count(b"\n") + (len(data) > 0 and not data.endswith(b"\n"))
+    with open_text(part, empty=True) as text:
+        return sum(chunk.bytes.count(b"\n", chunk.start, chunk.stop) for chunk in text.chunks())
 
 
 def to_common_dtype(world: World, weights: NDArray[Any] | None) -> NDArray[Any] | None:

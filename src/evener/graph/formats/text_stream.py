@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from evener.errors import FormatError
 
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     from evener.graph.formats.file import Source, Stream
 
 __all__ = ["Chunk", "Text", "open_text", "refuse_binary"]
+
+# Bytes per part of a chunk; a thread parses one part at a time.
+PART_BYTES = 1 << 20
 
 # Bytes per read, and per read of a small part of a file.
 CHUNK_BYTES, MIN_CHUNK_BYTES = 1 << 25, 1 << 22
@@ -40,6 +46,25 @@ class Chunk(NamedTuple):
     bytes: bytearray
     start: int
     stop: int
+
+    def bounds(self) -> list[int]:
+        """Return the bounds of parts of about `PART_BYTES`, cut at newlines."""
+        bounds = [self.start]
+        while bounds[-1] < self.stop:
+            bounds.append(self.bytes.find(b"\n", min(bounds[-1] + PART_BYTES, self.stop - 1), self.stop) + 1)
+        return bounds
+
+    def arrow_lines(self) -> Iterator[Any]:
+        """Yield the lines of each part as Arrow strings, which end with newlines; UTF-8 is not checked."""
+        import pyarrow as pa
+
+        for start, stop in pairwise(self.bounds()):
+            content = bytes(memoryview(self.bytes)[start:stop])
+            ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
+            offsets = np.zeros(len(ends) + 1, np.int32)
+            offsets[1:] = ends + 1
+            buffers = pa.py_buffer(offsets), pa.py_buffer(content)
+            yield pa.StringArray.from_buffers(len(ends), *buffers)
 
 
 class Text:
@@ -103,6 +128,12 @@ class Text:
 
     def _next(self) -> Chunk:
         """Return the next chunk; at the end of the file, an empty chunk that stops at 0."""
+        while (chunk := self._next_read_chunk()) is None:
+            pass
+        return chunk
+
+    def _next_read_chunk(self) -> Chunk | None:
+        """Return the whole lines of the next read; None if it holds no newline."""
         text, count, self.share = self._next_read.result()
         begin, end = MAX_LINE_BYTES - len(self._partial_line), MAX_LINE_BYTES + count
         text[begin:MAX_LINE_BYTES] = self._partial_line
@@ -124,9 +155,7 @@ class Text:
             self._partial_line = bytes(memoryview(text)[stop:end])
         self._next_read = self._reader.submit(self._fill, self._spare)
         self._spare = text
-        if begin == stop:  # the read holds no newline
-            return self._next()
-        return Chunk(text, begin, stop)
+        return Chunk(text, begin, stop) if begin < stop else None
 
     def _skip_byte_order_mark(self) -> None:
         """Skip the UTF-8 byte-order mark that some editors write."""

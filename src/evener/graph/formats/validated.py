@@ -2,24 +2,27 @@
 
 The state of a file is its device, inode, size, mtime and ctime; no program can set ctime. A container is
 valid without a new check if all its files have a validated state. A copied, downloaded or edited file has a
-new state. The cache is the folder ``evener/checked`` in the user's cache directory. The folder holds one
-empty file per container, named by a hash of the states. A container cannot mark itself as valid.
+new state. A write to a mapped page changes ctime only if the page is clean, so `validate` first writes all
+pages back. A file system without write-back (tmpfs) does not show later writes to such a page.
+
+The cache is the folder ``evener/checked`` in the user's cache directory. The folder holds one empty file per
+container, named by a hash of the states. A container cannot mark itself as valid.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from evener.system.cache import cache_folder
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["fingerprint", "is_validated", "mark_validated"]
+__all__ = ["fingerprint", "is_validated", "mark_validated", "validate"]
 
 # Version of the rules in `container.check`.
 _RULES = 1
@@ -31,6 +34,30 @@ def fingerprint(files: Mapping[str, os.stat_result]) -> str:
     """Return a hash of the states of files, given by name."""
     states = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in files.values()]
     return hashlib.sha256(repr((_RULES, list(files), states)).encode()).hexdigest()
+
+
+def validate(files: Sequence[Path], known: str, check: Callable[[], None]) -> None:
+    """Check the content of files, unless they were validated in their present state.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        In the order of the fingerprint.
+    known : str
+        The fingerprint of the files as they were opened.
+    check : callable
+        Raises if the content is not valid.
+    """
+    if is_validated(known):
+        return
+    with contextlib.suppress(OSError):
+        for file in files:
+            with file.open("rb") as handle:
+                os.fsync(handle.fileno())
+    check()
+    with contextlib.suppress(OSError):  # another program may replace the files
+        if fingerprint({file.name: file.stat() for file in files}) == known:
+            mark_validated(known)
 
 
 def is_validated(fingerprint: str) -> bool:

@@ -63,7 +63,7 @@ CALLS = {
     "rnu pagerank path.txt": "No such command 'rnu'",
     "run pagerank": "Missing argument 'GRAPH'; see evener run pagerank --help",
     "run pagerankk path.txt": "did you mean 'pagerank'?",
-    "run dijkstra path.txt": "choose one of betweenness, bfs, pagerank",
+    "run dijkstra path.txt": "choose one of betweenness, bfs, cdlp",
     "run pagerank path.txt --dampign 0.5": "No such option: --dampign",
     "run pagerank path.txt --damping much": "--damping",
     "run pagerank path.txt --damping 1.5": "damping",

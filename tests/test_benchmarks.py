@@ -60,7 +60,7 @@ TINY_ON_GPU = {
 
 def test_every_question_is_tried_here():
     shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
-    shared |= {"plot_scaling", "simulation"}
+    shared |= {"plot_scaling", "pyspark_gimv", "simulation"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 

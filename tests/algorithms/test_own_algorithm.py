@@ -362,7 +362,7 @@ def test_what_can_be_declared(written, parameters):
             r'own\.f: the type of parameter "const u32\* degree" is not supported.*Array<T>',
         ),
         ("Array<u32>& degree", r'parameter "Array<u32>& degree"'),
-        ("Array<long> degree", r'parameter "degree".*u8, u16, u32, u64, i32, float, double'),
+        ("Array<long> degree", r'parameter "degree".*u8, u16, u32, u64, i8, i16, i32, i64, float, double'),
         ("int level", r'parameter "level"'),
         ("Bits<u32> flags", r'parameter "flags"'),
         ("Results<u32> results", r'parameter "results".*up to 4 u64 or double'),
@@ -421,7 +421,7 @@ def test_a_call_that_does_not_fit(written):
     ):
         launcher(written, "Array<u32> a")(np.zeros(3, np.uint32))
     with pytest.raises(
-        DeviceError, match="argument a: expected an array of Value on cuda:0, found ndarray of int64"
+        DeviceError, match="argument a: expected an array of i64 on cuda:0, found ndarray of int64"
     ):
         launcher(written, "Array<Value> a", "template <typename Value>\n")(np.zeros(3, np.int64))
 

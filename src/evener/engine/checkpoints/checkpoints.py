@@ -41,7 +41,7 @@ _log = logging.getLogger("evener")
 
 
 class Checkpoints:
-    """The checkpoints of a run without any: `step` returns its arguments.
+    """The object for a run without checkpoints: `step` writes nothing and returns its scalars.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ def test_a_run_continues(evener, tmp_path):
         (["--checkpoint", "c", "--every", "9"], '--every: expected a time such as "60s", or steps such as'),
         (
             ["--checkpoint", "absent", "--resume"],
-            "cannot write checkpoints to absent: no such file",
+            "cannot resume: there is no folder absent; check the name, or run without --resume",
         ),
     ],
 )

@@ -323,12 +323,12 @@ def test_checkpoints_of_an_earlier_run_are_not_overwritten(folder, placed):
 
 
 def test_a_folder_that_cannot_be_used(placed, tmp_path):
-    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*: no such file or directory"):
+    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*: there is no folder .*absent;"):
         ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "absent" / "c"))
     (tmp_path / "file").touch()
     with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*file: file exists"):
         ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "file"))
-    with pytest.raises(ev.FileError, match=r"cannot write checkpoints to .*c: no such file or directory"):
+    with pytest.raises(ev.FileError, match=r"cannot resume: there is no folder .*c; check the name"):
         ev.pagerank(placed, checkpoint=resume(tmp_path / "c"))
 
 

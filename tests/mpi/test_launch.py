@@ -59,6 +59,13 @@ def test_a_number_of_ranks_is_needed(ranks):
         ev.launch(print, ranks=ranks)
 
 
+def test_a_function_and_a_list_of_arguments_are_needed():
+    with pytest.raises(ev.ArgumentError, match="expected a function as the first argument, found str"):
+        ev.launch("print", ranks=2)
+    with pytest.raises(ev.ArgumentError, match=r"expected a list of .* a string; write args=\['grid:2x2'\]"):
+        ev.launch(print, ranks=2, args="grid:2x2")
+
+
 def test_a_rank_starts_no_ranks(monkeypatch):
     monkeypatch.setenv("PMI_SIZE", "2")
     with pytest.raises(ev.MpiError, match="this process is a rank of an MPI job already"):

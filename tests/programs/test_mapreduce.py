@@ -212,14 +212,18 @@ def _returns_list(source, target):
         ({"map": lambda s, t, w: (t, w)}, "map: expected two parameters, then any of weight, .* found"),
         (
             {"map": lambda source, target: target},
-            r"map: expected a function that returns a pair \(key, payload\) or None, found int64 at .*, line",
+            r"map: expected a function that returns a pair \(key, payload\) or None, found int at .*, line",
         ),
-        ({"map": lambda source, target: (target / 2, 1)}, r"found Tuple\(float64, .*the key is an integer"),
+        ({"map": lambda source, target: (target / 2, 1)}, r"found \(float, int\) at .*the key is an integer"),
         ({"map": lambda source, target: None}, "found None at"),
         ({"map": _returns_list}, "found list.int64.* at .*def _returns_list"),
         ({"map": lambda source, target: (SEEN, 1)}, "map: uses 'SEEN' .list. at"),
         ({"combine": lambda x, y: x - y}, r"combine is not commutative: combine\([-0-9]+, [-0-9]+\) is"),
-        ({"combine": lambda x, y: (x + y) / 2.0}, "combine is not associative on"),
+        ({"combine": lambda x, y: (x + y) // 2}, "combine is not associative on"),
+        (
+            {"map": lambda source, target: (source, (1, 0.5)), "combine": lambda x, y: x[0] + y[0]},
+            r"combine: expected a function that returns \(int, float\) as map does, found int at",
+        ),
         ({"combine": lambda x, y: x * 1.0 + y}, "combine: returns a floating-point number for an integer"),
         (
             {"combine": None, "reduce": lambda key, values: values},

@@ -59,7 +59,7 @@ def _imports(m, v):
         (_recursive, r"recursion at .*test_operators.py, line \d+: def _recursive\(m, v\):; write a loop"),
         (
             _appends,
-            r"uses 'SEEN' \(list\) at .*: SEEN.append\(v\); an operator is a pure function of numbers",
+            r"uses 'SEEN' \(list\) at .*: SEEN.append\(v\); write a pure function of numbers",
         ),
         (lambda m, v: TABLE[0] + v, r"uses 'TABLE' \(numpy.ndarray\)"),
         (lambda m, v: ev.ArgumentError is v, "uses 'ev' .the module evener."),
@@ -89,7 +89,7 @@ def _no_such_method(m, v):
     ("function", "v0", "message"),
     [
         (_no_such_method, 1.0, "cannot be compiled: Unknown attribute 'root' .*, line [0-9]+: return x.root"),
-        (lambda m, v: (m, v), 1.0, "expected a function that returns a number, found UniTuple"),
+        (lambda m, v: (m, v), 1.0, "expected a function that returns a number, found .float, float. at"),
         (lambda m, v: None, 1.0, "expected a function that returns a number, found None"),
         (lambda m, v: v / 2, 1, "returns a floating-point number for integer values at .*; use // instead"),
     ],

@@ -168,7 +168,12 @@ def _listed(state, weight):
         ({"send": _listed}, r"send: uses '_RECURSION' \(list\) at .*, line \d+: return _RECURSION"),
         ({"apply": _broken}, r"apply: cannot be compiled: .*hex.*, line \d+: return \(x.hex"),
         ({"apply": _total}, r"apply: expected a function that returns \(\(x,\), active\), found"),
-        ({"apply": lambda state, message: ((1.0, 2.0), True)}, r"returns \(\(x,\), active\), found"),
+        (
+            {"apply": lambda state, message: ((1.0, 2.0), True)},
+            r"returns \(\(x,\), active\), found \(\(float, ",
+        ),
+        ({"apply": lambda state, message: message}, r"returns \(\(x,\), active\), found float at"),
+        ({"send": lambda state, weight: state.y}, "send: cannot be compiled: the state has no field 'y', at"),
         ({"state": {"x": 1}}, "apply: returns a floating-point number for integer values"),
         ({"apply": lambda state, message: ((message / 0 - message / 0,), True)}, "value of vertex 0 is NaN"),
     ],

@@ -74,7 +74,7 @@ class GraphViews:
         return len(row) + int(np.count_nonzero(entering == number))
 
     def edges(self) -> Edges:
-        """Return the ids of tails and heads, and the weights, of all edges. An undirected edge is there once.
+        """Return the ids of tails and heads, and the weights, of all edges; an undirected edge once.
 
         Examples
         --------

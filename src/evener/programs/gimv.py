@@ -117,9 +117,9 @@ def gimv(
         The first values, in the order of ``graph.ids``, on every rank. float32 and float64 are kept;
         integers become int64.
     until : int, float or function of (old, new), optional
-        An integer is the number of iterations. A float stops below this sum of all absolute changes. A
-        function stops when it is true for every vertex; it may have the parameters of `assign`. Default:
-        until no value changes.
+        An integer is the number of iterations. With a float, the run stops when the sum of all
+        absolute changes is below it. With a function, the run stops when the function is true for every
+        vertex; it may have the parameters of `assign`. Default: until no value changes.
     identity : number, optional
         The combined message of a vertex without in-edges; ``combine_all(identity, x) == x``. Default: the
         one of ±inf (or the limits of int64), 0, 1 and -1 with this property.

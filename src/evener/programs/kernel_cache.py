@@ -42,7 +42,7 @@ class KernelCache:
         return None
 
     def mark_checked(self, found: str = "") -> None:
-        """Record for later processes that the operators have been checked, and what was found."""
+        """Record that the operators have been checked. Later processes read the text `found` as `checked`."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 self._folder.mkdir(parents=True, exist_ok=True)

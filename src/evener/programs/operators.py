@@ -35,7 +35,7 @@ from evener.kernels.cpu.jit import OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Operator", "read_operator"]
+__all__ = ["Operator", "read_operator", "type_text"]
 
 _MODULES = (math, cmath, np, operator)
 # Instructions of functions that are not pure, or that Numba cannot run in parallel.
@@ -48,7 +48,7 @@ _FORBIDDEN = {
 }
 # Characters of a line of code in a message.
 _MAX_TEXT = 80
-_ADVICE = "an operator is a pure function of numbers"
+_ADVICE = "write a pure function of numbers"
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ class Operator:
             With the place of the operator.
         """
         if not isinstance(returned, types.Integer | types.Boolean | types.Float):
-            found = "None" if isinstance(returned, types.NoneType) else str(returned)
-            msg = f"{self.name}: expected a function that returns {what}, found {found} at {self.where}"
+            found = f"{type_text(returned)} at {self.where}"
+            msg = f"{self.name}: expected a function that returns {what}, found {found}"
             raise ArgumentError(msg)
         if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
             msg = (
@@ -151,6 +151,20 @@ class Operator:
                 "instead of /, or give the first values as floating-point numbers"
             )
             raise ArgumentError(msg)
+
+
+def type_text(found: types.Type) -> str:
+    """Return a type of Numba in the words of Python, for messages."""
+    if isinstance(found, types.Optional):
+        return f"{type_text(found.type)} or None"
+    if isinstance(found, types.BaseTuple) and not isinstance(found, types.BaseNamedTuple):
+        parts = ", ".join(map(type_text, found))
+        return f"({parts},)" if len(found) == 1 else f"({parts})"
+    names = {
+        types.NoneType: "None", types.Boolean: "bool", types.Integer: "int", types.Float: "float",
+        types.UnicodeType: "str", types.StringLiteral: "str", types.BaseNamedTuple: "the state",
+    }  # fmt: skip
+    return next((name for kind, name in names.items() if isinstance(found, kind)), str(found))
 
 
 def read_operator(
@@ -330,4 +344,5 @@ def _compile_message(found: Operator, error: Exception) -> str:
     sentences = [line.strip() for line in text.splitlines() if line.strip()]
     skipped = ("Failed in", "During:", "File ", "There are", "- Resolution", ">>>")
     reason = next((line for line in sentences if not line.startswith(skipped)), "unsupported code")
+    reason = re.sub(r"Unknown attribute ('\w+') of type State\(.*", r"the state has no field \1", reason)
     return f"{found.name}: cannot be compiled: {reason.rstrip('.:')}, at {_line(code, at)}; {_ADVICE}"

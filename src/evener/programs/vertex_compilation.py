@@ -16,6 +16,7 @@ from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
 from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, lock, source_key
 from evener.programs.kernel_cache import KernelCache
+from evener.programs.operators import type_text
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
 
 if TYPE_CHECKING:
@@ -141,8 +142,9 @@ def _check_types(functions: ProgramFunctions, *, real: bool) -> None:
         or not isinstance(returned[0], types.BaseTuple)
         or len(returned[0]) != len(functions.names)
     ):
-        apply.check_number(types.none if returned is types.none else returned, wide, f"({fields})")
-        apply.check_number(types.unknown, wide, f"({fields})")
+        found = f"{type_text(returned)} at {apply.where}"
+        msg = f"apply: expected a function that returns ({fields}), found {found}"
+        raise ArgumentError(msg)
     for field, is_real in zip(returned[0], functions.real, strict=True):
         apply.check_number(field, types.float64 if is_real else types.int64, f"({fields})")
     apply.check_number(returned[1], types.int64, f"({fields})")

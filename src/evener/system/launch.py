@@ -55,7 +55,7 @@ def launch(function: Callable[..., Any], *, ranks: int, args: Sequence[Any] = ()
     Raises
     ------
     ArgumentError
-        If `ranks` is not an integer of at least 1.
+        If `function` cannot be called, `ranks` is not an integer of at least 1, or `args` is a string.
     MpiError
         If there is no MPI launcher, the caller is itself a rank, or a rank fails.
 
@@ -68,6 +68,12 @@ def launch(function: Callable[..., Any], *, ranks: int, args: Sequence[Any] = ()
     >>> sum(ev.launch(reached, ranks=2, args=["grid:10x10"]))  # doctest: +SKIP
     100
     """
+    if not callable(function):
+        msg = f"launch: expected a function as the first argument, found {type(function).__name__}"
+        raise ArgumentError(msg)
+    if isinstance(args, str):
+        msg = f"args=: expected a list of arguments, found a string; write args=[{args!r}]"
+        raise ArgumentError(msg)
     if not isinstance(ranks, int) or isinstance(ranks, bool) or ranks < 1:
         msg = f"ranks=: expected a number of ranks of at least 1, found {ranks!r}"
         raise ArgumentError(msg)

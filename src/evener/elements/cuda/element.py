@@ -150,11 +150,11 @@ class CudaElement(GpuMemory):
             self._cupy.cuda.get_current_stream().wait_event(event)
 
     def reads(self, other: Any) -> bool:
-        """Return whether the GPUs access each other's memory; enable the access."""
+        """Enable the access of two GPUs to each other's memory, and return whether it is possible."""
         return self.reads_gpu(other.index)
 
     def reads_gpu(self, index: int) -> bool:
-        """Return whether the GPUs access each other's memory, given the other's index; enable the access."""
+        """Do the same as `reads`, given the index of the other GPU."""
         with self._guarded("connecting GPUs"):
             return access_each_other([self.index, index])
 

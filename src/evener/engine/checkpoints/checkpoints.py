@@ -41,7 +41,7 @@ _log = logging.getLogger("evener")
 
 
 class Checkpoints:
-    """The checkpoints of a run without any: `step` returns its arguments.
+    """The object for a run without checkpoints: `step` writes nothing and returns its scalars.
 
     Attributes
     ----------
@@ -118,7 +118,10 @@ def open_checkpoints(
     if checkpoint is None:
         return Checkpoints()
     if not isinstance(checkpoint, Checkpoint):
-        msg = f"checkpoint=: expected an evener.Checkpoint, found {type_name(checkpoint)}"
+        msg = (
+            f"checkpoint=: expected an evener.Checkpoint, found {type_name(checkpoint)}; write "
+            'checkpoint=evener.Checkpoint("FOLDER")'
+        )
         raise ArgumentError(msg)
     of_ranks = pg.world.allgather(repr(checkpoint))
     if set(of_ranks) != {of_ranks[0]}:
@@ -180,11 +183,23 @@ class _WrittenCheckpoints(Checkpoints):
         self._threads = ThreadPoolExecutor(2, "evener-checkpoint")
 
     def _create(self) -> None:
-        if self._world.rank == 0 and not self._checkpoint.resume:
-            try:
-                self._folder.path.mkdir(exist_ok=True)
-            except OSError as error:
-                raise self._unusable(error) from error
+        """Create the folder, or raise FileError if the folder of a run to continue is missing."""
+        if self._world.rank != 0:
+            return
+        path = self._folder.path
+        if self._checkpoint.resume and not path.exists():
+            msg = (
+                f"cannot resume: there is no folder {path}; check the name, or run without resume=True to "
+                "begin again"
+            )
+            raise FileError(msg)
+        try:
+            path.mkdir(exist_ok=True)
+        except FileNotFoundError as error:
+            msg = f"cannot write checkpoints to {path}: there is no folder {path.parent}; create it"
+            raise FileError(msg) from error
+        except OSError as error:
+            raise self._unusable(error) from error
 
     def _check_folder(self) -> None:
         """Raise FileError if this rank cannot write to the folder."""

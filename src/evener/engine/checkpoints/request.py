@@ -33,7 +33,8 @@ class Checkpoint:
         Continue from the newest valid checkpoint in the folder. The ranks and elements may differ from those
         of the run that wrote it. If False, a folder with checkpoints is refused.
     command : str, optional
-        How a user continues the run, for messages. Default: the argument ``checkpoint=`` that does.
+        The command that continues the run, for messages. Default: the text of a `Checkpoint`
+        with ``resume=True``.
 
     Raises
     ------

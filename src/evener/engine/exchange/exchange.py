@@ -105,8 +105,8 @@ class _Links(NamedTuple):
 class Exchange:
     """The links of a partitioned graph.
 
-    `push` and `pull` return two lists of steps: all elements take the sends, and then the receives. A link
-    between elements that share a memory has no send step.
+    `push` and `pull` return two lists of steps. All elements run their send steps first, and then their
+    receive steps. A link between elements that share a memory has no send step.
 
     The value of a step is a list of pairs: a partition, and the bytes that it sent.
 
@@ -276,7 +276,7 @@ class Exchange:
     def _sends(self, links: list[Link], pack: Callable[[Link], Packet], posts: list[Any]) -> Steps:
         """Return, for each element, a step that packs and sends its packets that are copied.
 
-        The step adds to `posts` what to wait for.
+        The step adds its pending messages to `posts`, for `World.wait`.
         """
 
         def send(own: list[Link]) -> list[tuple[int, int]]:

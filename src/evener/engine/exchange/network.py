@@ -144,12 +144,12 @@ class Network:
         return HOST if chosen is None else chosen.name
 
     def lines(self) -> Lines:
-        """Return what makes the ends of links that exchange together."""
+        """Return an object that creates the ends of links. The transfers of these links begin together."""
         return Lines(self._chosen)
 
 
 class Lines:
-    """Makes the ends of links to other ranks that exchange together."""
+    """Creates the ends of links to other ranks. `settle` begins the transfers of all these links."""
 
     def __init__(self, chosen: dict[tuple[int, int], RankTransport]) -> None:
         self._chosen = chosen

@@ -123,7 +123,7 @@ class Carrier(Protocol):
         ...
 
     def add_receiver(self, end: DeviceReceiver) -> None:
-        """Receive for this end too."""
+        """Add an end whose packets the carrier receives."""
         ...
 
     def bring(self, end: DeviceReceiver) -> None:
@@ -148,7 +148,7 @@ class DeviceSender:
     Attributes
     ----------
     posted : list
-        What `World.wait` needs for the messages sent since the last call of `take_posted`.
+        The handles for `World.wait` of the messages sent since the last call of `take_posted`.
     """
 
     in_place = False

@@ -52,7 +52,7 @@ class Sender(Protocol):
         ...
 
     def take_posted(self) -> list[Any]:
-        """Return what `World.wait` needs for the packets sent to another rank since the last call.
+        """Return handles for `World.wait`: the packets sent to another rank since the last call.
 
         Call this method after `send`, for all packets of an element at once.
         """
@@ -216,7 +216,7 @@ class CopyingReceiver:
         """Do nothing: the packet is a copy."""
 
     def discard(self) -> None:
-        """Drop all packets; later work still comes after their copies."""
+        """Drop all packets, and order later work after their copies."""
         while self._channel.packets:
             self.receive()
 

@@ -23,6 +23,7 @@ from evener.programs.mapreduce.assign_cpu import make_assign
 from evener.programs.mapreduce.map_cpu import make_emit, make_map
 from evener.programs.mapreduce.payload import Payload
 from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
+from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,10 +142,10 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
 
     def build(cache: KernelCache) -> Any:
         if not checked:
-            check_order(function.name, function.python, _samples(payload))
             if cache.checked is None:
                 _check_combined(function, payload)
                 cache.mark_checked()
+            check_order(function.name, function.python, _samples(payload))
         return _kept(make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1), cache)
 
     return _cached("reduce_cpu.py", function, f"combine {payload} {checked}", build)
@@ -227,7 +228,7 @@ def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
         if payload is not None:
             return payload
     msg = (
-        f"map: expected a function that returns a pair (key, payload) or None, found {_type_text(returned)} "
+        f"map: expected a function that returns a pair (key, payload) or None, found {type_text(returned)} "
         f"at {function.where}; the key is an integer, the payload a number or a tuple of numbers"
     )
     raise ArgumentError(msg)
@@ -243,7 +244,7 @@ def _reduced_payload(function: Operator, payload: Payload) -> Payload:
     if result is None:
         msg = (
             f"reduce: expected a function that returns a number or a tuple of numbers, found "
-            f"{_type_text(returned)} at {function.where}"
+            f"{type_text(returned)} at {function.where}"
         )
         raise ArgumentError(msg)
     return result
@@ -255,8 +256,8 @@ def _check_combined(function: Operator, payload: Payload) -> None:
     same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
     if result is None or not same:
         msg = (
-            f"combine: expected a function that returns {_type_text(payload.type)} as map does, found "
-            f"{_type_text(returned)} at {function.where}"
+            f"combine: expected a function that returns {type_text(payload.type)} as map does, found "
+            f"{type_text(returned)} at {function.where}"
         )
         raise ArgumentError(msg)
     if any(own == "i" and found == "f" for own, found in zip(payload.kinds, result.kinds, strict=True)):
@@ -265,10 +266,6 @@ def _check_combined(function: Operator, payload: Payload) -> None:
             "instead of /, or let map return a floating-point number"
         )
         raise ArgumentError(msg)
-
-
-def _type_text(found: types.Type) -> str:
-    return "None" if isinstance(found, types.NoneType) else str(found)
 
 
 def _samples(payload: Payload) -> list[tuple[Any, Any, Any]]:

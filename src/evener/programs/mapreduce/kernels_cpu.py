@@ -70,7 +70,10 @@ def _block_piece(keys, begin, end, bounds, chosen, sizes):
 
 @parallel
 def choose_by_block(keys, step, counts, bounds, chosen, sizes):
-    """Choose the element ``e`` with ``bounds[e] <= key < bounds[e + 1]``. Returns the keys outside."""
+    """Choose the element ``e`` with ``bounds[e] <= key < bounds[e + 1]``.
+
+    Return the number of keys above all bounds.
+    """
     outside = 0
     for k in prange(len(counts)):
         begin = np.uint64(k) * step

@@ -49,6 +49,19 @@ def test_ranks_with_different_arguments(argument, values):
         run_ranks(2, lambda world: ev.partition(graph, "cpu:1", **{argument: values[world.rank]}))
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "argument", "values"),
+    [("bfs", "source", [0, 3]), ("pagerank", "damping", [0.85, 0.9]), ("sssp", "delta", [2.0, 1.0])],
+)
+def test_ranks_that_call_an_algorithm_differently(algorithm, argument, values):
+    graph = ev.read("rmat:5,weights=1..9")
+    sentence = f"{algorithm}: expected the same {argument} on all ranks, found {values[0]!r} on rank 0 and "
+    with pytest.raises(MpiError, match=f"{sentence}{values[1]!r} on rank 1; give all ranks the same"):
+        run_ranks(
+            2, lambda world: getattr(ev, algorithm)(graph, on="cpu:1", **{argument: values[world.rank]})
+        )
+
+
 def test_ranks_with_different_graphs():
     with pytest.raises(
         MpiError, match="expected the same vertices on all ranks, found 8 on rank 0 and 16 on"

@@ -166,7 +166,14 @@ def partition(
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
     check_equal(
-        world, vertices=graph.n, edges=graph.m, policy=policy, alpha=alpha, directions=directions, seed=seed
+        world,
+        "partition",
+        vertices=graph.n,
+        edges=graph.m,
+        policy=policy,
+        alpha=alpha,
+        directions=directions,
+        seed=seed,
     )
     weights, on_cpu, ranks, rooms = all_elements(elements, world)
     shares = edge_shares(weights, alpha, on_cpu=on_cpu, policy=policy)

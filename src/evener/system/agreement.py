@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["check_equal", "on_all_ranks"]
 
 
-def check_equal(world: World, **arguments: object) -> None:
-    """Raise an error on all ranks if ranks partition different graphs or in different ways.
+def check_equal(world: World, operation: str, **arguments: object) -> None:
+    """Raise an error on all ranks unless they call an operation with equal arguments.
 
     This is a collective operation; all ranks must call it.
     """
@@ -26,7 +26,7 @@ def check_equal(world: World, **arguments: object) -> None:
         for rank, others in enumerate(of_ranks):
             if repr(others[name]) != repr(first):  # NaN differs from itself
                 msg = (
-                    f"partition: expected the same {name} on all ranks, found {first!r} on rank 0 and "
+                    f"{operation}: expected the same {name} on all ranks, found {first!r} on rank 0 and "
                     f"{others[name]!r} on rank {rank}; give all ranks the same graph and arguments"
                 )
                 raise MpiError(msg)

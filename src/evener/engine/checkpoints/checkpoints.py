@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of
+from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of, plain
 from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, shard_name
 from evener.engine.checkpoints.request import Checkpoint
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
@@ -22,7 +22,7 @@ from evener.errors import ArgumentError, EvenerError, FileError, FormatError, Mp
 from evener.graph.checks import type_name
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
-from evener.system.agreement import on_all_ranks
+from evener.system.agreement import check_equal, on_all_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,9 +112,13 @@ def open_checkpoints(
     ArgumentError
         If the folder has checkpoints and the run does not continue them. If the checkpoints are of another
         graph, algorithm or arguments.
+    MpiError
+        If ranks have different arguments.
     FileError
         If the folder cannot be used, or the run is to continue and the folder has no valid checkpoint.
     """
+    if pg.world.size > 1:
+        check_equal(pg.world, algorithm, **{name: plain(value) for name, value in arguments.items()})
     if checkpoint is None:
         return Checkpoints()
     if not isinstance(checkpoint, Checkpoint):

@@ -177,3 +177,14 @@ def test_ranks_with_parts_of_the_graph():
                 np.testing.assert_allclose(r[column], own, rtol=1e-6, atol=1e-12)
 
     run_ranks(2, check)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value"),
+    [("hits", "tol", 0), ("hits", "tol", "x"), ("eigenvector_centrality", "tol", -1.0),
+     ("maximal_independent_set", "seed", -1), ("katz_centrality", "tol", None)],
+)  # fmt: skip
+def test_wrong_arguments(name, argument, value):
+    graph = ev.Graph.from_edges([0], [1])
+    with pytest.raises(ev.ArgumentError, match=f"^{argument}=: expected .*, found {value!r}$"):
+        getattr(ev, name)(graph, **{argument: value})

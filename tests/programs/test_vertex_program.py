@@ -190,8 +190,9 @@ def test_wrong_arguments(pair):
         ev.vertex_program(pair, 3)
     with pytest.raises(ev.ArgumentError, match=r'runs on CPUs, .*; place it with on="cpu"'):
         ev.vertex_program(pair, program(), on="cuda:0")
-    with pytest.raises(ev.ArgumentError, match="until=: expected a number, found"):
-        ev.vertex_program(pair, program(), until=max)
+    for until in (max, -1):
+        with pytest.raises(ev.ArgumentError, match=r"\(a float above 0\), found .*; let apply return"):
+            ev.vertex_program(pair, program(), until=until)
 
 
 def test_a_run_ends_at_max_iter():

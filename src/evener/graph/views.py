@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["Edges", "GraphViews", "html_table"]
+__all__ = ["EdgeList", "GraphViews", "html_table"]
 
 
-class Edges(NamedTuple):
+class EdgeList(NamedTuple):
     """The edges of a graph as arrays.
 
     Attributes
@@ -70,10 +70,13 @@ class GraphViews:
         graph = cast("Graph", self)
         (number,) = graph.numbers_of([vertex])
         row = _row(graph, number)
-        entering = graph.targets if graph.directed else row
-        return len(row) + int(np.count_nonzero(entering == number))
+        if not graph.directed:
+            return len(row) + int(np.count_nonzero(row == number))
+        if "in" in graph.stored_directions:
+            return len(row) + len(_row(graph.reverse, number))
+        return len(row) + int(np.count_nonzero(graph.targets == number))
 
-    def edges(self) -> Edges:
+    def edges(self) -> EdgeList:
         """Return the ids of tails and heads, and the weights, of all edges; an undirected edge once.
 
         Examples
@@ -85,7 +88,7 @@ class GraphViews:
         """
         graph = cast("Graph", self)
         tails, heads, weights = _numbered_edges(graph)
-        return Edges(graph.ids_of(tails), graph.ids_of(heads), weights)
+        return EdgeList(graph.ids_of(tails), graph.ids_of(heads), weights)
 
     def subgraph(self, ids: Iterable[Any] | ArrayLike) -> Graph:
         """Return the graph of some vertices and of all edges between them. The vertices keep their ids.

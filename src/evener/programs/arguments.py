@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["Condition", "first_values", "stop_condition"]
+__all__ = ["Condition", "check_tolerance", "first_values", "stop_condition"]
 
 
 class Condition(NamedTuple):
@@ -33,20 +33,41 @@ class Condition(NamedTuple):
         return all_converged if self.tolerance is None else change < self.tolerance
 
 
-def stop_condition(until: Any, max_iter: Any) -> Condition:
-    """Return the condition that the arguments of `evener.gimv` give.
+def check_tolerance(tol: Any) -> float:
+    """Return a tolerance as a float.
 
     Raises
     ------
     ArgumentError
-        If they are not as `evener.gimv` documents them.
+        If the tolerance is not a finite number above 0.
+    """
+    if not is_number(tol) or not 0 < tol < math.inf:
+        msg = f"tol=: expected a finite number above 0, found {tol!r}"
+        raise ArgumentError(msg)
+    return float(tol)
+
+
+def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Condition:
+    """Return the condition that the arguments of `evener.gimv` or `evener.vertex_program` give.
+
+    Parameters
+    ----------
+    until, max_iter
+        As in `evener.gimv`.
+    functions : bool, default True
+        Whether `until` may be a function.
+
+    Raises
+    ------
+    ArgumentError
+        If the arguments are not as documented.
     """
     if not is_integral(max_iter) or max_iter < 0:
         msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
         raise ArgumentError(msg)
     if until is None:
         return Condition(int(max_iter), fixed=False, tolerance=None, text="no value to change")
-    if callable(until):
+    if functions and callable(until):
         return Condition(
             int(max_iter), fixed=False, tolerance=None, text="until= to be true for all vertices"
         )
@@ -55,9 +76,12 @@ def stop_condition(until: Any, max_iter: Any) -> Condition:
     if is_number(until) and not isinstance(until, int | np.integer) and 0 < until < math.inf:
         text = f"a sum of changes below {until:g}"
         return Condition(int(max_iter), fixed=False, tolerance=float(until), text=text)
+    more, remedy = (
+        (" or a function", "") if functions else ("", "; let apply return whether a vertex is active")
+    )
     msg = (
         "until=: expected a number of iterations (an integer of at least 0), a sum of changes (a float above "
-        f"0) or a function, found {until!r}"
+        f"0){more}, found {until!r}{remedy}"
     )
     raise ArgumentError(msg)
 

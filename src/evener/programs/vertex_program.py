@@ -220,14 +220,11 @@ def run_program(
     if not isinstance(program, VertexProgram):
         msg = f"{spec.name}: expected a VertexProgram, found {type_name(program)}"
         raise ArgumentError(msg)
-    if callable(until):
-        msg = f"until=: expected a number, found {until!r}; let apply return whether a vertex is active"
-        raise ArgumentError(msg)
     along = (program.along,) if isinstance(program.along, str) else tuple(program.along)
     if along != ("both",) and not (along and set(along) <= {"out", "in"}):
         msg = f'along=: expected "out", "in", "both" or a tuple of "out" and "in", found {program.along!r}'
         raise ArgumentError(msg)
-    condition = stop_condition(until, max_iter)
+    condition = stop_condition(until, max_iter, functions=False)
     first = _first_fields(program, source)
     functions = _functions(program, first)
     weights = source.weight_dtype

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of, plain
+from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of, json_value
 from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, shard_name
 from evener.engine.checkpoints.request import Checkpoint
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
@@ -93,7 +93,7 @@ def open_checkpoints(
     algorithm: str,
     arguments: Mapping[str, Any],
 ) -> Checkpoints:
-    """Return the checkpoints of a run, to be used in a ``with`` statement.
+    """Check that all ranks run the same, and return the checkpoints of the run, for a ``with`` statement.
 
     This is a collective operation and must be called by all ranks.
 
@@ -118,7 +118,7 @@ def open_checkpoints(
         If the folder cannot be used, or the run is to continue and the folder has no valid checkpoint.
     """
     if pg.world.size > 1:
-        check_equal(pg.world, algorithm, **{name: plain(value) for name, value in arguments.items()})
+        check_equal(pg.world, algorithm, **{name: json_value(value) for name, value in arguments.items()})
     if checkpoint is None:
         return Checkpoints()
     if not isinstance(checkpoint, Checkpoint):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["check_fingerprint", "fingerprint_of", "plain"]
+__all__ = ["check_fingerprint", "fingerprint_of", "json_value"]
 
 # Odd multipliers of a 64-bit mixing function.
 _OF_VERTEX, _OF_DEGREE, _MIX = (
@@ -49,7 +49,7 @@ def fingerprint_of(
         "directed": graph.directed,
         "weights": weights,
         "degrees": f"{world.allreduce(digest, 'sum') % (1 << 64):016x}",
-        **{f"{name}=": plain(value) for name, value in arguments.items()},
+        **{f"{name}=": json_value(value) for name, value in arguments.items()},
     }
     kept: dict[str, Any] = json.loads(json.dumps(facts))
     return kept
@@ -74,7 +74,7 @@ def _digest(vertices: NDArray[np.uint32], degrees: NDArray[np.uint32]) -> int:
     return int((mixed ^ (mixed >> _SHIFT)).sum(dtype=np.uint64))
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value that JSON can hold; a checksum in place of many values."""
     if isinstance(value, np.generic):
         return value.item()
@@ -82,8 +82,8 @@ def plain(value: Any) -> Any:
         checksum = zlib.crc32(np.ascontiguousarray(value).view(np.uint8).data)
         return f"{value.size} values of {value.dtype} with checksum {checksum:08x}"
     if isinstance(value, Mapping):
-        content = repr(sorted((str(key), plain(own)) for key, own in value.items()))
+        content = repr(sorted((str(key), json_value(own)) for key, own in value.items()))
         return f"{len(value)} values with checksum {zlib.crc32(content.encode()):08x}"
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [json_value(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -15,6 +15,7 @@ import numpy as np
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail
 from evener.programs.adjacency import adjacency
+from evener.programs.arguments import check_tolerance
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -82,6 +83,11 @@ def eigenvector_centrality(
     ConvergenceWarning
         If values still change after `max_iter` iterations.
 
+    Raises
+    ------
+    ArgumentError
+        If `tol` is not a finite number above 0.
+
     Examples
     --------
     >>> import evener as ev
@@ -90,8 +96,8 @@ def eigenvector_centrality(
     [0.7071, 0.4082, 0.4082, 0.4082]
     """
     run = run_program(
-        graph, _program, SPEC, until=float(tol), max_iter=max_iter, on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress,
+        graph, _program, SPEC, until=check_tolerance(tol), max_iter=max_iter, on=on, policy=policy,
+        alpha=alpha, gpu_memory=gpu_memory, progress=progress,
     )  # fmt: skip
     columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
     return result_of(run, "eigenvector_centrality", SPEC.columns, columns, {"tol": tol, "max_iter": max_iter})

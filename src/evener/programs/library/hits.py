@@ -15,6 +15,7 @@ import numpy as np
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail
 from evener.programs.adjacency import adjacency
+from evener.programs.arguments import check_tolerance
 from evener.programs.norms import unit_sum
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -83,6 +84,11 @@ def hits(
     ConvergenceWarning
         If values still change after `max_iter` supersteps.
 
+    Raises
+    ------
+    ArgumentError
+        If `tol` is not a finite number above 0.
+
     Examples
     --------
     >>> import evener as ev
@@ -92,8 +98,8 @@ def hits(
     ([0.618, 0.382, 0.0, 0.0], [0.0, 0.0, 0.618, 0.382])
     """
     run = run_program(
-        graph, _program, SPEC, until=float(tol), max_iter=max_iter, on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress,
+        graph, _program, SPEC, until=check_tolerance(tol), max_iter=max_iter, on=on, policy=policy,
+        alpha=alpha, gpu_memory=gpu_memory, progress=progress,
     )  # fmt: skip
     columns = {name: (lambda name=name: unit_sum(run.pg, run.fields[name])) for name in run.fields}
     return result_of(run, "hits", SPEC.columns, columns, {"tol": tol, "max_iter": max_iter})

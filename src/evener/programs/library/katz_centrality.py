@@ -101,8 +101,8 @@ def katz_centrality(
     >>> ev.katz_centrality(g).top(1)[0][0]
     2
     """
-    for name, value in (("attenuation", attenuation), ("tol", tol)):
-        if value is not None and not (is_number(value) and value >= 0):
+    for name, value in (("attenuation", 0 if attenuation is None else attenuation), ("tol", tol)):
+        if not (is_number(value) and value >= 0):
             msg = f"{name}=: expected a number of at least 0, found {value!r}"
             raise ArgumentError(msg)
     pg = ensure_placed(

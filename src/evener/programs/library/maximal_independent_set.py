@@ -15,6 +15,7 @@ import numpy as np
 
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail, first_true
+from evener.graph.checks import check_seed
 from evener.programs.adjacency import adjacency
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -71,6 +72,11 @@ def maximal_independent_set(
     Result
         ``member``: int64, shape (n,), 1 for vertices of the set and 0 for others.
 
+    Raises
+    ------
+    ArgumentError
+        If `seed` is not an integer of at least 0.
+
     Examples
     --------
     >>> import evener as ev
@@ -78,6 +84,7 @@ def maximal_independent_set(
     >>> ev.maximal_independent_set(g)["member"].tolist()
     [0, 1, 1, 1]
     """
+    seed = check_seed(seed)
 
     def program(given: Graph) -> VertexProgram:
         return _program(np.random.default_rng(seed).permutation(given.n))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,13 @@ import evener as ev
 from evener.graph.formats import graphalytics
 from evener.graph.formats.file import open_compressed
 from evener.system import files as atomic
-from evener.system.files import atomic_write, atomic_write_all, atomic_write_folder, remove_temporary_files
+from evener.system.files import (
+    atomic_write,
+    atomic_write_all,
+    atomic_write_folder,
+    remove_temporary_files,
+    temporary_folder,
+)
 
 
 def _names(folder):
@@ -267,3 +274,20 @@ with atomic_write(sys.argv[1]), atomic_write_folder(sys.argv[2], may_replace=boo
         second.write_text("two")
     assert _names(tmp_path) == ["a.txt", "b.evg"]
     assert one.read_text() == "one"
+
+
+def test_a_folder_that_another_process_removes_before_it_is_locked(tmp_path, monkeypatch):
+    """The writer makes it again."""
+    left, mkdir = [2], Path.mkdir
+
+    def make(self, *args, **how):
+        mkdir(self, *args, **how)
+        if left[0]:
+            left[0] -= 1
+            self.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", make)
+    with temporary_folder(tmp_path, "parts") as folder:
+        assert folder.is_dir()
+    assert left == [0]
+    assert _names(tmp_path) == []

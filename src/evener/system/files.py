@@ -203,12 +203,14 @@ def _temporary(
     try:
         while lock < 0:
             create(temporary)
-            lock = os.open(temporary, os.O_RDONLY)
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            if not temporary.exists():  # removed before it was locked
-                os.close(lock)
-                lock = -1
+            # Until the path is locked, another process may take it for an abandoned one and remove it.
+            with contextlib.suppress(FileNotFoundError):
+                lock = os.open(temporary, os.O_RDONLY)
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                if not temporary.exists():
+                    os.close(lock)
+                    lock = -1
         yield temporary
     finally:
         with contextlib.suppress(OSError):

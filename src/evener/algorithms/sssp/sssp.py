@@ -76,6 +76,8 @@ EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
 # Default width of a bucket over that of one element, for elements that exchange values after each step.
 SEVERAL_WIDTH = 4
+# Width of a bucket after a sweep over the width before it. Few edges are left, so exchanges cost most.
+WIDER_AFTER_SWEEP = 8
 # Part of a sweep, in edges, that searches the rows of hubs before all other rows.
 HUB_SHARE = 1 / 4
 # Edges whose weights are sampled to choose delta.
@@ -224,6 +226,8 @@ def _search(
         _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         state.budget = _NO_LIMIT
+        if settle is settle_together:
+            delta *= WIDER_AFTER_SWEEP
     return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
 
 

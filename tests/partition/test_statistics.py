@@ -74,7 +74,7 @@ def test_aggregation_pays_on_a_skewed_graph():
 def test_bytes_equal_the_arrays():
     g = ev.Graph.from_edges([0, 1, 2], [1, 2, 0], np.ones(3, np.float32))
     (p,) = ev.partition(g, ["cpu:1"]).partitions
-    # Each direction has 4 offsets of 8 bytes, and 3 targets, 3 weights and 2 block bounds of 4 bytes. The rest
-    # is 3 vertices and 3 degrees of 4 bytes, and 2 mirror bounds of 8 bytes.
+    # Each direction has 4 offsets of 8 bytes, and 3 targets, 3 weights and 2 block bounds of 4 bytes.
+    # The rest is 3 vertices and 3 degrees of 4 bytes, and 2 mirror bounds of 8 bytes.
     assert p.nbytes == 2 * (32 + 12 + 12 + 8) + 12 + 12 + 16
     assert ev.partition(g, ["cpu:1"]).statistics.nbytes == p.nbytes

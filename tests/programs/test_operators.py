@@ -1,4 +1,4 @@
-"""Operators: checks of user functions, the algebra of `combine_all`, and the cache of compiled kernels."""
+"""Operators: checks of user functions, the algebra of `combine_all`, and the kernel cache."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_algebra(function, identity, message):
 
 
 def test_kernels_are_loaded_from_the_cache_folder(tmp_path, monkeypatch):
-    """A later process compiles nothing. A user without a cache folder compiles each time."""
+    """A later process compiles nothing. Without a cache folder, each process compiles."""
     monkeypatch.setattr(kernel_cache, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(compilation, "_kernels", {})
     graph = ev.Graph.from_edges([0, 1], [1, 0])

@@ -1,4 +1,4 @@
-"""Vertex programs: states, directions, activity and weights against loops and NetworkX; wrong programs."""
+"""Vertex programs: states, directions, activity and weights, compared with loops; invalid programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPLITS = ("cpu:1", "cpu:1,cpu:1,cpu:1")
 
 
 def shortest():
-    """Distances from vertex 0; a vertex is active if its distance has decreased."""
+    """Return a program for distances from vertex 0. Vertices with a decreased distance are active."""
     return {
         "send": lambda state, weight: state.distance + weight,
         "combine": min,
@@ -28,7 +28,7 @@ def first_distances(n):
 
 @pytest.mark.parametrize("spec", ["rmat:7,directed,weights=1..255", "rmat:7,weights=1..255"])
 def test_only_neighbours_of_active_vertices_work(spec):
-    """Distances are those of the built-in algorithm, also on ranks, and few edges are read."""
+    """Distances equal those of `ev.sssp`, also on ranks, and few edges are read."""
     graph = ev.read(spec)
     expected = ev.sssp(graph, source=0)["distance"]
     program = ev.VertexProgram(**first_distances(graph.n), **shortest())
@@ -47,7 +47,7 @@ def test_only_neighbours_of_active_vertices_work(spec):
 
 
 def test_messages_of_inactive_neighbours_are_current():
-    """Few vertices are active, and many others change; the states are those of a loop on any split."""
+    """Few vertices are active, but many change. The states equal those of a loop on each split."""
     graph = ev.read("rmat:6,directed,seed=3")
     matrix = np.zeros((graph.n, graph.n), int)
     np.add.at(matrix, (np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(int))), graph.targets), 1)
@@ -72,8 +72,8 @@ def test_messages_of_inactive_neighbours_are_current():
         np.testing.assert_array_equal(r["k"], k)
 
 
-def test_along_every_parameter():
-    """Two fields, both directions, weights and all parameters equal a loop over the edges."""
+def test_every_parameter():
+    """A program with two fields, both directions, weights and all parameters equals NumPy."""
     random = np.random.default_rng(5)
     n, m = 40, 200
     src, dst, weights = random.integers(0, 30, m), random.integers(0, n, m), random.integers(-3, 9, m)
@@ -178,7 +178,7 @@ def _listed(state, weight):
         ({"apply": lambda state, message: ((message / 0 - message / 0,), True)}, "value of vertex 0 is NaN"),
     ],
 )
-def test_wrong_programs(pair, changes, message):
+def test_invalid_programs(pair, changes, message):
     if changes == {"state": {"x": 1}}:
         changes = changes | {"apply": lambda state, message: ((0.5,), True)}
     with pytest.raises(ev.ArgumentError, match=message):
@@ -202,6 +202,6 @@ def test_a_run_ends_at_max_iter():
     assert r.outcome == {"iterations": 2, "converged": False}
 
 
-def test_ranks_with_other_programs(pair):
+def test_ranks_with_different_programs(pair):
     with pytest.raises(ev.MpiError, match="expected the same functions"):
         run_ranks(2, lambda world: ev.vertex_program(pair, program(identity=-np.inf), until=world.rank))

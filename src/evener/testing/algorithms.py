@@ -108,7 +108,7 @@ class AlgorithmContract:
         if self.spec.verify is not None:
             verify(result)
 
-    # ---- what the spec promises ---------------------------------------------------------------------
+    # ---- the spec ------------------------------------------------------------------------------------
 
     def test_it_is_registered(self) -> None:
         """The registry finds the spec by its name."""

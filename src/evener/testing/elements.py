@@ -254,7 +254,7 @@ class ElementContract:
             assert int(element.run(kernel, words, 10, 20)) == 10
 
     def test_result_of_a_number(self, element: Element) -> None:
-        """A value that is known already is returned unchanged."""
+        """A plain value is returned unchanged."""
         assert element.result(5) == 5
         assert element.result((1, 2.5)) == (1, 2.5)
         assert element.result(None) is None
@@ -312,7 +312,7 @@ class ElementContract:
 
 
 class ThreadedElementContract(ElementContract):
-    """Tests of elements whose calls return when the work is done, each on a thread of its own."""
+    """Tests of elements whose calls block until the work is done, each on its own thread."""
 
     def test_runs_concurrently_with_another_element(self, element: Element) -> None:
         """Two elements run their calls at the same time."""

@@ -291,7 +291,7 @@ def test_agreement_of_a_model(figures):
 
 
 def test_breakdown_of_run_time(figures):
-    (found,) = figures.spent.told([figures.projections.breakdown(row())])
+    (found,) = figures.spent.with_bottleneck([figures.projections.breakdown(row())])
     times = {name: found[name] for name in ("cpu_compute", "accelerator_compute", "communication", "total")}
     assert times == {"cpu_compute": 3.0, "accelerator_compute": 1.0, "communication": 1.0, "total": 4.0}
     assert found["bottleneck"] == "CPU"

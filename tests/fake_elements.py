@@ -97,12 +97,12 @@ class ApartElement(CpuElement):
         if name not in self._kernels_on_held:
             kernel = super().kernel(name)
 
-            def of_own_arrays(*args):
+            def on_own_arrays(*args):
                 given = [self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
                 answer = kernel(*given)
                 return Late(answer) if self.deferred and answer is not None else answer
 
-            self._kernels_on_held[name] = of_own_arrays
+            self._kernels_on_held[name] = on_own_arrays
         return self._kernels_on_held[name]
 
     def result(self, value):

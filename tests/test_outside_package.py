@@ -165,7 +165,7 @@ def test_a_package_does_not_replace_an_algorithm_of_evener(command, install):
     assert "bfs in " in done.out
 
 
-# ---- what a run imports ------------------------------------------------------------------------------
+# ---- imports of a run --------------------------------------------------------------------------------
 
 IMPORTED = """
 import json, sys

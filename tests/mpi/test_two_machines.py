@@ -60,7 +60,7 @@ def machines(tmp_path):
             ip("-n", name, "address", "add", f"{address}/24", "dev", "link0")
             for device in ("lo", "link0"):
                 ip("-n", name, "link", "set", device, "up")
-        time.sleep(2)  # the link comes up
+        time.sleep(2)  # until the link is up
     except subprocess.CalledProcessError as error:
         remove()
         pytest.skip(f"network namespaces cannot be created here: {error.stderr.strip()}")

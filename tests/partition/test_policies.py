@@ -129,7 +129,7 @@ def skewed():
     ("alpha", "policy", "elements"),
     pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], [*PLANNED, "C-PG"], [2, 4]),
 )
-def test_shares_come_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
+def test_shares_are_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
     pg = ev.partition(skewed, ["cpu:1"] * elements, policy=policy, alpha=alpha)
     largest = int(skewed.out_degree().max())
     edges = [row.edges for row in pg.statistics.partitions]

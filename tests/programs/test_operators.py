@@ -67,7 +67,7 @@ def _imports(m, v):
         (_sets_global, "sets a global variable at .*: scale = v"),
         (_raises, "raises an exception at .*: raise ValueError"),
         (_yields, "is a generator at"),
-        (lambda m, v: v + np.random.random(), "uses random numbers at"),  # noqa: NPY002 - refused
+        (lambda m, v: v + np.random.random(), "uses random numbers at"),  # noqa: NPY002 - rejected
         (_imports, "imports a module at .*: import math"),
         (lambda m: m, r"expected two parameters, then any of degree, n, without defaults; found \(m\)"),
         (lambda m, v, w: v, r"expected two parameters, .* found \(m, v, w\)"),

@@ -71,7 +71,7 @@ def test_rank_0_gathers(graph):
 
 
 @pytest.mark.parametrize("ids", ["numbers", "integers", "strings"])
-def test_a_graph_that_no_rank_holds(tmp_path, graph, ids):
+def test_a_graph_that_no_rank_has_completely(tmp_path, graph, ids):
     """Blocks, top vertices, tables and the gathered result have the right ids."""
     path = tmp_path / "graph.evg"
     if ids == "integers":

@@ -67,7 +67,7 @@ class PolicyContract:
         assert (by_degree == given[0]).all()
         assert (degree == given[1]).all()
 
-    def test_owners_depend_on_what_the_policy_needs_only(self) -> None:
+    def test_owners_depend_only_on_the_needs_of_the_policy(self) -> None:
         """A policy of positions ignores the numbers of vertices, and a policy of numbers ignores degrees."""
         graph, by_degree, degree = skewed(500, 3000)
         needs = find_policy(self.name).needs

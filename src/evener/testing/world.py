@@ -75,7 +75,7 @@ class WorldContract:
         found = self.run(size, lambda world: world.allgather({"rank": world.rank, "list": [0] * world.rank}))
         assert found == [[{"rank": r, "list": [0] * r} for r in range(size)]] * size
 
-    def test_operations_follow_one_another(self, size: int) -> None:
+    def test_successive_operations_do_not_mix(self, size: int) -> None:
         """Many operations in a row do not mix their values."""
 
         def run(world: World) -> list[Any]:

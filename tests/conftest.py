@@ -47,7 +47,7 @@ def pytest_collection_finish():
 
 
 @pytest.fixture(autouse=True)
-def narrow_and_wide(monkeypatch):
+def lower_search_thresholds(monkeypatch):
     """Lower the thresholds, so that searches of small graphs have narrow and wide levels."""
     tune(monkeypatch, "bfs", narrow=16, narrow_levels=3, fused_narrow_levels=2)
     tune(monkeypatch, "sssp", narrow=5, narrow_edges=40)
@@ -57,7 +57,7 @@ def narrow_and_wide(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def nothing_recorded(monkeypatch):
+def record_no_runs(monkeypatch):
     """Do not record the runs of tests for later plans on this machine."""
     monkeypatch.setattr(recording, "MIN_SECONDS", float("inf"))
 

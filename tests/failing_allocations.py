@@ -61,7 +61,7 @@ class FailingAllocations:
         used = used or _bytes_of_arrays
         check(call())
         gc.collect()
-        gc.freeze()  # collecting garbage is then quick
+        gc.freeze()  # later garbage collections are then fast
         tracemalloc.start()
         try:
             before = _after_workers(used)

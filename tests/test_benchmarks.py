@@ -100,7 +100,7 @@ TINY_FIGURES = ["--scale", "7", "--sources", "2", "--iterations", "2", "--rounds
 
 @pytest.fixture(scope="module")
 def figures():
-    """Import the modules of the figures from their folder, which is no package."""
+    """Import the modules of the figures from their folder, which is not a package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER / "figures"))
         names = ("output", "bench", "cache", "harness", "page", "projections", "spent", "sweep", *FIGURES)

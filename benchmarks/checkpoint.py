@@ -6,8 +6,8 @@ benchmark fails unless each iteration but the last has a checkpoint.
 
 Each row also has the processor time of all threads, which other programs change less than the elapsed time.
 
-The folder is on the file system of `--folder`, which may be given several times: a memory file system such as
-/dev/shm shows the work of the processor, a disk also shows the time until its data is safe (fsync).
+The folder is on the file system of `--folder`, which may be given several times. A memory file system such as
+/dev/shm shows the work of the processor. A disk also shows the time of fsync.
 
     python benchmarks/checkpoint.py --on cpu --scale 20 --folder /dev/shm --folder /tmp
 """

@@ -1,8 +1,8 @@
 """Question: how much faster are four algorithms on two ranks with a GPU each than on one GPU, by transport.
 
 The graphs are undirected R-MAT graphs with 16 edges per vertex and weights 1..255. The contenders are one
-process with one GPU, one process with two GPUs, and two ranks with one GPU each, by each transport between
-ranks. The graph is placed before the clock starts. Times are medians; PageRank's is one of 50 iterations.
+process with one or two GPUs, and two ranks with one GPU each. Each transport between ranks is a separate
+contender. The graph is placed before the clock starts. Times are medians; PageRank's is one of 50 iterations.
 Searches start at vertices drawn with a fixed seed. The first answer of each contender to each task is
 verified.
 

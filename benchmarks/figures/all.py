@@ -9,8 +9,8 @@ what was left out.
     python benchmarks/figures/all.py --again
 
 The last command makes all figures, plots and docs/figures.md from results/figures/runs.json. Copy only that
-file from a machine with a GPU. The exit status is 2 if these elements cannot show a figure that you name,
-and 1 if a run failed or an answer was wrong.
+file from a machine with a GPU. The exit status is 1 if a run failed or an answer was wrong. It is 2 if these
+elements cannot show a figure that you name.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ about 5,300 ms for G4 on 8 machines, and 4 machines are about 6 times as fast as
 are read from a plot.
 
 Here: ranks of this machine, each with the elements of `--on`, or one CPU element if that has no GPU. Ranks
-beyond the cores share cores. The simulation then predicts the machines of the paper. Two of its numbers,
-5,300 ms and 6 times, give the rate of a CPU and the seconds of a run that do not depend on edges. The GPU
-is r = 23.7 times as fast. α is 1 / (r + 1), or the share without room on the GPUs if that is larger. The
-room follows from the α of the paper.
+beyond the cores share cores. The simulation then predicts the machines of the paper. The 5,300 ms and the 6
+times give the rate of a CPU and the constant seconds of a run. The GPU is r = 23.7 times as fast. α is
+1 / (r + 1), or the share without room on the GPUs if that is larger. The room follows from the α of the
+paper.
 
     python benchmarks/figures/g16_fig7.py --most-ranks 4 --on cpu:1,cpu:1
 """

@@ -36,8 +36,8 @@ def test_a_run_continues(tmp_path, name, on):
     expected = {column: np.array(array) for column, array in run(placed, **arguments).items()}
     with pytest.raises(StopError):
         run(placed, **arguments, checkpoint=ev.Checkpoint(tmp_path / "a", every="1step"), progress=stop)
-    for other in (on, "cpu:1", "cuda:0,cuda:0"):
-        folder = tmp_path / other
+    for i, other in enumerate((on, "cpu:1", "cuda:0,cuda:0")):
+        folder = tmp_path / str(i)
         shutil.copytree(tmp_path / "a", folder)
         again = ev.partition(graph, other, policy="random")
         result = run(again, **arguments, checkpoint=ev.Checkpoint(folder, resume=True))

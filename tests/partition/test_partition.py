@@ -44,7 +44,7 @@ def stored_edges(p, edges, *, reverse):
     rows = np.repeat(np.arange(p.owned), np.diff(edges.offsets.astype(np.int64)))
     here, there = p.vertices[rows].tolist(), p.vertices[edges.targets].tolist()
     weights = [0.0] * edges.count if edges.weights is None else edges.weights.tolist()
-    return Counter(zip(there, here, weights) if reverse else zip(here, there, weights))  # noqa: B905 - all e long
+    return Counter(zip(there, here, weights) if reverse else zip(here, there, weights))  # noqa: B905 - equal lengths
 
 
 def check_index_space(pg):

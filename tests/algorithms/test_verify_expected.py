@@ -1,4 +1,4 @@
-"""Graphalytics' match rules and the reader of its expected-output files."""
+"""Graphalytics' match rules, and the reader of its expected-output files."""
 
 from __future__ import annotations
 

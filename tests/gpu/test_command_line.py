@@ -1,4 +1,4 @@
-"""The command line on a GPU: runs, and a call that is wrong."""
+"""The command line on a GPU: runs of all algorithms, and a wrong call."""
 
 from __future__ import annotations
 

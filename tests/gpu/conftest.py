@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def gpu_or_none():
+def skip_without_a_gpu():
     """Skip before any other fixture of these tests runs."""
     why = missing()
     if why:
@@ -37,7 +37,7 @@ def few_blocks():
 
 
 @pytest.fixture(autouse=True)
-def memory_of_its_own():
+def free_memory_pools():
     """With `sanitize.py`, free the memory pool after each test, so reads of unwritten memory are found."""
     yield
     if TOOL:

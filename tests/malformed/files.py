@@ -506,7 +506,7 @@ CASES = [
     Case("write to no folder", lambda d: d / "no" / "out.txt", FILE, ("no folder",), action="write"),
     Case("write over a folder", make.folder("out.txt"), FILE, ("folder",), action="write"),
     Case("write over a folder of other files", make.others_folder, FILE, ("other files",), action="write"),
-    Case("write to a closed folder", make.closed_folder, FILE, ("denied",), action="write", unprivileged=True),
+    Case("write to closed folder", make.closed_folder, FILE, ("denied",), action="write", unprivileged=True),
     Case("write, disk full", lambda _: "/dev/full", FILE, ("space",), None, {"format": "txt"}, "write"),
     *(
         Case(

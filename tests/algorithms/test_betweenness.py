@@ -141,7 +141,7 @@ def test_self_loops_lie_on_no_shortest_path():
     assert betweenness(graph, normalized=False)["centrality"].tolist() == [0, 1, 0]
 
 
-def test_ids_with_gaps_and_of_strings():
+def test_ids_with_gaps_and_string_ids():
     graph = Graph.from_edges([10, 500], [500, 7])
     assert betweenness(graph, sources=[10], normalized=False)["centrality"].tolist() == [0, 0, 3]
     graph = Graph.from_edges(["x", "b"], ["b", "a"])

@@ -365,7 +365,7 @@ def test_the_narrow_limit_is_inclusive(monkeypatch, narrow, second):
     assert phases(ev.bfs(graph, source=0, on="cpu:1"))[1] == second
 
 
-def test_edges_of_a_hub_on_another_element_count(monkeypatch):
+def test_edges_of_a_hub_on_another_element_are_counted(monkeypatch):
     """A path on one element ends at a hub on the other, and most of that element's edges are the hub's."""
     tails = np.concatenate([np.arange(100), np.full(100, 100)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 201), directed=False)

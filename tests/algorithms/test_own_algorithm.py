@@ -106,7 +106,7 @@ def test_both_files_declare_the_same_arguments(example, name):
     launch.Launcher(GPU, full.rpartition(".")[0], declared)
 
 
-def test_the_page_shows_the_example_itself():
+def test_the_page_shows_the_files_of_the_example():
     files = {
         path.name: path.read_text() for path in PROJECT.rglob("*") if path.suffix in (".py", ".cu", ".toml")
     }
@@ -217,7 +217,7 @@ def test_an_unknown_reduction_is_refused(op, elements):
         engine.push(engine.array("int32", 0), op)
 
 
-def test_a_spread_gives_each_partition_its_own(engine):
+def test_each_partition_gets_its_part_of_a_partitioned_array(engine):
     seen = []
     engine.compute(
         ev.Kernel(cpu=lambda mine, same: seen.append((mine, same))), ev.PartitionedArray([3, 4]), 5

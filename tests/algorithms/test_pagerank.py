@@ -46,14 +46,14 @@ def test_ranks_equal_networkx(directed, elements, damping, dtype, weights):
 
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("own", [None, {3: 1.0, 100: 2.0}], ids=["everywhere", "jumps"])
-def test_vertices_without_edges_have_their_share(directed, elements, own):
+@pytest.mark.parametrize("jumps", [None, {3: 1.0, 100: 2.0}], ids=["everywhere", "jumps"])
+def test_vertices_without_edges_have_their_share(directed, elements, jumps):
     """Many vertices have no edges, so their dangling rank is a large part of the sum."""
     g = random_graph(directed=directed, n=150, edges=60, seed=4)
     ends = np.bincount(g.targets, minlength=g.n) + g.out_degree()
     assert (ends == 0).sum() > 60
-    r = ev.pagerank(g, tol=0, max_iter=500, dtype="float64", personalization=own, on=["cpu:1"] * elements)
-    expected = networkx_ranks(g, personalization=own)
+    r = ev.pagerank(g, tol=0, max_iter=500, dtype="float64", personalization=jumps, on=["cpu:1"] * elements)
+    expected = networkx_ranks(g, personalization=jumps)
     # NetworkX stops when the ranks change by 150e-14 in sum, so the remaining error is below 1e-11.
     np.testing.assert_allclose(r["rank"], expected, rtol=0, atol=1e-11)
     none = ev.pagerank(g, tol=0, max_iter=0, on=["cpu:1"] * elements)
@@ -260,7 +260,7 @@ def test_progress_reports_the_completed_fraction():
     assert all(p.edges_per_second > 0 for p in iterations[1:])
 
 
-def test_progress_counts_iterations_where_their_number_is_fixed():
+def test_progress_is_the_fraction_of_a_fixed_number_of_iterations():
     reported = []
     g = random_graph(directed=True, n=50, edges=120, seed=5)
     ev.pagerank(g, tol=0, max_iter=4, progress=reported.append)

@@ -31,16 +31,16 @@ def igraph_ranks(graph, **options):
 
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("own", [None, {3: 1.0, 74: 2.0}], ids=["everywhere", "jumps"])
-def test_ranks_equal_networkx_and_igraph(directed, elements, own):
+@pytest.mark.parametrize("jumps", [None, {3: 1.0, 74: 2.0}], ids=["everywhere", "jumps"])
+def test_ranks_equal_networkx_and_igraph(directed, elements, jumps):
     g = weighted_graph(directed=directed)
     out = np.bincount(np.repeat(np.arange(g.n), g.out_degree().astype(int)), g.weights, minlength=g.n)
     assert ((out == 0) & (g.out_degree() > 0)).any() == directed
-    r = ev.pagerank(g, tol=1e-13, max_iter=500, personalization=own, on=["cpu:1"] * elements)
-    ranks = nx.pagerank(as_networkx(g), tol=1e-14, max_iter=1000, personalization=own)
+    r = ev.pagerank(g, tol=1e-13, max_iter=500, personalization=jumps, on=["cpu:1"] * elements)
+    ranks = nx.pagerank(as_networkx(g), tol=1e-14, max_iter=1000, personalization=jumps)
     np.testing.assert_allclose(r["rank"], [ranks[v] for v in range(g.n)], rtol=1e-9, atol=1e-11)
     ev.verify(r)
-    if own is None:  # igraph spreads the rank of dangling vertices evenly
+    if jumps is None:  # igraph spreads the rank of dangling vertices evenly
         np.testing.assert_allclose(r["rank"], igraph_ranks(g), rtol=1e-8)
 
 

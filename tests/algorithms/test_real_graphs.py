@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 SOURCES = 4
 
 
-class Rival:
+class IgraphTwin:
     """The same graph in igraph, with vertices by number."""
 
     def __init__(self, graph):
@@ -47,7 +47,7 @@ def graph(request):
 
 @pytest.fixture(scope="module")
 def rival(graph):
-    return Rival(graph)
+    return IgraphTwin(graph)
 
 
 @pytest.fixture(scope="module", params=[["cpu"], ["cpu:1", "cpu:1"]], ids=len)

@@ -160,7 +160,7 @@ def test_all_weights_are_zero():
     assert sssp(graph)["parent"].tolist() == [0, 0, 1, 2]
 
 
-# ---- the ranges of numbers --------------------------------------------------------------------------
+# ---- ranges of numbers ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parts", [1, 2])
@@ -207,7 +207,7 @@ def test_missing_weights_count_as_one(parts, policy):
     assert r["parent"].tolist() == [0, 0, 0, 1, 3, -1]
 
 
-# ---- borders ----------------------------------------------------------------------------------------
+# ---- edge cases -------------------------------------------------------------------------------------
 
 
 def test_ids_of_the_graph():

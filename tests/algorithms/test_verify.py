@@ -171,7 +171,7 @@ def test_errors_use_the_ids_of_the_graph():
     )
 
 
-def test_parents_in_a_graph_named_by_strings_are_positions():
+def test_parents_in_a_graph_with_string_ids_are_positions():
     g = Graph.from_edges(["ann", "bob"], ["bob", "eve"], directed=True)
     distance = np.array([0, 1, 2], dtype=np.int32)
     verify(bfs_claim(g, distance, np.array([0, 0, 1]), source="ann"))

@@ -156,8 +156,8 @@ def test_pagerank_that_stopped_at_max_iter(graph):
     moved = early.copy()
     moved[[3, 7]] = early[[7, 3]]
     refused(pagerank_claim(graph, moved, max_iter=3), "another iteration does not change the ranks")
-    # If wrong ranks would meet the tolerance, only the ranks of exactly max_iter iterations pass,
-    # and only if no earlier iteration meets the tolerance.
+    # If wrong ranks would meet the tolerance, only the ranks of exactly max_iter iterations pass. No earlier
+    # iteration may meet the tolerance.
     verify(pagerank_claim(graph, early, max_iter=3, tol=0.2))
     for rank, most, tol in ((moved, 3, 0.2), (early, 3, 2.0), (early, None, 0.2)):
         with pytest.raises(ArgumentError, match=r"wrong ranks would pass; verify a run with tol=0\.1 or"):

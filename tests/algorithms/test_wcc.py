@@ -27,8 +27,8 @@ def test_components_equal_networkx(directed, elements):
 
 
 def test_an_edge_between_two_trees_is_found_at_one_end():
-    """Both ends of a directed edge skip the giant tree, so both must know the same giant."""
-    # Both loops of vertex 0 come first: before 0 -> 3, either of the trees {0} and {1, 3} may be the giant.
+    """Both ends of a directed edge skip the giant tree, so both must agree on the giant."""
+    # The loops of vertex 0 come first: before 0 -> 3, the giant may be {0} or {1, 3}.
     g = ev.Graph.from_edges([0, 3, 0, 0], [0, 1, 3, 0], n=4)
     assert ev.wcc(g, on="cpu:1")["component"].tolist() == [0, 0, 2, 0]
 

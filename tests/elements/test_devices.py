@@ -382,7 +382,7 @@ def test_a_gpu_without_properties_is_listed_with_the_reason(evener, monkeypatch)
 
 
 @pytest.mark.parametrize(("count", "there"), [(1, "one GPU, cuda:0"), (4, "cuda:0 to cuda:3")])
-def test_a_gpu_that_is_not_there(evener, monkeypatch, count, there):
+def test_a_missing_gpu_is_refused(evener, monkeypatch, count, there):
     driver(monkeypatch, gpus=count)
     sentence = f'element "cuda:{count}" does not exist; this machine has {there}'
     with pytest.raises(ArgumentError) as caught:

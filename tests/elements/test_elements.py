@@ -35,7 +35,7 @@ class TestCpuElementWithAllCores(ThreadedElementContract):
         return parse_elements([name])[0]
 
 
-class TestCpuElementBehindAWorkQueue(TestCpuElement):
+class TestCpuElementWithWorkQueue(TestCpuElement):
     """If Numba's threading layer is not thread-safe, elements take turns."""
 
     @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
         assert done.is_set()
 
 
-class TestElementApart(ElementContract):
+class TestApartElement(ElementContract):
     """The fake element keeps the contract, so tests on it also apply to GPUs."""
 
     name = "cpu:1"
@@ -62,7 +62,7 @@ class TestElementApart(ElementContract):
         return ApartElement(name, memory=7)
 
 
-class TestElementApartThatIsLate(ElementContract):
+class TestDeferredApartElement(ElementContract):
     name = "cpu:1"
 
     def make(self, name):

@@ -56,7 +56,7 @@ def locked(monkeypatch):
 
 
 @pytest.mark.parametrize("weights", ["float32", "float64"])
-def test_few_pages_are_locked_however_long_the_arrays(locked, weights):
+def test_few_pages_are_locked_for_many_arrays(locked, weights):
     """Targets and weights alternate, so three sets of pages are enough: two in transfer and one open."""
     events = []
 

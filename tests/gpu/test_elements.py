@@ -65,7 +65,7 @@ def test_two_gpus_have_separate_memories():
 
 
 @pytest.mark.parametrize("number", [0, 99])
-def test_a_gpu_that_is_not_there(number):
+def test_a_missing_gpu_is_refused(number):
     name = f"cuda:{gpus() + number}"
     with pytest.raises(ArgumentError) as caught:
         parse_elements([name])

@@ -162,7 +162,7 @@ def test_a_source_alone_in_its_partition(directed):
 
 
 @pytest.mark.parametrize("on", [["cpu:1", "cuda:0"], ["cuda:0", "cpu:1"], ["cuda:0", "cuda:0"]], ids=",".join)
-def test_a_search_that_turns_up_twice(monkeypatch, on):
+def test_a_search_with_two_bottom_up_phases(monkeypatch, on):
     parity_cases.check_a_search_that_turns_up_twice(monkeypatch, on)
 
 
@@ -182,7 +182,7 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 
 @directions
 @small_graphs
-def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
+def test_edges_in_host_memory(monkeypatch, name, directed):
     """The GPU reads some or all edges from host memory, and some or all rows have prefixes."""
     truth = truth_of(graphs.SMALL[name](), directed=directed)
     keep_on_host(monkeypatch, Tiers(0.4, 3))
@@ -194,7 +194,7 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 @pytest.mark.parametrize("host_share", [0.4, 1.0])
 @pytest.mark.parametrize("stored", ["undirected", "both"])
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
-def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, host_share):
+def test_levels_at_once_over_edges_in_host_memory(monkeypatch, name, stored, host_share):
     keep_on_host(monkeypatch, Tiers(host_share, 1 << 32))
     parity_cases.check_levels_at_once(
         monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2

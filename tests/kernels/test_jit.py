@@ -65,7 +65,7 @@ def test_cached_only_in_the_source_folder_without_a_home_directory(tmp_path, mon
 
 
 def test_kernels_need_no_cache():
-    """On a read-only system, Numba refuses every cache folder, but all kernel modules are imported."""
+    """On a read-only system, Numba refuses every cache folder, but kernels are imported and compile."""
     program = (
         "import os, pkgutil; os.access = lambda *args, **kwargs: False\n"
         "from importlib import import_module\n"

@@ -20,8 +20,7 @@ from pyarrow import parquet
 
 import evener as ev
 
-# The files before the calls: a path, a path with a negative weight, a path with string ids, a table of
-# results, a graph with asymmetric rows, a damaged file, and a folder.
+# Writes the files before the calls, such as a path, a table of results and a folder.
 SETUP = """
     from pathlib import Path
     Path("path.txt").write_text("0 1\\n1 2\\n2 3\\n")

@@ -284,11 +284,9 @@ def test_buffers_are_allocated_before_the_round_of_their_packets(placed, monkeyp
     del done[:]
     engine.pull(array, changed=flags)
     engine.pull(flags)
-    inboxes = [k for k, one in enumerate(done) if one == "allocate"]
     assert done[:1] == ["allocate"]
     assert "copy" in done
     assert done.index("round") < done.index("copy")
-    assert inboxes
 
 
 def test_an_error_leaves_no_message_in_transit():

@@ -51,8 +51,13 @@ def main():
         f"PageRank by operators on {options.on}, times the built-in: {title}", ["", "median", "runs"], cells
     )
     if not options.no_record:
+        kind = options.on.partition(":")[0]
         harness.record(
-            "own_operators", question=__doc__.splitlines()[0], on=options.on, rows=rows, ratios=ratios
+            f"own_operators_{kind}_{options.scale}",
+            question=__doc__.splitlines()[0],
+            on=options.on,
+            rows=rows,
+            ratios=ratios,
         )
 
 

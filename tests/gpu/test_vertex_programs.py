@@ -1,4 +1,4 @@
-"""Vertex programs on GPUs give the answers of CPUs and of loops over the edges, on any split."""
+"""Vertex programs on GPUs, compared with CPUs and with loops over the edges, on any split."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evener.testing.ranks import run_ranks
 
 SPLITS = ["cuda:0", "cuda:0,cuda:0", "cpu:1,cuda:0"] + ["cuda:0,cuda:1"] * (gpus() > 1)
 
-# The library, in directions and on graphs that together reach each kernel.
+# Vertex programs of the library that together reach each kernel.
 LIBRARY = [
     ("cdlp", "rmat:13", {"max_iter": 5}),
     ("cdlp", "rmat:12,directed", {"max_iter": 5}),
@@ -27,7 +27,7 @@ LIBRARY = [
 
 @pytest.mark.parametrize(("name", "spec", "arguments"), LIBRARY)
 def test_library(monkeypatch, name, spec, arguments):
-    """Also on two ranks, a CPU and a GPU. Some messages of CDLP are counted in global memory."""
+    """Run on one rank, and on two with a CPU and a GPU. CDLP counts some messages in global memory."""
     monkeypatch.setattr(vertex_kernels_gpu, "_MANY", 300)
     graph, run = ev.read(spec), getattr(ev, name)
     expected = run(graph, **arguments, on="cpu")

@@ -171,12 +171,12 @@ def test_errors_speak_the_graphs_own_ids():
     )
 
 
-def test_parents_in_a_graph_named_by_strings_are_positions():
+def test_parents_in_a_graph_named_by_strings_are_names():
     g = Graph.from_edges(["ann", "bob"], ["bob", "eve"], directed=True)
     distance = np.array([0, 1, 2], dtype=np.int32)
-    verify(bfs_claim(g, distance, np.array([0, 0, 1]), source="ann"))
+    verify(bfs_claim(g, distance, np.array(["ann", "ann", "bob"]), source="ann"))
     refused(
-        bfs_claim(g, distance, np.array([0, 0, 0]), source="ann"),
+        bfs_claim(g, distance, np.array(["ann", "ann", "ann"], object), source="ann"),
         "vertex eve is at level 2, its parent ann at 0",
     )
 

@@ -49,7 +49,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("words", "lines"),
         [
-            (("bfs",), ["Source: 0 (default)", "Outcome: 3 of 4 vertices reached, largest distance 2"]),
+            (("bfs",), ["Source: 0 (default; name another with --source)", "Outcome: 3 of 4 vertices reached, largest distance 2"]),
             (("sssp", "--source", 1), ["Source: 1", "Outcome: 2 of 4 vertices reached, largest distance 7"]),
             (("wcc",), ["Outcome: components 2, largest component 3 vertices"]),
             (("pagerank", "--max-iter", 1), ["Outcome: iterations 1, not converged"]),

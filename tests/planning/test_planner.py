@@ -138,7 +138,7 @@ def test_invalid_arguments_are_refused(graph, wrong):
     with pytest.raises(ArgumentError):
         ev.plan(graph, "bfs", **wrong)
     with pytest.raises(ArgumentError):
-        ev.bfs(graph, **{"on": "cpu:1,cuda:0", **wrong})
+        ev.bfs(graph, source=0, **{"on": "cpu:1,cuda:0", **wrong})
 
 
 def test_a_placement_by_plan_is_freed_with_its_last_reference(graph):

@@ -47,6 +47,9 @@ class Option:
     changes_answer : bool, default True
         Whether the answer depends on the option. If False and a saved answer does not record the option, a
         verifier uses the default.
+    required : bool, default False
+        Whether the function has no default, as for the source of a search. The command line then uses the
+        first vertex, and says so.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Option:
     flags: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     changes_answer: bool = True
+    required: bool = False
 
 
 class StateBytes(NamedTuple):

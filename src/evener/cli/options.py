@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
+import numpy as np
 import typer
 
 from evener.errors import ArgumentError
@@ -28,6 +29,7 @@ __all__ = [
     "placement_options",
     "read_options",
     "takes",
+    "with_default_source",
     "with_vertices",
 ]
 
@@ -104,7 +106,7 @@ def own_options(spec: AlgorithmSpec) -> dict[str, Any]:
     """Return the options of an algorithm as annotations for `takes`; None is their default."""
     return {
         option.name: Annotated[
-            _TYPES.get(option.type, str) | None,
+            list[str] | None if option.type == "vertices" else _TYPES.get(option.type, str) | None,
             typer.Option(*option.flags, help=option.help, rich_help_panel=_OWN),
         ]
         for option in spec.options
@@ -156,17 +158,25 @@ def placement_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def given_options(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an algorithm that were given."""
-    return {one.name: given[one.name] for one in spec.options if given.get(one.name) is not None}
+    # An option that may be repeated is an empty list if it is not given.
+    return {one.name: given[one.name] for one in spec.options if given.get(one.name) not in (None, [])}
 
 
 def with_vertices(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments with vertex options read as ids of the graph."""
-    readers = {"vertex": vertex, "vertices": vertices}
+    readers: dict[str, Callable[..., Any]] = {"vertex": vertex, "vertices": vertices}
     found = dict(arguments)
     for option in spec.options:
         if option.name in found and option.type in readers:
             found[option.name] = readers[option.type](graph, found[option.name], option=flag(option.name))
     return found
+
+
+def with_default_source(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the first vertex for a required option that is missing."""
+    missing = [one.name for one in spec.options if one.required and one.name not in arguments]
+    first = graph.ids_of(np.arange(min(1, graph.n))).tolist() if missing else []
+    return {**arguments, **dict.fromkeys(missing, first[0])} if first else dict(arguments)
 
 
 def vertex(graph: Graph, word: str, *, option: str) -> int | str:
@@ -180,13 +190,14 @@ def vertex(graph: Graph, word: str, *, option: str) -> int | str:
         raise ArgumentError(msg) from None
 
 
-def vertices(graph: Graph, words: str, *, option: str) -> list[int | str]:
-    """Read vertex ids separated by commas, the value of `option`. An id in double quotes may hold commas."""
-    named = [vertex(graph, word, option=option) for word in _words(words, option=option) if word]
-    if not named:
-        msg = f"{option}: expected vertex ids separated by commas, found {words!r}; omit it for all vertices"
+def vertices(graph: Graph, values: list[str], *, option: str) -> list[int | str]:
+    """Read the values of `option`: ids separated by commas. An id in double quotes may hold commas."""
+    words = [word for value in values for word in _words(value, option=option) if word]
+    if not words:
+        found = f"found {values[0]!r}; name at least one vertex"
+        msg = f"{option}: expected vertex ids separated by commas, {found}"
         raise ArgumentError(msg)
-    return named
+    return [vertex(graph, word, option=option) for word in words]
 
 
 def _words(value: str, *, option: str) -> list[str]:

@@ -205,6 +205,12 @@ def write(
             "write .evg, .parquet or .txt, or give ids='drop'"
         )
         raise ArgumentError(msg)
+    if graph.has_object_ids and ids == "keep":
+        msg = (
+            f"{target}: files store ids that are integers or strings, found {type_name(graph.ids[0])}; "
+            "rename the nodes with networkx.relabel_nodes, or give ids='drop'"
+        )
+        raise ArgumentError(msg)
     if graph.has_custom_ids and ids == "drop":
         graph = Graph(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False

@@ -49,7 +49,13 @@ class TestRun:
     @pytest.mark.parametrize(
         ("words", "lines"),
         [
-            (("bfs",), ["Source: 0 (default; name another with --source)", "Outcome: 3 of 4 vertices reached, largest distance 2"]),
+            (
+                ("bfs",),
+                [
+                    "Source: 0 (default; name another with --source)",
+                    "Outcome: 3 of 4 vertices reached, largest distance 2",
+                ],
+            ),
             (("sssp", "--source", 1), ["Source: 1", "Outcome: 2 of 4 vertices reached, largest distance 7"]),
             (("wcc",), ["Outcome: components 2, largest component 3 vertices"]),
             (("pagerank", "--max-iter", 1), ["Outcome: iterations 1, not converged"]),
@@ -415,7 +421,7 @@ class TestOthers:
     @pytest.mark.parametrize("command", ["run", "verify", "bench"])
     def test_the_help_of_an_algorithm_begins_with_its_summary(self, evener, command):
         lines = [line.strip() for line in evener(command, "bfs", "--help").out.splitlines() if line.strip()]
-        assert lines[1] == "Breadth-first search: distances and parents from a source."
+        assert lines[1] == "Breadth-first search: distances and parents from one or more sources."
 
 
 class TestStart:
@@ -450,7 +456,9 @@ class TestStart:
 def test_a_spec_lists_the_options_of_its_function(algorithm):
     spec = find(algorithm)
     parameters = inspect.signature(spec.function()).parameters
-    own = set(parameters) - {"graph", "progress", "checkpoint", *PLACEMENT_OPTIONS}
+    # --source may be repeated; rows for each source are for Python.
+    only_python = {"sources", "each"} if "source" in parameters else set()
+    own = set(parameters) - {"graph", "progress", "checkpoint", *only_python, *PLACEMENT_OPTIONS}
     assert {option.name for option in spec.options} == own
 
 
@@ -620,7 +628,28 @@ def test_sources_in_quotes_may_hold_commas(evener, tmp_path):
 def test_sources_that_name_nobody_are_refused(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
-    assert "found ''; omit it for all" in done.err
+    assert "found ''; name at least one vertex" in done.err
+
+
+@pytest.mark.parametrize("sources", [["--source", "1,5"], ["--source", "1", "--source", "5"]])
+def test_a_search_from_several_sources_to_a_target(evener, tmp_path, sources):
+    """In a ring of 8 vertices, with a table that records the arguments for `verify`."""
+    ev.write(ev.Graph.from_edges(range(8), [*range(1, 8), 0]), tmp_path / "ring.evg")
+    table = tmp_path / "r.parquet"
+    goal = ["--target", "7", "--cutoff", "2"]
+    done = evener("run", "bfs", tmp_path / "ring.evg", *sources, *goal, "-o", table, "--no-timeline")
+    assert "Source: 2 vertices" in done.out
+    found = parquet.read_table(table).to_pydict()
+    assert found["distance"] == [-1, 0, 1, 2, -1, 0, 1, 2]
+    assert found["parent"] == [None, 1, 1, 2, None, 5, 5, 6]
+    assert evener("verify", "bfs", tmp_path / "ring.evg", table).status == 0
+    assert evener("verify", "bfs", tmp_path / "ring.evg", table, "--cutoff", "1").status == 3
+
+
+def test_the_source_that_the_command_line_chooses_is_named(evener, tmp_path):
+    ev.write(ev.Graph.from_edges(["bob"], ["eve"]), tmp_path / "names.evg")
+    done = evener("run", "bfs", tmp_path / "names.evg", "--no-timeline")
+    assert "Source: bob (default; name another with --source)" in done.out
 
 
 def test_without_standard_error_a_run_is_as_ever(evener, monkeypatch):

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import evener as ev
 import reference
 from evener.algorithms.verify import Claim, verify
 from evener.errors import ArgumentError
@@ -315,3 +316,14 @@ def test_an_algorithm_without_verifier(graph):
         verify(claim("sorting", graph))
     with pytest.raises(ArgumentError, match="expected a Result or a Claim, found int"):
         verify(3)
+
+
+def test_ranks_that_have_not_converged_are_named():
+    graph = ev.read("rmat:6")
+    with pytest.warns(ev.ConvergenceWarning, match="did not converge"):
+        result = ev.pagerank(graph, max_iter=3)
+    with pytest.warns(
+        ev.ConvergenceWarning, match="correct for 3 iterations, and have not converged: tol=1e-06"
+    ):
+        verify(result)
+    verify(ev.pagerank(graph))  # a warning would be an error

@@ -798,9 +798,39 @@ def test_a_table_without_iterations_of_a_run_that_ended_early(evener, tmp_path):
     early = tmp_path / "early.csv"
     evener("run", "pagerank", "rmat:8", "--max-iter", "3", "--on", "cpu:1", "-o", early)
     done = evener("verify", "pagerank", "rmat:8", early, "--max-iter", "3")
-    assert done.out.endswith("the answer is correct, within --tol 1e-06 or as the ranks of 3 iterations.\n")
+    assert done.out.endswith(
+        ": the ranks of 3 iterations; they have not converged, because --tol 1e-06 was not met.\n"
+    )
     for words in ((), ("--max-iter", "4")):
         assert evener("verify", "pagerank", "rmat:8", early, *words).status == 3
+
+
+def test_ranks_from_the_command_line_are_those_of_python(evener, tmp_path):
+    """With jumps to two vertices of three, given in words and in a table; the ids hold "=" and commas."""
+    graph = ev.Graph.from_edges(["a=b", "c", "d,e"], ["c", "d,e", "a=b"], weights=[1.0, 2.0, 3.0])
+    ev.write(graph, tmp_path / "g.evg")
+    (tmp_path / "jumps.csv").write_text('vertex,weight\na=b,1\n"d,e",3\n')
+    options = ["--damping", "0.5", "--tol", "1e-12", "--max-iter", "200", "--weights"]
+    expected = ev.pagerank(
+        graph, damping=0.5, tol=1e-12, max_iter=200, weights=True, personalization={"a=b": 1, "d,e": 3}
+    )
+    table = tmp_path / "r.parquet"
+    for jumps in (["a=b", '"d,e=3"'], [tmp_path / "jumps.csv"]):
+        given = [word for jump in jumps for word in ("--personalization", jump)]
+        done = evener("run", "pagerank", tmp_path / "g.evg", *options, *given, "-o", table, "--no-timeline")
+        assert done.status == 0
+        assert parquet.read_table(table)["rank"].to_pylist() == expected["rank"].tolist()
+        assert evener("verify", "pagerank", tmp_path / "g.evg", table).status == 0
+    other = ["--personalization", "c"]
+    assert evener("verify", "pagerank", tmp_path / "g.evg", table, *other).status == 3
+    (tmp_path / "jumps.csv").write_text("vertex,weight,when\nc,1,2\n")
+    for jumps, message in (
+        ("c,c", "each vertex once"),
+        (tmp_path / "jumps.csv", "found vertex, weight, when"),
+    ):
+        done = evener("run", "pagerank", tmp_path / "g.evg", "--personalization", jumps)
+        assert (done.status, done.out) == (2, "")
+        assert message in done.err
 
 
 def test_what_is_verified_is_as_exact_as_was_asked(evener):
@@ -809,7 +839,9 @@ def test_what_is_verified_is_as_exact_as_was_asked(evener):
     told = f"the ranks of {int(iterations) - 1} iterations, within --tol 1e-09"
     assert f"The answer is verified: {told}.\n" in done.out
     done = evener("verify", "pagerank", "rmat:6", "--tol", "1e-9", "--max-iter", "1")
-    assert done.out.endswith(": the answer is correct: the ranks of 1 iteration; --tol 1e-09 was not met.\n")
+    assert done.out.endswith(
+        ": the ranks of 1 iteration; they have not converged, because --tol 1e-09 was not met.\n"
+    )
     for exact in (("--tol", "0"), ("--semantics", "graphalytics", "--max-iter", "5")):
         assert "The answer is verified.\n" in evener("run", "pagerank", "rmat:6", "--verify", *exact).out
 

@@ -35,8 +35,7 @@ class Option:
     name : str
         The argument; the option is ``--name`` with hyphens.
     type : {"int", "float", "str", "bool", "vertex", "vertices", "vertex_values"}
-        ``vertex`` and ``vertices`` are read as ids of the graph. ``vertex_values`` has no command-line
-        option.
+        ``vertex`` and ``vertices`` are read as ids of the graph, and ``vertex_values`` as numbers by id.
     help : str
         One line for ``--help``, with the default value.
     flags : tuple of str

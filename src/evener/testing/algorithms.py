@@ -187,6 +187,5 @@ class AlgorithmContract:
         assert main(["run", self.name, "--help"]) == 0
         shown = capsys.readouterr().out
         for option in self.spec.options:
-            if option.type != "vertex_values":
-                flag = option.flags[0].split("/")[0] if option.flags else f"--{option.name.replace('_', '-')}"
-                assert flag in shown
+            flag = option.flags[0].split("/")[0] if option.flags else f"--{option.name.replace('_', '-')}"
+            assert flag in shown

@@ -11,12 +11,11 @@ import evener as ev
 import reference
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
-LARGE = ["rmat:16", "rmat:18"]
 REAL = ["soc-Epinions1.txt.gz", "web-NotreDame.txt.gz"]
 
 
 @pytest.mark.parametrize(
-    "name", ["rmat:14", *REAL, *(pytest.param(one, marks=pytest.mark.slow) for one in LARGE)]
+    "name", ["rmat:14", "rmat:16,directed", pytest.param("rmat:18", marks=pytest.mark.slow), *REAL]
 )
 def test_default_ranks_are_exact_to_five_digits(name):
     if name in REAL and not (FOLDER / name).exists():

@@ -29,7 +29,8 @@ def graph():
 @pytest.fixture
 def allocations(monkeypatch):
     for name in builtin_names():  # their modules are imported with their first use
-        find(name).function()(ev.read("grid:3x3"), on=["cpu:1", "cpu:1"])
+        source = {"source": 0} if name in ("bfs", "sssp") else {}
+        find(name).function()(ev.read("grid:3x3"), **source, on=["cpu:1", "cpu:1"])
     return fail_numpy(monkeypatch)
 
 

@@ -216,12 +216,15 @@ def test_rows_that_are_worth_a_head(lengths, both):
     assert found == sum(one >= 8 * (1 + both) for one in of_all)
 
 
+SOURCE = {"bfs": {"source": 0}, "sssp": {"source": 0}}
+
+
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
 def test_a_run_takes_what_it_is_said_to_take_at_least(algorithm):
     """Where it has its state alone: NumPy tells of what it allocates."""
     graph = ev.Graph.from_edges([0, 1], [1, 2], [1.0, 1.0], directed=False, n=1 << 18)
     placed = ev.partition(graph, "cpu:1")
-    more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}}.get(algorithm, {})
+    more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}, **SOURCE}.get(algorithm, {})
     run = partial(getattr(ev, algorithm), placed, **more)
     run()  # compiles
     cpu._pool.clear()
@@ -242,6 +245,6 @@ def test_a_run_without_room_is_refused_before_it_begins(monkeypatch, algorithm):
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
     begun = []
     with pytest.raises(ev.OutOfMemoryError, match=f"^{algorithm} on a graph of 64 vertices needs") as caught:
-        getattr(ev, algorithm)(placed, progress=begun.append)
+        getattr(ev, algorithm)(placed, progress=begun.append, **SOURCE.get(algorithm, {}))
     assert (begun, caught.value.available) == ([], 511)
     assert caught.value.needed >= 8 * 64

@@ -15,7 +15,6 @@ import typer
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.partition.policy import policy_names
-from evener.results.table import SUFFIXES, read_table
 
 if TYPE_CHECKING:
     from evener.algorithms.spec import AlgorithmSpec
@@ -213,6 +212,8 @@ def vertex_values(graph: Graph, values: list[str], *, option: str) -> dict[Any, 
 
     An id alone has the number 1. A table has a column ``vertex`` and one of numbers.
     """
+    from evener.results.table import SUFFIXES
+
     if len(values) == 1 and Path(values[0]).suffix.lower() in SUFFIXES and Path(values[0]).exists():
         return _values_of_table(graph, Path(values[0]), option=option)
     found: dict[Any, float] = {}
@@ -232,6 +233,8 @@ def vertex_values(graph: Graph, values: list[str], *, option: str) -> dict[Any, 
 
 
 def _values_of_table(graph: Graph, path: Path, *, option: str) -> dict[Any, float]:
+    from evener.results.table import read_table
+
     table = read_table(path, strings=("vertex",) if graph.has_string_ids else ())
     others = [name for name in table.column_names if name != "vertex"]
     if len(others) != 1 or len(table.column_names) != 2:

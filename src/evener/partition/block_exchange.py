@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evener.system.world import World
 
-__all__ = ["BlockExchange"]
+__all__ = ["BlockExchange", "fetch_in_rounds"]
+
+# Vertices that all ranks together ask one rank for, in one round.
+_PER_ROUND = 1 << 20
 
 
 class BlockExchange:
@@ -58,3 +63,21 @@ class BlockExchange:
         block = np.empty(self._length, values.dtype)
         block[self._places] = np.concatenate(received)
         return block
+
+
+def fetch_in_rounds(
+    world: World, bounds: NDArray[np.int64], numbers: NDArray[Any], blocks: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Return the values of vertices in several blocks of values; a round carries some of the vertices.
+
+    This is a collective operation; all ranks must call it. The arguments are as for `BlockExchange` and its
+    method `fetch`. A rank whose block has many of the vertices needs memory for one round only.
+    """
+    rounds = world.allreduce(-(-len(numbers) * world.size // _PER_ROUND), "max")
+    found = [np.empty(len(numbers), block.dtype) for block in blocks]
+    for start in range(rounds):
+        # Each round takes vertices of all blocks, so that all ranks have work.
+        exchange = BlockExchange(world, bounds, numbers[start::rounds])
+        for values, block in zip(found, blocks, strict=True):
+            values[start::rounds] = exchange.fetch(block)
+    return found

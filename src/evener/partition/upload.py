@@ -29,8 +29,9 @@ __all__ = ["upload_partition"]
 _EDGES_TOGETHER = 32
 # Edges per write. With the rest of its last block, a write fits a power of two, as page-locked memory does.
 _EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
-# Edges per write to a CPU: enough for many threads. The sort of rows needs a buffer of this length.
-_EDGES_WRITTEN_TO_CPU = 1 << 22
+# Edges per write to a CPU are an eighth of its edges within these limits. The sort of rows needs a buffer of
+# this length.
+_LEAST_WRITTEN_TO_CPU, _MOST_WRITTEN_TO_CPU = 1 << 18, 1 << 22
 
 
 def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
@@ -103,7 +104,9 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
     none = np.empty(0, np.uint32)
     given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
-    step = min(_EDGES_WRITTEN, _EDGES_WRITTEN_TO_CPU) if element.kind == "cpu" else _EDGES_WRITTEN
+    step = _EDGES_WRITTEN
+    if element.kind == "cpu":
+        step = min(step, _MOST_WRITTEN_TO_CPU, max(_LEAST_WRITTEN_TO_CPU, len(edges) >> 3))
     steps = np.arange(0, len(edges), step, dtype=np.uint64)
     cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
     longest = int(np.diff(ends[cuts]).max(initial=0))

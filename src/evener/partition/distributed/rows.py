@@ -49,6 +49,8 @@ _MIN_CHUNK, _MAX_CHUNK = 1 << 16, 1 << 20
 _STEPS = 1 << 5
 # Groups of vertices: bounds of ranges lie between groups.
 _GROUPS = 1 << 14
+# Memory of a vertex of a range, as a number of edges.
+_EDGES_PER_VERTEX = 4
 # Records of a rank in one round, in bytes, and the largest number of rounds.
 _ROUND_BYTES = 1 << 25
 _MAX_ROUNDS = 2
@@ -160,9 +162,9 @@ def empty_ranges(n: int) -> RowRanges:
 
 
 def cut_ranges(world: World, ranges: RowRanges, edges: NDArray[np.int64]) -> RowRanges:
-    """Return ranges with about equal work, given the edges of each group; a vertex is as much as an edge."""
+    """Return ranges that need about equal memory, given the edges of each group."""
     vertices = np.diff(ranges.vertices(np.arange(ranges.group_count + 1)))
-    ends = np.cumsum(edges + vertices)
+    ends = np.cumsum(edges + _EDGES_PER_VERTEX * vertices)
     cuts = np.searchsorted(ends, [int(ends[-1]) * rank // world.size for rank in range(1, world.size)])
     ranges.groups = np.concatenate([[0], cuts, [ranges.group_count]])
     return ranges

@@ -112,8 +112,10 @@ def test_answers():
     check_answers("rmat:7,weights=1..255", ev.read("rmat:7,weights=1..255"))
 
 
-def test_answers_with_ids(tmp_path):
-    ends = np.random.default_rng(3).integers(0, 60, (2, 300)) * 7 + 3
+def test_answers_with_ids_beyond_32_bits(tmp_path):
+    """Sources, parents and components are ids, which need 64 bits even if vertex numbers do not."""
+    ends = np.random.default_rng(3).integers(0, 60, (2, 300)) * 7 + (1 << 62)
+    ends[ends == (1 << 62) + 7] = 5
     graph = ev.Graph.from_edges(*ends, np.linspace(0.5, 3, 300))
     ev.write(graph, tmp_path / "g.txt")
     check_answers(str(tmp_path / "g.txt"), graph)
@@ -169,6 +171,7 @@ def test_text_with_options(tmp_path):
         (b"0 1\n" * 50 + b"-2 3\n" + b"0 1 7\n", r"line 51: expected a vertex id .* found a negative id"),
         (b"# Nodes: 3 Edges: 200\n" + b"0 1\n" * 50, r"line 51: expected 200 edges"),
         (b"# Ids: 0 to 6\n" + b"0 1\n" * 50 + b"0 7\n", r"expected ids below n = 7, found 7"),
+        (b"# Ids: 0 to 4294967295\n0 4294967295\n", r"expected at most 4,294,967,294 vertices"),
         (b"ann bob\n", r"expected integer ids, because several ranks read"),
     ],
 )
@@ -208,8 +211,8 @@ def test_what_ranks_cannot_read_together(tmp_path, name, sentence):
     "options", [{}, {"directed": True, "weighted": False}, {"self_loops": "drop", "duplicates": "drop"}]
 )
 def test_containers(tmp_path, options):
-    """Custom ids, and directed and undirected rows."""
-    ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7
+    """Ids beyond 32 bits, and directed and undirected rows."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7 + (1 << 33)
     for directed in (True, False):
         file = tmp_path / "g.evg"
         ev.write(ev.Graph.from_edges(*ends, np.arange(500), directed=directed), file)
@@ -233,8 +236,8 @@ def test_string_ids_of_a_container(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".parquet", ".properties"])
 def test_tables_and_graphalytics(tmp_path, suffix):
-    """Custom ids and vertices without edges; then ids 0 to n-1, of a directed graph with weights."""
-    ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7
+    """Ids beyond 32 bits and vertices without edges; then ids 0 to n-1, of a directed graph with weights."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7 + (1 << 33)
     graph = ev.Graph.from_edges(*ends, directed=False, duplicates="drop")
     rows = (graph.offsets, graph.targets)
     more = np.append(graph.offsets, graph.offsets[-1])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
 
-__all__ = ["upload_partition"]
+__all__ = ["edges_on_host", "upload_partition"]
 
 # The number of edges in host memory is a multiple of this: a cache line of a GPU.
 _EDGES_TOGETHER = 32
@@ -78,6 +78,14 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
         out=out,
         in_=in_,
     )
+
+
+def edges_on_host(array: Any, element: Element) -> NDArray[Any]:
+    """Return the targets or weights of a placed partition in host memory."""
+    if not hasattr(array, "host_part"):
+        return element.download(array)
+    on_device = element.download(array.device_part)
+    return np.concatenate([array.host_part, on_device]) if len(array.host_part) else on_device
 
 
 def _constant(array: Any) -> Any:

@@ -155,6 +155,29 @@ def test_text(tmp_path, name):
         check(file, ranks)
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_compressed_text(tmp_path, monkeypatch, suffix):
+    """Ranks take turns in the chunks of a file, after comments that are longer than a chunk."""
+    stream = import_module("evener.graph.formats.text_stream")
+    monkeypatch.setattr(stream, "MIN_CHUNK_BYTES", 1 << 9)
+    ends = np.random.default_rng(3).integers(0, 300, (2, 2000)) * 7 + (1 << 33)
+    graph = ev.Graph.from_edges(*ends, np.arange(2000) / 8)
+    offsets, ids = np.append(graph.offsets, [graph.m] * 200), np.append(graph.ids, np.arange(200) + (1 << 40))
+    more = ev.Graph(offsets.astype(np.uint64), graph.targets, weights=graph.weights, ids=ids, directed=True)
+    file = tmp_path / f"g.txt{suffix}"
+    ev.write(more, file)
+    check(file, 3)
+    (tmp_path / "h.txt").write_bytes(b"# a\n" + b"0 1\n" * 900 + b"2 x\n" + b"0 1\n" * 900 + b"y 0\n")
+    with (tmp_path / "h.txt").open("rb") as text, pa.output_stream(str(tmp_path / f"h.txt{suffix}")) as out:
+        out.write(text.read())
+
+    def run(_):
+        with pytest.raises(ev.FormatError, match=f"h.txt{suffix}, line 902: expected two integer"):
+            ev.partition(tmp_path / f"h.txt{suffix}", "cpu:1")
+
+    run_ranks(3, run)
+
+
 def test_text_with_options(tmp_path):
     file = tmp_path / "g.txt"
     lines = np.random.default_rng(3).integers(0, 300, (2000, 3))
@@ -190,7 +213,7 @@ def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
     ("name", "sentence"),
     [
         ("g.mtx", "Matrix Market files cannot be read in parts"),
-        ("g.txt.gz", "gzip data cannot be read in parts"),
+        ("g.e.gz", "gzip data cannot be read in parts"),
         ("none.txt", "there is no file"),
         ("rmat:33", r"expected at most 4,294,967,294 vertices \(2\^32 - 2\), found 8,589,934,592"),
     ],

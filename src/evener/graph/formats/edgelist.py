@@ -24,7 +24,7 @@ from evener.graph.formats.ids import add_isolated, number_strings, parse_isolate
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.name_lines import NUMBER, Fields, is_header_row, read_fields
 from evener.graph.formats.registry import Format
-from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
+from evener.graph.formats.text_part import parse_part, to_common_dtype
 from evener.graph.formats.text_stream import open_text
 from evener.graph.share import EdgeIds, EdgeShare
 from evener.system.agreement import on_all_ranks
@@ -95,7 +95,6 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
 
     def begin() -> Any:
         refuse_columns(options, "an edge list")
-        refuse_compressed(source)
         source.check()
         if world.rank:
             return None

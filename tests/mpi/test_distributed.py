@@ -143,6 +143,8 @@ TEXTS = {
     "sparse ids": b"9000000000000000000 5\n5 77000000000\n77000000000 1\n1 5\n",
     "heading only": b"# Directed graph\n# Ids: 0 to 2\n",
     "one line": b"0 1\n",
+    "names and weights": b"# Undirected graph\nann,bob,2\nbob,eve,1.5,\n# a\n1,ann,3\n",
+    "integers with a point": b"# Without edges: 3 9\n1.0 2.0\n2.0 7.0\n7.0 1.0\n",
 }
 
 
@@ -195,7 +197,8 @@ def test_text_with_options(tmp_path):
         (b"# Nodes: 3 Edges: 200\n" + b"0 1\n" * 50, r"line 51: expected 200 edges"),
         (b"# Ids: 0 to 6\n" + b"0 1\n" * 50 + b"0 7\n", r"expected ids below n = 7, found 7"),
         (b"# Ids: 0 to 4294967295\n0 4294967295\n", r"expected at most 4,294,967,294 vertices"),
-        (b"ann bob\n", r"expected integer ids, because several ranks read"),
+        (b"ann bob\n" * 90 + b'ann "b o b"\n', r"line 91: expected fields without quotes and one kind"),
+        (b"ann bob\n" * 90 + b"ann bob 3\n", r"line 91: expected 2 fields"),
     ],
 )
 def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
@@ -243,17 +246,24 @@ def test_containers(tmp_path, options):
         check(file, 2, reading=options, directions="in", policy="high", on="cpu:1,cpu:1")
 
 
-def test_string_ids_of_a_container(tmp_path):
-    graph = ev.Graph.from_edges(list("anna"), list("xyza"), directed=False)
-    ev.write(graph, tmp_path / "g.evg")
-    distance = ev.bfs(graph, source="n")["distance"]
+@pytest.mark.parametrize("suffix", [".evg", ".parquet", ".txt"])
+def test_string_ids(tmp_path, suffix):
+    """Names of unequal lengths, with and without edges."""
+    tails = ["anna", "nora", "nora", "a", "βeta", "a-long-name"] * 9
+    graph = ev.Graph.from_edges(tails, ["xenia", "yo", "z", "anna", "a", "zz"] * 9, directed=False)
+    more = np.append(graph.offsets, graph.offsets[-1:])
+    graph = ev.Graph(more, graph.targets, ids=np.append(graph.ids, "ω"), directed=False)
+    file = str(tmp_path / f"g{suffix}")
+    ev.write(graph, file)
+    expected = ev.bfs(graph, source="nora")
 
     def run(_):
-        result = ev.bfs(str(tmp_path / "g.evg"), source="n", on="cpu:1")
-        block = result.partitioned.block
-        assert (result["distance"] == distance[block.start : block.stop]).all()
+        result = ev.bfs(file, source="nora", on="cpu:1")
+        assert (whole(result, "distance") == expected["distance"]).all()
+        assert result.top(2) == expected.top(2)
+        ev.verify(result)
 
-    check(tmp_path / "g.evg", 2)
+    check(file, 2)
     run_ranks(3, run)
 
 

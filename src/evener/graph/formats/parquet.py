@@ -81,7 +81,7 @@ def _require(file: Any, chosen: list[str], rows: range, source: Source) -> None:
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
-    """Return the edges in this rank's rows of a Parquet file with integer ids."""
+    """Return the edges in this rank's rows of a Parquet file."""
 
     def own_rows() -> tuple[EdgeIds, dict[str, Any]]:
         source.check()
@@ -90,14 +90,17 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             rows = file.metadata.num_rows
             own = range(rows * world.rank // world.size, rows * (world.rank + 1) // world.size)
             _require(file, chosen, own, source)
-            return _edge_ids(source, file, chosen, own), read_metadata(file.schema_arrow)
+            empty = next(_tables(file, chosen, range(0))).replace_schema_metadata(None)
+            named = edges_from_table(empty, source.path).ids is not None
+            read_rows = _named_edges if named else _edge_ids
+            return read_rows(source, file, chosen, own), read_metadata(file.schema_arrow)
 
     edges, metadata = on_all_ranks(world, own_rows)
     isolated = metadata.get("isolated", [])
     if options.n is not None and isolated:
         msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids; remove n"
         raise ArgumentError(f"{source.path}: {msg}")
-    if world.rank == 0 and isolated:
+    if world.rank == 0 and isolated and edges.names is None:
         edges.vertices = parse_isolated_ids(isolated, source.path)
     edges.n = options.n if options.n is not None else None if isolated else metadata.get("n")
     directed = next((d for d in (options.directed, metadata.get("directed")) if d is not None), True)
@@ -123,6 +126,18 @@ def _tables(file: Any, chosen: list[str], rows: range) -> Iterator[Any]:
         at = following
 
 
+def _named_edges(source: Source, file: Any, chosen: list[str], rows: range) -> EdgeIds:
+    """Return the edges between strings in some rows of a file, and the vertices without edges for row 0."""
+    import pyarrow as pa
+
+    table = pa.concat_tables(_tables(file, chosen, rows))
+    table.validate(full=True)
+    if rows.start:
+        table = table.replace_schema_metadata(None)
+    edges = edges_from_table(table, source.path, first_row=rows.start)
+    return EdgeIds(edges.src, edges.dst, edges.weights, names=edges.ids, path=source.path)
+
+
 def _edge_ids(source: Source, file: Any, chosen: list[str], rows: range) -> EdgeIds:
     """Return the edges in some rows of a file."""
     ends: list[NDArray[Any]] = [np.empty(len(rows), np.uint32) for _ in range(2)]
@@ -131,12 +146,6 @@ def _edge_ids(source: Source, file: Any, chosen: list[str], rows: range) -> Edge
         plain = table.replace_schema_metadata(None)
         plain.validate(full=True)
         edges = edges_from_table(plain, source.path, first_row=rows.start + done)
-        if edges.ids is not None:
-            msg = (
-                f"{source.path}: expected integer ids, because several ranks read the file, found strings; "
-                "read it with one process, and write a container"
-            )
-            raise ArgumentError(msg)
         stop = done + len(plain)
         for place, values in enumerate((edges.src, edges.dst)):
             if int(values.max(initial=0)) >= 1 << 32:

@@ -67,7 +67,7 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
 
 
 def test_windows_for_other_ranks():
-    """Two values of 8 bytes for each mirror of another rank's vertex, and for each of its possible mirrors."""
+    """Two values of 8 bytes for each mirror of another rank's vertex, and for each possible mirror there."""
     own = ev.partition(ev.read("grid:4x6"), ["cpu:1"] * 3, policy="chunking").partitions[1]
     above, none, below = np.diff(own.mirror_bounds).tolist()
     assert min(above, below) > 0 == none

@@ -226,13 +226,14 @@ def build_rows(
         cuts.append(np.clip(np.searchsorted(ends, wanted), cuts[-1], last))
     cuts.append(last)
     pieces = []
+    # All rounds write to the same memory, so the system provides its pages once.
+    received = _Records(max(int(ends[end[me]] - ends[begin[me]]) for begin, end in pairwise(cuts)), dtype)
     for begin, end in pairwise(cuts):
         ranks = np.full(ranges.group_count, world.size, np.uint16)
         for rank in range(world.size):
             ranks[begin[rank] : end[rank]] = rank
         rows = ranges.vertices(begin)
-        received = _Records(int(ends[end[me]] - ends[begin[me]]), dtype)
-        received.n = int(ranges.vertices(end)[me] - rows[me])
+        received.m, received.n = 0, int(ranges.vertices(end)[me] - rows[me])
         _exchange(
             world, edges, ranges.shift, ranks, rows, received.add, symmetrise=symmetrise, loops=loops,
             turned=turned,
@@ -243,7 +244,6 @@ def build_rows(
             own = received.grouped()
         else:
             own = csr.from_source(received, symmetrise=False, duplicates=duplicates, targets=max(ranges.n, 1))
-        del received
         pieces.append(Piece(int(rows[me]), own))
     return pieces
 

@@ -1,4 +1,4 @@
-"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_*.json as hybrid.svg.
+"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_pagerank_*.json as hybrid.svg.
 
     python benchmarks/plot_gpu.py
 
@@ -35,7 +35,7 @@ def main():
         rivals = [_read(path) for path in harness.RESULTS.glob("gpu_rivals*.json")]
         if rivals:
             _rivals(rivals)
-        sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
+        sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_pagerank_*.json")]
         if sweeps:
             _hybrid(sweeps)
 

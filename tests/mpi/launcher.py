@@ -42,6 +42,9 @@ def finish(process, timeout):
         out, err = process.communicate()
         msg = f"the launcher did not end in {timeout} s; it printed:\n{out}\n{err}"
         raise AssertionError(msg) from None
+    out = out.replace(
+        "\x1b[0m", ""
+    )  # colorama writes it at the end of a rank whose launcher gives it a terminal
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 

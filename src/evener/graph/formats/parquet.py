@@ -127,7 +127,10 @@ def _tables(file: Any, chosen: list[str], rows: range) -> Iterator[Any]:
 
 
 def _named_edges(source: Source, file: Any, chosen: list[str], rows: range) -> EdgeIds:
-    """Return the edges between strings in some rows of a file, and the vertices without edges for row 0."""
+    """Return the edges between strings in some rows of a file.
+
+    The first rows also give the vertices without edges.
+    """
     import pyarrow as pa
 
     table = pa.concat_tables(_tables(file, chosen, rows))

@@ -51,6 +51,8 @@ _STEPS = 1 << 5
 _GROUPS = 1 << 14
 # Memory of a vertex of a range, as a number of edges.
 _EDGES_PER_VERTEX = 4
+# Records in a cache line of a processor.
+_CACHE_LINE = 8
 # Records of a rank in one round, in bytes, and the largest number of rounds.
 _ROUND_BYTES = 1 << 25
 _MAX_ROUNDS = 2
@@ -323,8 +325,10 @@ def _exchange(
     """
     threads, size, weighted = numba.get_num_threads(), world.size, edges.weight_dtype is not None
     flags = np.uint64(shift), np.uint64(symmetrise), np.uint64(loops)
-    first_rows = rows.astype(np.uint64)
+    first_rows = np.append(rows, 0).astype(np.uint64)
     most = edges.longest * (2 if symmetrise else 1)
+    # Each thread has a place, in its own cache line, for records that are not wanted.
+    unwanted = most + _CACHE_LINE * np.arange(threads, dtype=np.uint64)
     records = np.empty(0, np.uint64)
     nothing = np.empty(0, edges.weight_dtype or np.float32)
     record_weights = nothing
@@ -336,10 +340,12 @@ def _exchange(
         kernels.count_records(src, dst, *flags, ranks, counts)
         by_rank = counts[:, :size].sum(axis=0)
         ends = np.cumsum(by_rank)
-        cursors = np.cumsum(counts[:, :size], axis=0) - counts[:, :size] + (ends - by_rank)
-        if len(records) < ends[-1]:
-            records = np.empty(most, np.uint64)
-            record_weights = np.empty(most if weighted else 0, nothing.dtype)
+        cursors = np.cumsum(counts, axis=0) - counts
+        cursors[:, :size] += ends - by_rank
+        cursors[:, size] = unwanted
+        if not len(records):
+            records = np.empty(most + _CACHE_LINE * threads, np.uint64)
+            record_weights = np.empty(len(records) if weighted else 0, nothing.dtype)
         # Kernels move the bits of weights, so one compilation serves all types of one width.
         own_bits, packed_bits = (own.view(f"u{own.itemsize}") for own in (weights, record_weights))
         kernels.pack_records(src, dst, own_bits, *flags, ranks, first_rows, cursors, records, packed_bits)

@@ -172,7 +172,7 @@ def _by_names(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[Any]]:
         msg = f"n = {edges.n} requires the integer ids 0..n-1, but the ids are strings; remove n"
         raise ArgumentError(f"{edges.path}: {msg}")
     width = world.allreduce(max(map(len, names.tolist()), default=1), "max")
-    require(2 * 4 * width * len(names), f"the list of ids of {edges.path}")
+    on_all_ranks(world, lambda: require(2 * 4 * width * len(names), f"the list of ids of {edges.path}"))
     own = names.astype(f"U{width}")
     numbers, ids, n = _search(world, edges, own, own)
     src, dst = (numbers[end] for end in (edges.src, edges.dst))

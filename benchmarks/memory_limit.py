@@ -144,15 +144,20 @@ def _limited(ranks, limit):
             name = "memory.max" if second else "memory.limit_in_bytes"
             (parent / str(rank) / name).write_text(str(limit))
     except OSError as error:
+        _remove(parent)
         print(f"EVENER_MEMORY limits the ranks, because cgroups cannot: {error}")
         yield None, {"EVENER_MEMORY": str(limit)}
         return
     try:
         yield str(parent), {}
     finally:
-        for group in [*parent.glob("[0-9]*"), parent]:
-            with suppress(OSError):
-                group.rmdir()
+        _remove(parent)
+
+
+def _remove(parent):
+    for group in [*parent.glob("[0-9]*"), parent]:
+        with suppress(OSError):
+            group.rmdir()
 
 
 def _usage(group):

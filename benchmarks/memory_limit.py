@@ -4,7 +4,7 @@ Each rank joins a cgroup of its own with a memory limit. The limit is the size o
 divided by `--times`. The ranks read the file in parts, place the graph and run PageRank. Each rank compares
 its ranks with those of one process without a limit. The system kills a rank that exceeds its limit.
 
-    python benchmarks/memory_limit.py --edges 200_000_000 --ranks 16 --times 4
+    python benchmarks/memory_limit.py --edges 200_000_000 --ranks 24 --times 4
 
 This needs root, because only root may create cgroups. Without cgroups, `EVENER_MEMORY` is the limit of a
 rank, and the benchmark fails if the resident memory of a rank exceeds the limit.
@@ -234,7 +234,7 @@ def _status(name):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edges", type=int, default=200_000_000)
-    parser.add_argument("--ranks", type=int, default=16)
+    parser.add_argument("--ranks", type=int, default=24)
     parser.add_argument("--times", type=int, default=4, help="the graph over the limit of a rank")
     parser.add_argument("--limit", type=int, default=None, help="bytes of a rank, instead of --times")
     parser.add_argument("--scratch", default=None, help="folder for the files")

@@ -4,7 +4,7 @@ Each rank joins a cgroup of its own with a memory limit. The limit is the size o
 divided by `--times`. The ranks read the file in parts, place the graph and run PageRank. Each rank compares
 its ranks with those of one process without a limit. The system kills a rank that exceeds its limit.
 
-    python benchmarks/memory_limit.py --edges 200_000_000 --ranks 24 --times 4
+    python benchmarks/memory_limit.py --edges 280_000_000 --ranks 24 --times 4
 
 This needs root, because only root may create cgroups. Without cgroups, `EVENER_MEMORY` is the limit of a
 rank, and the benchmark fails if the resident memory of a rank exceeds the limit.
@@ -36,13 +36,15 @@ _PIECE = 1 << 21
 _ITERATIONS = 10
 _APART = 1e-6
 _CGROUPS = Path("/sys/fs/cgroup")
+# Puts a process into the cgroup of its rank, and then runs the program of the rank.
+_JOIN = 'echo $$ > "$0/${PMI_RANK:-$OMPI_COMM_WORLD_RANK}/cgroup.procs" && exec "$@"'
 _FORMATS = {"text": "edges.txt", "Parquet": "edges.parquet"}
 
 
 def main():
     options = _options()
     if options.child:
-        _run(Path(options.child), options.cgroup)
+        _run(Path(options.child))
         return
     launcher = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if launcher is None:
@@ -170,20 +172,17 @@ def _usage(group):
 
 def _on_ranks(launcher, path, environment, cgroup=None):
     """Return what each rank reports."""
-    words = ["--child", str(path), *([] if cgroup is None else ["--cgroup", cgroup])]
+    join = [] if cgroup is None else ["sh", "-c", _JOIN, cgroup]
     done = subprocess.run(
-        [*launcher, sys.executable, __file__, *words],
+        [*launcher, *join, sys.executable, __file__, "--child", str(path)],
         env={**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **environment},
         stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     return json.loads(done.stdout)
 
 
-def _run(path, cgroup):
+def _run(path):
     """Read and place a graph on this rank, run PageRank, and let rank 0 print the report as JSON."""
-    if cgroup is not None:
-        rank = os.environ.get("PMI_RANK") or os.environ["OMPI_COMM_WORLD_RANK"]
-        Path(cgroup, rank, "cgroup.procs").write_text(str(os.getpid()))
     import evener as ev
     from evener.system.world import current_world
 
@@ -233,13 +232,12 @@ def _status(name):
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--edges", type=int, default=200_000_000)
+    parser.add_argument("--edges", type=int, default=280_000_000)
     parser.add_argument("--ranks", type=int, default=24)
     parser.add_argument("--times", type=int, default=4, help="the graph over the limit of a rank")
     parser.add_argument("--limit", type=int, default=None, help="bytes of a rank, instead of --times")
     parser.add_argument("--scratch", default=None, help="folder for the files")
     parser.add_argument("--child", default=None, help="run as a rank on this file")
-    parser.add_argument("--cgroup", default=None, help="folder of the cgroups of the ranks")
     parser.add_argument("--no-record", action="store_true", help="print only")
     return parser.parse_args()
 

@@ -16,7 +16,7 @@ import evener as ev
 from evener.algorithms.registry import find
 from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of
+from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of, window_bytes
 
 HOME = import_module("evener.partition.footprint")
 
@@ -64,6 +64,16 @@ def test_edges_without_room_stay_on_the_host(directed, weights, edge_bytes):
     with pytest.raises(DeviceOutOfMemory, match="cuda:0 has room for ") as caught:
         tiers_of(own, 17, element(least - 1))
     assert (caught.value.needed, caught.value.available) == (least, least - 1)
+
+
+def test_windows_for_other_ranks():
+    """A link has two values of 8 bytes for each mirror here and there."""
+    own = ev.partition(ev.read("grid:4x6"), ["cpu:1"] * 3, policy="chunking").partitions[1]
+    above, none, below = np.diff(own.mirror_bounds).tolist()
+    assert min(above, below) > 0 == none
+    assert window_bytes(own, [0, 2]) == 16 * (above + below + 2 * own.owned)
+    assert window_bytes(own, [2]) == 16 * (below + own.owned)
+    assert window_bytes(own, []) == 0
 
 
 def test_room_for_runs_on_one_partition_is_reserved_from_the_next(monkeypatch):

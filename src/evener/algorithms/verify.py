@@ -16,6 +16,7 @@ from evener.algorithms.graphalytics_output import (
     read_expected,
 )
 from evener.algorithms.registry import find
+from evener.algorithms.spec import resolve
 from evener.algorithms.verification import Answer, Claim
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
@@ -39,8 +40,9 @@ __all__ = [
 def verify(result: Answer) -> None:
     """Verify an answer.
 
-    With the result of several ranks, this is a collective operation and must be called by all ranks. Rank 0
-    gathers and verifies the answer.
+    With the result of several ranks, this is a collective operation and must be called by all ranks. If no
+    rank holds the whole graph, each rank checks its own edges. Otherwise rank 0 gathers and verifies the
+    answer.
 
     Parameters
     ----------
@@ -78,11 +80,15 @@ def verify(result: Answer) -> None:
             verify(row)
     elif isinstance(result, Result) and result.world.size > 1:
         if isinstance(result.graph, DistributedGraph):
-            msg = (
-                f"verify: expected a graph that rank 0 holds, found a graph in parts on {result.world.size} "
-                "ranks; read it on every rank with evener.read"
-            )
-            raise ArgumentError(msg)
+            if (path := find(result.algorithm).verify_in_parts) is None:
+                msg = (
+                    f"verify: expected a graph that rank 0 holds, because {result.algorithm} has no "
+                    f"verify_in_parts=, found a graph in parts on {result.world.size} ranks; read it on "
+                    "every rank with evener.read"
+                )
+                raise ArgumentError(msg)
+            resolve(path)(result)
+            return
         whole = result.gather()
         on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
     else:

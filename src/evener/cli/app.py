@@ -158,7 +158,7 @@ def run(
     on_all_ranks(world, check)
     place = runs.with_elements(place)
     with job.shown():
-        in_parts = None if verify else spec.directions  # rank 0 needs the whole graph to verify
+        in_parts = runs.directions_in_parts(spec, verify=verify)
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
@@ -214,7 +214,8 @@ def verify(
         refuse_ranks("verify with a table of results")
     place = runs.with_elements(place)
     with job.shown():
-        opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
+        in_parts = runs.directions_in_parts(spec, verify=True)
+        opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         answer: Answer
         if results is None:
             chosen = with_default_source(spec, opened, with_vertices(spec, opened, arguments))

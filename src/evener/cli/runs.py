@@ -31,6 +31,7 @@ __all__ = [
     "checkpoint_arguments",
     "compute",
     "compute_metered",
+    "directions_in_parts",
     "open_graph",
     "open_placed",
     "with_elements",
@@ -46,6 +47,11 @@ def open_graph(
     """
     job.stage(f"reading {name}")
     return read(name, **(how or {})) if in_parts is None else read_graph(name, in_parts, **(how or {}))
+
+
+def directions_in_parts(spec: AlgorithmSpec, *, verify: bool) -> str | None:
+    """Return the directions for which ranks read parts of a graph; None if rank 0 needs the whole graph."""
+    return None if verify and spec.verify_in_parts is None else spec.directions
 
 
 def open_placed(

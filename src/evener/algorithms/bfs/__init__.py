@@ -11,6 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Breadth-first search: distances and parents from one or more sources.",
     run="evener.algorithms.bfs.bfs:bfs",
     verify="evener.algorithms.bfs.verify:check",
+    verify_in_parts="evener.algorithms.verification_tree_in_parts:check_bfs",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
         Option(

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["check", "claim_parameters", "verified_scope"]
+__all__ = ["agree", "check", "claim_parameters", "slack_of", "verified_scope"]
 
-# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `_slack`.
+# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `slack_of`.
 _ROUNDINGS = 8
 _ADDITION = 2.0**-53
 
@@ -70,7 +70,7 @@ def check(answer: Answer) -> None:
     if not proper.all():
         v = first_true(~proper)
         fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}")
-    slack = _slack(answer, stored.dtype)
+    slack = slack_of(answer, stored.dtype, int(graph.in_degree().max(initial=0)))
     total = float(stored.sum(dtype=np.float64))
     if abs(total - 1.0) > slack:
         v = int(stored.argmax())
@@ -146,14 +146,13 @@ def _iterations_of(answer: Answer) -> int:
     return int(answer.parameters["max_iter"] if iterations is None else iterations)
 
 
-def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
+def slack_of(answer: Answer, dtype: np.dtype[Any], longest: int) -> float:
     """Return the largest difference between the sum of ranks and 1.0 that rounding can cause.
 
-    An iteration multiplies the error of the previous iteration by the damping factor. Rounding to the
-    answer's type and each addition of a row contribute to the error.
+    `longest` is the largest in-degree. An iteration multiplies the error of the previous iteration by the
+    damping factor. Rounding to the answer's type and each addition of a row contribute to the error.
     """
-    graph, parameters = answer.graph, answer.parameters
-    longest = int(graph.in_degree().max(initial=0))
+    parameters = answer.parameters
     left = 1.0 - float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
     counts = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
     iterations = next(one for one in counts if one is not None)
@@ -180,19 +179,25 @@ def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: fl
 
 def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:
     """Return the first difference to the ranks of this number of iterations; None if all agree."""
-    precision = np.finfo(stored.dtype)
-    relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
     expected = np.full(len(stored), 1.0 / len(stored))
     for _ in range(iterations):
         expected = step(expected)
     for begin in range(0, len(stored), PIECE):
-        found, wanted = stored[begin : begin + PIECE].astype(np.float64), expected[begin : begin + PIECE]
-        # Subnormal numbers have fewer digits.
-        off = np.abs(found - wanted) > relative * wanted + float(precision.tiny)
-        if off.any():
-            v = first_true(off)
-            return f"vertex {answer.graph.ids[begin + v]} has {found[v]}, recomputed {wanted[v]}"
+        piece = slice(begin, begin + PIECE)
+        right = agree(stored[piece], expected[piece], iterations)
+        if not right.all():
+            v = begin + first_true(~right)
+            return f"vertex {answer.graph.ids[v]} has {float(stored[v])}, recomputed {expected[v]}"
     return None
+
+
+def agree(stored: NDArray[Any], expected: NDArray[np.float64], iterations: int) -> NDArray[np.bool_]:
+    """Return whether each rank is the expected rank after some iterations, but for rounding."""
+    precision = np.finfo(stored.dtype)
+    relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
+    # Subnormal numbers have fewer digits.
+    off = np.abs(stored.astype(np.float64) - expected) > relative * expected + float(precision.tiny)
+    return np.asarray(~off)
 
 
 def _iteration(answer: Answer) -> _Step:
@@ -252,7 +257,9 @@ def _meets_tolerance(answer: Answer) -> bool:
         name: answer.parameters[name] for name in ("tol", "stop", "semantics") if name in answer.parameters
     }
     tolerance = tolerance_of(answer.graph.n, **{"stop": "l1", "semantics": "networkx", **rule})
-    return _change(stored, _iteration(answer))[0] <= tolerance + _slack(answer, stored.dtype)
+    return _change(stored, _iteration(answer))[0] <= tolerance + slack_of(
+        answer, stored.dtype, int(answer.graph.in_degree().max(initial=0))
+    )
 
 
 def claim_parameters(

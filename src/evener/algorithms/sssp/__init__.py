@@ -11,6 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Shortest paths from one or more sources over edge weights.",
     run="evener.algorithms.sssp.sssp:sssp",
     verify="evener.algorithms.sssp.verify:check",
+    verify_in_parts="evener.algorithms.verification_tree_in_parts:check_sssp",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
         Option(

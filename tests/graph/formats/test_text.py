@@ -466,7 +466,6 @@ def test_vertices_that_csv_omits_are_logged(ends, n, expected, tmp_path, caplog)
     [
         ("roads.gr", "p sp 3 2\na 1 2 5\na 2 3 7\n"),
         ("mesh.metis", "3 2\n2\n1 3\n2\n"),
-        ("matrix.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"),
     ],
 )
 def test_numbers_from_1_stay_the_ids(name, text, tmp_path):

@@ -188,7 +188,7 @@ def write(
     format : str, optional
         Name or suffix of the format. The default is the suffix of the path.
     ids : {"keep", "drop"}
-        GAP and SciPy files have the ids ``0..n-1``, and Matrix Market, METIS and DIMACS files ``1..n``. For
+        GAP, SciPy and Matrix Market files have the ids ``0..n-1``, and METIS and DIMACS files ``1..n``. For
         other ids, "keep" raises an error; "drop" numbers the vertices. A graph without ids of its own is
         numbered in any case.
 

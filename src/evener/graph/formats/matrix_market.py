@@ -1,8 +1,9 @@
-"""Matrix Market coordinate files (`.mtx`): an entry in row i, column j is an edge from i to j, ids from 1.
+"""Matrix Market coordinate files (`.mtx`): an entry in row i, column j is an edge from i to j.
 
-A symmetric matrix is an undirected graph; the file lists its lower triangle. A skew-symmetric matrix is a
-directed graph: an entry v in row i, column j also gives the edge from j to i with weight -v. Entries that
-repeat are summed, as in SciPy, unless a comment of `write` says that they are parallel edges.
+Ids count from 0, as SciPy numbers rows. A symmetric matrix is an undirected graph; the file lists its lower
+triangle. A skew-symmetric matrix is a directed graph: an entry v in row i, column j also gives the edge from
+j to i with weight -v. Entries that repeat are summed, as in SciPy, unless a comment of `write` says that they
+are parallel edges.
 """
 
 from __future__ import annotations
@@ -177,4 +178,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(pa.table(columns, ["row", "column", "value"][: len(columns)]), sink, options)
 
 
-FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False, first_id=1)
+FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False)

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import networkx as nx
@@ -906,3 +907,26 @@ class TestEnds:
         )  # fmt: skip
         assert done.returncode == 2
         assert done.stderr.startswith("evener: Numba cannot be imported (")
+
+
+def test_warmup_compiles_for_the_named_algorithms(evener, monkeypatch):
+    """Processes compile for the readers and the algorithm; here the compilation itself is left out."""
+    from evener.cli import warmup
+
+    tasks = []
+    monkeypatch.setattr(warmup, "compile_for", tasks.append)
+    monkeypatch.setattr(warmup, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    done = evener("warmup", "wcc", "--json")
+    assert (done.status, tasks) == (0, [warmup.FILES, "wcc"])
+    assert json.loads(done.out)["algorithms"] == ["wcc"]
+    assert done.err == "evener: compiling kernels, which takes some seconds unless all are in the cache\n"
+    refused = evener("warmup", "wc")
+    assert (refused.status, refused.out) == (2, "")
+
+
+def test_a_task_of_warmup_runs():
+    from evener.cli import warmup
+
+    warmup.compile_for("wcc")
+    with pytest.raises(ev.ArgumentError, match="wc"):
+        warmup.compile_for("wc")

@@ -18,11 +18,11 @@ __all__ = ["COMPRESS", "mutated"]
 # Words that formats give a meaning, and numbers at the limits of types.
 _TEXT = """
 0 1 -1 00 1.0 1. .5 +1 1e3 1e400 -1e400 nan inf 0x10 1_000 2147483647 2147483648 -2147483649 4294967295
-4294967296 9007199254740993 9223372036854775807 9223372036854775808 18446744073709551615 18446744073709551616
-99999999999999999999999 # % %% // c p a sp max e src dst source target weight id Ids: strings integers
-vertices edges Nodes: Edges: Directed undirected matrix coordinate array real integer unsigned-integer pattern
-complex general symmetric skew-symmetric hermitian graph.g.directed graph.g.meta.vertices = true false none null {} []
-: , ; | ' " "" \\ ann é 日本 \ufeff
+4294967296 9007199254740993 9223372036854775807 9223372036854775808 18446744073709551615
+18446744073709551616 99999999999999999999999 # % %% // c p a sp max e src dst source target weight id
+Ids: strings integers vertices edges Nodes: Edges: Directed undirected matrix coordinate array real
+integer unsigned-integer pattern complex general symmetric skew-symmetric hermitian graph.g.directed
+graph.g.meta.vertices = true false none null {} [] : , ; | ' " "" \\ ann é 日本 \ufeff
 """
 _BLANKS = (
     b"\n",

@@ -15,6 +15,7 @@ from numba import njit
 
 from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
 from evener.kernels.cpu.pipeline import KernelCompiler, StepCompiler
+from evener.system.address_space import check_address_space
 from evener.system.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ __all__ = [
     "serial",
     "uncached_parallel",
 ]
+
+check_address_space(numba.config.NUMBA_NUM_THREADS)
 
 # OpenMP threads spin for milliseconds by default, which is slow if other programs use the same cores.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
